@@ -1,0 +1,220 @@
+"""Django's settings: one file; everything that differs between instances comes from `bigmind.environment`."""
+
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+from bigmind.environment import environment
+from bigmind.logging import logging_configuration
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+ENVIRONMENT = environment()
+
+DEBUG = ENVIRONMENT.debug
+SECRET_KEY = ENVIRONMENT.signing_key()
+PUBLIC_URL = ENVIRONMENT.url
+BIGMIND_MODE = ENVIRONMENT.mode
+
+ROOT_URLCONF = "bigmind.urls"
+WSGI_APPLICATION = "bigmind.wsgi.application"
+ASGI_APPLICATION = "bigmind.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "bigmind",
+    "curation",
+    "knowledge",
+    "accounts",
+    "rest_framework",
+    "drf_spectacular",
+    "csp",
+    "django.contrib.postgres",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+]
+
+MIDDLEWARE = [
+    "bigmind.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "bigmind.middleware.RefusalMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "NAME": "pages",
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "bigmind.context_processors.theme",
+                "bigmind.context_processors.instance",
+            ],
+        },
+    },
+    {
+        # What agents read is markdown, so nothing is escaped as HTML; stored text passes `inline` or `fence` instead.
+        "NAME": "agent",
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {"autoescape": False, "libraries": {"agent": "knowledge.templatetags.agent"}},
+    },
+]
+
+# --- Database -------------------------------------------------------------------------------------------------
+
+
+def _database_url() -> str:
+    """The configured database, else the embedded one: it need not run yet, only its address must be known."""
+    if url := ENVIRONMENT.database_url.get_secret_value():
+        return url
+    from bigmind.embedded.postgres import Cluster
+
+    return Cluster(ENVIRONMENT.home).url
+
+
+DATABASES = {
+    "default": {
+        **dj_database_url.parse(_database_url()),
+        # Connections live in a pool that all threads share: kept open across requests, given back after each.
+        "CONN_MAX_AGE": 0,
+        "OPTIONS": {
+            "pool": {"min_size": 1, "max_size": ENVIRONMENT.web_threads + ENVIRONMENT.mcp_threads + 4, "timeout": 10},
+            "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s",
+            "application_name": "bigmind",
+        },
+    }
+}
+
+# --- People ---------------------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "sign-in"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_NAME = "bigmind_session"
+CSRF_COOKIE_NAME = "bigmind_csrf"
+CSRF_FAILURE_VIEW = "bigmind.views.errors.csrf_failure"
+
+# --- The public address: hosts, origins and cookies follow from one setting -------------------------------------
+
+_HTTPS = PUBLIC_URL.startswith("https://")
+ALLOWED_HOSTS = ENVIRONMENT.allowed_hosts
+CSRF_TRUSTED_ORIGINS = ENVIRONMENT.allowed_origins
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
+SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if _HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "form-action": [SELF],
+    }
+}
+
+# --- Limits (docs/limits.md) ----------------------------------------------------------------------------------
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+MCP_BODY_BYTES = 1024 * 1024
+RATE_LIMIT_PER_MINUTE = ENVIRONMENT.rate_limit
+
+# --- REST -----------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["bigmind.api.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "bigmind.api.schema.OperationSchema",
+    "EXCEPTION_HANDLER": "bigmind.api.problems.problem_response",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "BigMind",
+    "DESCRIPTION": "Persistent, institutional memory for AI agents, curated by people.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+# --- Work that waits ------------------------------------------------------------------------------------------
+
+_REDIS = ENVIRONMENT.redis_url.get_secret_value()
+_QUEUE = ENVIRONMENT.home / "queue"
+CELERY_BROKER_URL = _REDIS or "filesystem://"
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {}
+    if _REDIS
+    else {
+        "data_folder_in": str(_QUEUE / "in"),
+        "data_folder_out": str(_QUEUE / "in"),
+        "processed_folder": str(_QUEUE / "processed"),
+        "control_folder": str(_QUEUE / "control"),
+        "store_processed": False,
+    }
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "close-stale-sessions": {"task": "knowledge.tasks.close_stale_sessions", "schedule": 600.0},
+    "set-aside-expired-notes": {"task": "knowledge.tasks.forget_expired_notes", "schedule": 60.0},
+    "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
+}
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _REDIS}
+    if _REDIS
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
+# --- Language, time, files, logs --------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = ENVIRONMENT.time_zone
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+# The files are served from where they lie: a checkout needs no collectstatic before it runs.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+LOGGING = logging_configuration(level=ENVIRONMENT.log_level, as_json=ENVIRONMENT.log_format == "json")
+LOGGING_CONFIG = "logging.config.dictConfig"

@@ -1,0 +1,9 @@
+"""Django for pages and REST."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
+
+application = get_wsgi_application()
