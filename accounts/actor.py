@@ -1,0 +1,61 @@
+"""Actor: who performs an operation: a user, with a key's scopes, through an agent."""
+
+from dataclasses import dataclass, field
+
+from accounts.models import SCOPES, Agent, ApiKey, Role, User
+from bigmind.core.errors import Forbidden
+
+_SCOPES_OF_ROLE: dict[str, frozenset[str]] = {
+    Role.MEMBER: frozenset({"read", "write"}),
+    Role.CURATOR: frozenset({"read", "write", "curate"}),
+    Role.ADMIN: frozenset(SCOPES),
+}
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who performs an operation.
+
+    Attributes:
+        user: The person, whose memory is meant.
+        key: The API key that was shown; none in the browser and on the command line.
+        agent: The client that acts for the person, where one is known.
+        scopes: What may be done: what the key allows and the role permits.
+        toolsets: The toolsets the key is limited to; empty means all.
+    """
+
+    user: User
+    key: ApiKey | None = None
+    agent: Agent | None = None
+    scopes: frozenset[str] = field(default_factory=frozenset)
+    toolsets: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, user: User, *, key: ApiKey | None = None, agent: Agent | None = None) -> "Actor":
+        """Return the actor for a person: in the browser with all that the role permits, with a key what it allows."""
+        scopes = _SCOPES_OF_ROLE[user.role]
+        if key is None:
+            return cls(user=user, agent=agent, scopes=scopes)
+        return cls(user, key, agent, scopes & frozenset(key.scopes), frozenset(key.toolsets))
+
+    def require(self, scope: str) -> None:
+        """Refuse when the scope is missing, saying whether the key or the role is in the way."""
+        if scope in self.scopes:
+            return
+        if scope in _SCOPES_OF_ROLE[self.user.role]:
+            raise Forbidden(f"This key may not {scope}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
+        raise Forbidden(f"A {self.user.role} may not {scope}.", hint="Ask an admin of this BigMind.", scope=scope)
+
+    def require_toolset(self, toolset: str) -> None:
+        """Refuse when the key is limited to other toolsets."""
+        if not self.may_use(toolset):
+            allowed = ", ".join(sorted(self.toolsets))
+            raise Forbidden(f"This key is limited to: {allowed}.", hint=f"Use a key with the toolset `{toolset}`.")
+
+    def require_curator(self) -> None:
+        """Refuse who does not decide about company knowledge."""
+        self.require("curate")
+
+    def may_use(self, toolset: str) -> bool:
+        """Whether the key may use this toolset."""
+        return not self.toolsets or toolset in self.toolsets

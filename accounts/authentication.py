@@ -1,0 +1,63 @@
+"""One authentication for MCP and REST: a Bearer key becomes an actor."""
+
+from datetime import timedelta
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import ApiKey
+from accounts.services.agents import note_agent
+from accounts.services.key_text import digest_of, is_well_formed
+
+USED_EVERY = timedelta(minutes=1)
+CHALLENGE = 'Bearer realm="BigMind"'
+
+
+class BadKey(Exception):
+    """The key opens nothing. The sentence says why, and never more than its holder may know."""
+
+
+def authenticate_key(token: str, *, client_name: str = "", client_version: str = "", host: str = "") -> Actor:
+    """Return the actor for a key. One indexed look-up: nothing is cached, so a revoked key is refused at once.
+
+    Raises:
+        BadKey: the key is malformed, unknown, revoked, expired, or linked to no active user.
+    """
+    if not is_well_formed(token):
+        raise BadKey("This is not a BigMind key: keys begin with bm_ and end with a checksum. Copy it again.")
+    key = ApiKey.objects.select_related("user").filter(digest=digest_of(token)).first()
+    if key is None:
+        raise BadKey("This key is unknown here. Make one on the page “Keys”.")
+    if key.state in {"revoked", "expired"}:
+        raise BadKey(f"This key is {key.state}. Make a new one on the page “Keys”.")
+    if key.user is None or not key.user.is_active:
+        raise BadKey("This key is linked to no active user. Ask an admin of this BigMind.")
+    agent = (
+        note_agent(key.user, client_name=client_name, client_version=client_version, host=host) if client_name else None
+    )
+    _note_use(key, by=str(agent or ""))
+    return Actor.of(key.user, key=key, agent=agent)
+
+
+def bearer_token(header: str) -> str | None:
+    """Return the token of an `Authorization: Bearer …` header, or None when there is no such header."""
+    scheme, _, token = header.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """Return the actor for a page: the person who is signed in, with all that their role permits."""
+    from accounts.models import User
+
+    assert isinstance(request.user, User), "the view must require sign-in"
+    return Actor.of(request.user)
+
+
+def _note_use(key: ApiKey, *, by: str) -> None:
+    now = timezone.now()
+    if key.last_used_at is None or key.last_used_at < now - USED_EVERY or (by and key.last_used_by != by):
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now, last_used_by=by[:200] or key.last_used_by)
+        user = key.user
+        assert user is not None
+        type(user).objects.filter(pk=user.pk).update(last_seen=now)

@@ -1,0 +1,74 @@
+"""ApiKey: a rotating credential of a user, of which only the hash is stored."""
+
+import uuid
+from datetime import datetime, timedelta
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from .users import User
+
+SCOPES = ("read", "write", "curate", "admin")
+EXPIRY_WARNING = timedelta(days=3)
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    """Keys, in the words of those who manage them."""
+
+    def usable(self) -> "ApiKeyQuerySet":
+        """Those that open the door now: not revoked, not expired."""
+        now = timezone.now()
+        return self.filter(models.Q(revoked_at=None) | models.Q(revoked_at__gt=now)).filter(
+            models.Q(expires_at=None) | models.Q(expires_at__gt=now)
+        )
+
+
+class ApiKey(models.Model):
+    """A key of a user. `revoked_at` may lie ahead: that is the overlap of a rotation."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="keys", null=True, blank=True)
+    label = models.CharField(max_length=200, blank=True)
+    prefix = models.CharField(max_length=12, help_text="The first characters, to recognise it by.")
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the key, in hexadecimal.")
+    scopes = ArrayField(models.CharField(max_length=10), default=list)
+    toolsets = ArrayField(models.CharField(max_length=20), default=list, blank=True, help_text="Empty: all.")
+    replaces = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="replaced_by")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_by = models.CharField(max_length=200, blank=True, help_text="The client that used it last.")
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+        verbose_name_plural = "API keys"
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(scopes__contained_by=list(SCOPES)) & ~models.Q(scopes=[]), name="scopes_are_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.label or 'key'} ({self.prefix}…)"
+
+    @property
+    def state(self) -> str:
+        """`active`, `ending` (it has been rotated and still works), `revoked` or `expired`."""
+        now = timezone.now()
+        if self.revoked_at:
+            return "ending" if self.revoked_at > now else "revoked"
+        return "expired" if self.expires_at and self.expires_at <= now else "active"
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """When it stops working, if that is known."""
+        return min((moment for moment in (self.expires_at, self.revoked_at) if moment), default=None)
+
+    @property
+    def ends_soon(self) -> bool:
+        """Whether its user should be told to make a new one: three days or less are left."""
+        return self.ends_at is not None and self.ends_at - timezone.now() <= EXPIRY_WARNING

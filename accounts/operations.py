@@ -1,0 +1,29 @@
+"""What the app of people offers: nothing is exposed that is not in this table."""
+
+from accounts.services import profiles
+from accounts.shapes import ProfileShape
+from bigmind.core.operations import Effect, Operation
+
+OPERATIONS = (
+    Operation(
+        name="memory_update_profile",
+        title="Say who the user is",
+        call=profiles.update_profile,
+        shape=ProfileShape,
+        route="PATCH profile/",
+        toolset="core",
+        effect=Effect.WRITE,
+        idempotent=True,
+        template="profile.md",
+    ),
+    Operation(
+        name="memory_get_profile",
+        title="Read the profile",
+        call=profiles.get_profile,
+        shape=ProfileShape,
+        route="GET profile/",
+        toolset="memory",
+        effect=Effect.READ,
+        template="profile.md",
+    ),
+)

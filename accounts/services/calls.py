@@ -1,0 +1,103 @@
+"""Calls: the usage log, the rate limit, and the replies kept for retried writes."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from time import time
+from typing import Any
+
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import Call, KeptReply, User
+from bigmind.core.errors import Conflict, TooMany
+
+REPLIES_KEPT = timedelta(days=7)
+CALLS_KEPT = timedelta(days=90)
+
+
+def count_against_limit(actor: Actor, *, per_minute: int) -> None:
+    """Count one operation of this key, or of this person in the browser.
+
+    Raises:
+        TooMany: more than `per_minute` in this minute. 0 switches the limit off.
+    """
+    if not per_minute:
+        return
+    minute, second = divmod(int(time()), 60)
+    name = f"calls:{actor.key.pk if actor.key else actor.user.pk}:{minute}"
+    cache.add(name, 0, timeout=120)
+    if cache.incr(name) > per_minute:
+        raise TooMany(f"More than {per_minute} operations in a minute.", retry_after=60 - second)
+
+
+def record_call(actor: Actor, *, operation: str, door: str, outcome: str, milliseconds: float, request_id: str) -> None:
+    """Write one line of the usage log. It may be lost in a crash: no reply waits for the disk because of it."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit TO OFF")
+        Call.objects.create(
+            user=actor.user,
+            key=actor.key,
+            agent=actor.agent,
+            operation=operation,
+            door=door,
+            outcome=outcome,
+            milliseconds=milliseconds,
+            request_id=request_id,
+        )
+
+
+@transaction.atomic
+def once(
+    actor: Actor,
+    *,
+    idempotency_key: str,
+    operation: str,
+    arguments: Mapping[str, Any],
+    perform: Callable[[], Any],
+) -> tuple[Any, bool]:
+    """Perform a write once per idempotency key; return its JSON reply and whether it was kept from before.
+
+    The reply and what the write stored commit together. A second call with the same key waits for the first, then
+    gets its reply; if the first was refused, nothing was kept, and the second is performed.
+
+    Raises:
+        Conflict: the key was used for another operation or with other arguments.
+    """
+    fingerprint = _fingerprint(operation, arguments)
+    kept, is_first = KeptReply.objects.get_or_create(
+        user=actor.user,
+        idempotency_key=idempotency_key,
+        defaults={"operation": operation, "fingerprint": fingerprint},
+    )
+    if not is_first:
+        if kept.fingerprint != fingerprint:
+            raise Conflict(
+                "This idempotency key was used for a different call.", hint="Use a new key for each new write."
+            )
+        return kept.reply, True
+    kept.reply = perform()
+    kept.save(update_fields=["reply"])
+    return kept.reply, False
+
+
+def forget_old_calls() -> int:
+    """Delete usage older than 90 days and kept replies older than 7; return how many rows went."""
+    now = timezone.now()
+    calls, _ = Call.objects.filter(at__lt=now - CALLS_KEPT).delete()
+    replies, _ = KeptReply.objects.filter(at__lt=now - REPLIES_KEPT).delete()
+    return calls + replies
+
+
+def forget_kept_replies(user: User) -> None:
+    """Delete the kept replies of a user: whoever erases something must not find it in a reply."""
+    KeptReply.objects.filter(user=user).delete()
+
+
+def _fingerprint(operation: str, arguments: Mapping[str, Any]) -> str:
+    said = json.dumps([operation, dict(arguments)], sort_keys=True, default=str)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

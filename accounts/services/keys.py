@@ -1,0 +1,112 @@
+"""Keys: make, list, rotate, revoke. None of it ever touches what the user stored."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts.models import SCOPES, ApiKey, User
+from bigmind.core.errors import Conflict, Invalid, NotFound
+
+from .key_text import SHOWN_CHARS, digest_of, new_key_text
+
+DEFAULT_SCOPES = ("read", "write")
+DEFAULT_OVERLAP = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key that was just made, with its text: the only moment at which the text exists."""
+
+    key: ApiKey
+    text: str
+
+
+def create_key(
+    user: User,
+    *,
+    label: str = "",
+    scopes: Collection[str] = DEFAULT_SCOPES,
+    toolsets: Collection[str] = (),
+    expires_at: datetime | None = None,
+    replaces: ApiKey | None = None,
+) -> NewKey:
+    """Make a key for a user and return it with its text, which is stored nowhere and cannot be shown again.
+
+    Raises:
+        Invalid: a scope is unknown, none is given, or the key would be expired from the start.
+    """
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown or not scopes:
+        raise Invalid(
+            f"scopes must be some of {', '.join(SCOPES)}" + (f"; not {', '.join(unknown)}." if unknown else ".")
+        )
+    if expires_at and expires_at <= timezone.now():
+        raise Invalid("expires_at must lie ahead.")
+    text = new_key_text()
+    key = ApiKey.objects.create(
+        user=user,
+        label=label.strip()[:200],
+        prefix=text[:SHOWN_CHARS],
+        digest=digest_of(text),
+        scopes=[scope for scope in SCOPES if scope in scopes],
+        toolsets=sorted(set(toolsets)),
+        expires_at=expires_at,
+        replaces=replaces,
+    )
+    return NewKey(key, text)
+
+
+def list_keys(user: User | None = None) -> QuerySet[ApiKey]:
+    """Return the keys of a user, or of everyone, the newest first."""
+    keys = ApiKey.objects.select_related("user").order_by("-created_at", "id")
+    return keys.filter(user=user) if user else keys
+
+
+@transaction.atomic
+def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
+    """Make a successor with the same user, label, scopes and toolsets; the old key works on for `overlap`.
+
+    Raises:
+        Conflict: the key has ended or has no user. A key can be rotated once; rotate its successor.
+    """
+    key = ApiKey.objects.select_for_update(of=("self",)).get(pk=key.pk)
+    if key.state != "active" or key.user is None:
+        raise Conflict(f"This key is {key.state if key.user else 'linked to no user'}.", hint="Make a new key instead.")
+    new = create_key(key.user, label=key.label, scopes=key.scopes, toolsets=key.toolsets, replaces=key)
+    key.revoked_at = timezone.now() + overlap
+    key.save(update_fields=["revoked_at"])
+    return new
+
+
+def revoke_key(key: ApiKey) -> ApiKey:
+    """End a key now. What was stored with it stays. Revoking twice changes nothing."""
+    now = timezone.now()
+    if key.revoked_at is None or key.revoked_at > now:
+        key.revoked_at = now
+        key.save(update_fields=["revoked_at"])
+    return key
+
+
+def find_key(reference: str, *, user: User | None = None) -> ApiKey:
+    """Find a key by its id, its SHA-256 or the first characters of it (those that lists show).
+
+    Raises:
+        NotFound: no key fits, or more than one does.
+    """
+    reference = reference.strip()
+    keys = list_keys(user)
+    try:
+        fitting = list(keys.filter(pk=UUID(reference))[:2])
+    except ValueError:
+        fitting = list(keys.filter(digest=reference.lower())[:2]) or list(
+            keys.filter(prefix=reference[:SHOWN_CHARS])[:2]
+        )
+    if len(fitting) == 1:
+        return fitting[0]
+    hint = "Give its id or its SHA-256: `bigmind key_list` shows them."
+    raise NotFound(f"{'Several keys begin' if fitting else 'No key begins'} with “{reference[:12]}”.", hint=hint)

@@ -1,0 +1,126 @@
+"""Users: add, list, delete, and link keys to them (seed 004, phase 1)."""
+
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Q, QuerySet
+
+from accounts.models import ApiKey, Role, User
+from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.text import clean_name
+
+
+def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, password: str | None = None) -> User:
+    """Make a user and return it with its id, which never changes.
+
+    Raises:
+        Invalid: the user name or the role cannot be used.
+        Conflict: the user name is taken, whatever the case of its letters.
+    """
+    user = User(username=_clean(username), display_name=_clean(display_name), role=role)
+    user.set_password(password)
+    try:
+        user.clean_fields()
+    except ValidationError as error:
+        problems = [{"field": field, "message": " ".join(found)} for field, found in error.message_dict.items()]
+        raise Invalid(" ".join(f"{p['field']}: {p['message']}" for p in problems), problems=problems) from error
+    try:
+        with transaction.atomic():
+            user.save()
+    except IntegrityError as error:
+        raise Conflict(f"There is a user “{user.username}” already.", hint="Choose another name.") from error
+    return user
+
+
+def list_users() -> QuerySet[User]:
+    """Return all users by name, with the number of keys that work."""
+    return User.objects.annotate(usable_keys=Count("keys", filter=Q(keys__in=ApiKey.objects.usable()))).order_by(
+        "username"
+    )
+
+
+def find_user(reference: str) -> User:
+    """Find a user by id or user name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    try:
+        return User.objects.get(pk=UUID(reference))
+    except (ValueError, User.DoesNotExist):
+        pass
+    try:
+        return User.objects.get(username__iexact=reference)
+    except User.DoesNotExist as error:
+        raise NotFound(f"There is no user “{reference[:100]}”.", hint="`bigmind user_list` shows them.") from error
+
+
+@transaction.atomic
+def delete_user(user: User) -> dict[str, int]:
+    """Delete a user with everything they own; return how many rows of each kind went.
+
+    Raises:
+        Conflict: this is the last admin, and nobody could manage the instance any more.
+    """
+    others = User.objects.select_for_update().filter(role=Role.ADMIN, is_active=True).exclude(pk=user.pk)
+    if user.is_admin and User.objects.exclude(pk=user.pk).exists() and not others.exists():
+        raise Conflict(f"{user} is the last admin.", hint="Make somebody else an admin first.")
+    _, counts = user.delete()
+    return {label.rpartition(".")[2]: count for label, count in sorted(counts.items())}
+
+
+def set_role(user: User, role: str) -> User:
+    """Give a user another role.
+
+    Raises:
+        Invalid: there is no such role.
+    """
+    if role not in Role.values:
+        raise Invalid(f"role must be one of: {', '.join(Role.values)}.")
+    user.role = role
+    user.save(update_fields=["role", "updated_at"])
+    return user
+
+
+@transaction.atomic
+def link_key(user: User, key: ApiKey) -> ApiKey:
+    """Let a key act for this user from now on. What either has stored stays where it is.
+
+    Raises:
+        Conflict: the key belongs to somebody else; unlink it first, so that nobody takes a key by mistake.
+    """
+    if key.user_id == user.pk:
+        return key
+    if key.user is not None:
+        raise Conflict(f"This key belongs to {key.user}.", hint="Unlink it first: `bigmind user_unlink`.")
+    key.user = user
+    key.save(update_fields=["user"])
+    return key
+
+
+def unlink_key(key: ApiKey) -> ApiKey:
+    """Take a key from its user. It opens nothing until it is linked again; what was stored stays with the user."""
+    key.user = None
+    key.save(update_fields=["user"])
+    return key
+
+
+@transaction.atomic
+def adopt_orphan_keys() -> list[ApiKey]:
+    """Give each usable key without a user a user of its own (seed 004: existing keys are migrated on start).
+
+    A key that an operator unlinked is adopted too: a key never stays in a state in which it silently opens nothing.
+    """
+    orphans = list(ApiKey.objects.usable().filter(user=None).select_for_update())
+    for key in orphans:
+        key.user = add_user(f"key-{key.pk.hex[:12]}", display_name=key.label or f"Owner of {key.prefix}…")
+        key.save(update_fields=["user"])
+    return orphans
+
+
+def _clean(name: str) -> str:
+    try:
+        return clean_name(name)
+    except ValueError as error:
+        raise Invalid(f"The name {error}.") from error
