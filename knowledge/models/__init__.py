@@ -1,0 +1,23 @@
+"""What is known: sessions, facts, hypotheses, notes, and the passages they are found by."""
+
+from .facts import Category, Fact
+from .hypotheses import Hypothesis, Verdict
+from .notes import Note
+from .passages import Kind, Passage
+from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
+
+__all__ = [
+    "AUTO_CLOSED",
+    "STALE_AFTER",
+    "Category",
+    "Chunk",
+    "Fact",
+    "Hypothesis",
+    "Kind",
+    "Note",
+    "Passage",
+    "Session",
+    "Speaker",
+    "Summary",
+    "Verdict",
+]

@@ -1,0 +1,48 @@
+"""Note: a personal text addressed by domain and key."""
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.models import User
+
+from .asides import CanBeSetAside
+
+
+class NoteQuerySet(models.QuerySet["Note"]):
+    """Notes, in the words of those who ask for them."""
+
+    def of(self, user: User) -> "NoteQuerySet":
+        """Those of one user."""
+        return self.filter(user=user)
+
+    def current(self) -> "NoteQuerySet":
+        """Those that have neither expired nor been set aside."""
+        return self.filter(set_aside_at=None).filter(
+            models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now())
+        )
+
+    def expired(self) -> "NoteQuerySet":
+        """Those that have."""
+        return self.filter(expires_at__lte=timezone.now())
+
+
+class Note(CanBeSetAside):
+    """A text at an address, such as `email/dymon-packages`."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="notes")
+    domain = models.CharField(max_length=200)
+    key = models.CharField(max_length=200)
+    content = models.TextField()
+    project = models.CharField(max_length=100, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = NoteQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "domain", "key"], name="note_once_per_address")]
+        indexes = [models.Index(fields=["expires_at"], name="note_expiry", condition=~models.Q(expires_at=None))]
+
+    def __str__(self) -> str:
+        return f"{self.domain}/{self.key}"

@@ -1,0 +1,213 @@
+"""The context: what an agent is told at the start, within its budget, whatever is stored.
+
+The most useful items come first and are kept whole; one that is too long is cut between words; what did not fit is
+counted, with the call that shows it. The number of queries does not depend on how much is stored.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, NamedTuple, TypeVar
+
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Left
+from django.template.loader import render_to_string
+from django.utils import timezone
+from pydantic import Field
+
+from accounts.actor import Actor
+from accounts.models import Profile
+from accounts.services.profiles import get_profile
+from bigmind.core.text import inline
+from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.core.vocabulary import Project
+from knowledge.models import Category, Fact, Session, Summary
+from knowledge.vocabulary import Topics
+
+TOTAL_TOKENS = 1_300
+PROFILE_TOKENS = 300
+INDEX_TOKENS = 800
+SESSIONS_TOKENS = 400
+ITEM_TOKENS = 60
+FACTS_READ_PER_GROUP = 40
+ITEM_CHARS = 2_000
+OPEN_SESSIONS_SHOWN = 3
+
+SessionsShown = Annotated[int, Field(ge=0, le=50, description="How many closed sessions to list at most.")]
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class SessionLine:
+    """One row of the session index."""
+
+    date: datetime
+    headline: str
+    topics: str
+    outcome: str
+    handle: str
+    is_open: bool
+    has_summary: bool
+
+
+@dataclass
+class Context:
+    """What an agent is told at the start, already safe to show, and how much did not fit."""
+
+    loaded_at: datetime
+    project: str
+    role: str = ""
+    preferences: str = ""
+    pinned: list[str] = field(default_factory=list)
+    pinned_left: int = 0
+    facts: list[tuple[str, str, int]] = field(default_factory=list)
+    facts_left: int = 0
+    sessions: list[SessionLine] = field(default_factory=list)
+    closed_shown: int = 0
+    open_left: int = 0
+    closed_left: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is remembered yet."""
+        return not (self.role or self.preferences or self.pinned or self.facts or self.sessions)
+
+    @property
+    def markdown(self) -> str:
+        """The context as the agent reads it."""
+        return render_to_string("agent/context.md", {"context": self}, using="agent").strip() + "\n"
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it costs, by the conservative counter."""
+        return count_tokens(self.markdown)
+
+
+def get_context(
+    actor: Actor, *, project: Project = "", topics: Topics | None = None, sessions: SessionsShown = 5
+) -> Context:
+    """Read what BigMind remembers, without opening a session: profile, facts, recent and open sessions.
+
+    Call this in the middle of a conversation to recover your memory. It changes nothing. Returns markdown of at most
+    1,300 tokens.
+    """
+    return build_context(actor, project=project, topics=topics or [], sessions=sessions)
+
+
+def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions: int = 5) -> Context:
+    """Put the context together: profile (≤ 300 tokens), then sessions and facts (≤ 800 together)."""
+    context = Context(loaded_at=timezone.now(), project=inline(project))
+    _add_profile(context, get_profile(actor))
+    spent = _add_sessions(context, actor, shown=sessions)
+    _add_facts(context, actor, project=project, topics=topics, budget=INDEX_TOKENS - spent)
+    return context
+
+
+def _add_profile(context: Context, profile: Profile) -> None:
+    context.role = _item(profile.role)
+    left = PROFILE_TOKENS - count_tokens(f"### 👤 Who you are\n**Role:** {context.role}\n**Preferences:**\n")
+    # Pinned facts were pinned by a person: preferences, however long, leave half of the room to them.
+    pinned = [f"- {_item(fact)}" for fact in profile.pinned_facts]
+    for_preferences = left if not pinned else max(left // 2, left - count_tokens("\n".join(pinned)) - 40)
+    context.preferences = cut_to_tokens(inline(profile.preferences[: 4 * ITEM_CHARS]), for_preferences)
+    left -= count_tokens(context.preferences) + 40
+    kept, _ = _fitting(pinned, left, count_tokens)
+    context.pinned = [line.removeprefix("- ") for line in kept]
+    context.pinned_left = len(pinned) - len(kept)
+
+
+def _add_sessions(context: Context, actor: Actor, *, shown: int) -> int:
+    mine = (
+        Session.objects.of(actor.user)
+        .in_view()
+        .annotate(has_summary=Exists(Summary.objects.filter(session=OuterRef("pk"))))
+    )
+    in_progress = list(mine.open().newest_first()[: OPEN_SESSIONS_SHOWN + 1])
+    closed = list(mine.exclude(ended_at=None).newest_first()[: shown + 1])
+    lines = [_line(session) for session in (*in_progress[:OPEN_SESSIONS_SHOWN], *closed[:shown])]
+    context.sessions, spent = _fitting(lines, SESSIONS_TOKENS - 60, _tokens_of_line)
+    context.closed_shown = sum(not line.is_open for line in context.sessions)
+    context.open_left = int(len(in_progress) > OPEN_SESSIONS_SHOWN)
+    context.closed_left = int(len(closed) > context.closed_shown)
+    return spent + 60 if context.sessions else 0
+
+
+def _add_facts(context: Context, actor: Actor, *, project: str, topics: Sequence[str], budget: int) -> None:
+    facts = sorted(_candidates(actor, project), key=_usefulness(project, topics))
+    lines = [(fact.category, _item(fact.start), fact.pk) for fact in facts]
+    context.facts, _ = _fitting(lines, budget - 40, lambda line: count_tokens(f"- **[{line[0]}]** {line[1]}\n"))
+    context.facts_left = Fact.objects.of(actor.user).current().count() - len(context.facts)
+
+
+class _Candidate(NamedTuple):
+    """A fact that may be told, with as much of its text as could ever fit."""
+
+    pk: int
+    category: str
+    project: str
+    created_at: datetime
+    start: str
+
+
+def _candidates(actor: Actor, project: str) -> Iterable[_Candidate]:
+    """The newest facts of each category and of the project, in one query that indexes answer at any size."""
+    current = Fact.objects.of(actor.user).current().annotate(start=Left("fact", ITEM_CHARS))
+    groups = [Q(category=category) for category in Category.values]
+    if project:
+        groups.append(Q(project=project))
+    newest = [
+        current.filter(group).newest_first().values_list(*_Candidate._fields)[:FACTS_READ_PER_GROUP] for group in groups
+    ]
+    return map(_Candidate._make, newest[0].union(*newest[1:]))
+
+
+_RANK = {category: rank for rank, category in enumerate(Category.values)}
+
+
+def _usefulness(project: str, topics: Sequence[str]) -> Callable[[_Candidate], tuple[bool, bool, bool, int, float]]:
+    """Facts of this project and these topics first, those of other projects last; then by category, then the newest."""
+    wanted = [topic.casefold() for topic in topics]
+
+    def key(fact: _Candidate) -> tuple[bool, bool, bool, int, float]:
+        text = fact.start.casefold()
+        return (
+            not (project and fact.project == project),
+            not any(topic in text for topic in wanted),
+            bool(fact.project and fact.project != project),
+            _RANK[fact.category],
+            -fact.created_at.timestamp(),
+        )
+
+    return key
+
+
+def _line(session: Session) -> SessionLine:
+    return SessionLine(
+        date=session.started_at,
+        headline=_item(session.one_liner),
+        topics=cut_to_tokens(inline(",".join(session.topics[:6])), ITEM_TOKENS // 2),
+        outcome=_item(session.outcome),
+        handle=session.handle,
+        is_open=session.is_open,
+        has_summary=bool(getattr(session, "has_summary", False)),
+    )
+
+
+def _tokens_of_line(line: SessionLine) -> int:
+    return count_tokens(f"| 2026-03-30 | {line.headline} 📄 `{line.handle}` | {line.topics} | {line.outcome} |\n") + 8
+
+
+def _item(text: str) -> str:
+    return cut_to_tokens(inline(text[:ITEM_CHARS]), ITEM_TOKENS)
+
+
+def _fitting(items: Iterable[Item], budget: int, cost: Callable[[Item], int]) -> tuple[list[Item], int]:
+    """Keep items in their order as long as each still fits; a long one that does not lets shorter ones pass."""
+    kept: list[Item] = []
+    spent = 0
+    for item in items:
+        price = cost(item)
+        if spent + price <= budget:
+            kept.append(item)
+            spent += price
+    return kept, spent

@@ -1,0 +1,206 @@
+"""Facts: store, list, correct, set aside, restore, erase."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.services.calls import forget_kept_replies
+from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.text import digest
+from bigmind.core.vocabulary import Confidence, Limit, Offset, Project, Query, Reason
+from knowledge.models import Fact, Kind, Session
+from knowledge.search.passages import forget_passages, index_passages
+from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
+
+from .sessions import own_session
+
+
+@dataclass(frozen=True)
+class StoredFact:
+    """The fact as it is kept, and whether it was known before."""
+
+    fact: Fact
+    duplicate: bool
+
+
+@transaction.atomic
+def store_fact(
+    actor: Actor,
+    *,
+    category: CategoryName,
+    fact: FactText,
+    confidence: Confidence = 1.0,
+    project: Project = "",
+    source_session: SessionId | None = None,
+) -> StoredFact:
+    """Remember one atomic truth about the user or their work, for every session to come.
+
+    Call this when the user states a preference, a decision, a constraint or something lasting about the codebase.
+    Returns the fact with its id. The exact same fact is not stored twice: `duplicate` is then true.
+    """
+    session = own_session(actor, source_session) if source_session else _session_in_progress(actor)
+    stored, is_new = Fact.objects.get_or_create(
+        user=actor.user,
+        digest=_digest(fact),
+        deprecated_at=None,
+        defaults={
+            "category": category,
+            "fact": fact,
+            "confidence": confidence,
+            "project": project or (session.project if session else ""),
+            "source_session": session,
+        },
+    )
+    if is_new:
+        _index(stored)
+    return StoredFact(stored, duplicate=not is_new)
+
+
+def list_facts(
+    actor: Actor,
+    *,
+    category: CategoryName | None = None,
+    project: Project = "",
+    text: Query | None = None,
+    include_deprecated: bool = False,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> Page[Fact]:
+    """List stored facts, the newest first, by category, project or a piece of their text.
+
+    Call this when the context says that there are more facts, or before you correct one. Facts that were set aside
+    are left out unless you ask for them. Returns each with its id.
+    """
+    facts = Fact.objects.of(actor.user).newest_first()
+    if not include_deprecated:
+        facts = facts.current()
+    if category:
+        facts = facts.filter(category=category)
+    if project:
+        facts = facts.filter(project=project)
+    if text:
+        facts = facts.filter(fact__icontains=text)
+    return page_of(facts, limit=limit, offset=offset)
+
+
+@transaction.atomic
+def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
+    """Set aside a fact that is no longer true.
+
+    Call this when the user contradicts something you recalled. The fact stays on record with your reason, and is
+    never recalled again. Returns the fact.
+    """
+    fact = own_fact(actor, fact_id)
+    if not fact.is_current:
+        raise Conflict(f"Fact {fact.pk} has been set aside already.", fact_id=fact.pk)
+    _set_aside(fact, reason)
+    return fact
+
+
+@transaction.atomic
+def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: CategoryName | None = None) -> Fact:
+    """Replace a fact by what is true instead; the old one is set aside and points to the new one.
+
+    Call this when a fact is nearly right. Returns the new fact, which keeps category, project and confidence.
+    """
+    old = own_fact(actor, fact_id)
+    if not old.is_current:
+        raise Conflict(f"Fact {old.pk} has been set aside.", hint="Restore it first, or store a new one.")
+    if _digest(fact) == old.digest:
+        if category and category != old.category:
+            old.category = category
+            old.save(update_fields=["category", "updated_at"])
+        return old
+    _set_aside(old, "Corrected.")
+    new = _known(actor, fact) or Fact.objects.create(
+        user=actor.user,
+        category=category or old.category,
+        fact=fact,
+        digest=_digest(fact),
+        confidence=old.confidence,
+        project=old.project,
+        source_session=old.source_session,
+    )
+    old.superseded_by = new
+    old.save(update_fields=["superseded_by"])
+    _index(new)
+    return new
+
+
+@transaction.atomic
+def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
+    """Bring back a fact that was set aside.
+
+    Call this when it turns out to be true after all. Refused while the same fact, or its correction, is current.
+    Returns the fact, which is recalled from now on.
+    """
+    fact = own_fact(actor, fact_id)
+    if fact.is_current:
+        return fact
+    known = _known(actor, fact.fact)
+    if known:
+        raise Conflict("That fact has been stored again since.", hint=f"See fact {known.pk}.", fact_id=known.pk)
+    successor = fact.superseded_by
+    if successor and successor.is_current:
+        # Both would be served as current although they disagree.
+        hint = f"Set fact {successor.pk} aside first."
+        raise Conflict(f"That fact was corrected: see fact {successor.pk}.", hint=hint, fact_id=successor.pk)
+    fact.deprecated_at, fact.deprecation_reason, fact.superseded_by = None, "", None
+    fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
+    _index(fact)
+    return fact
+
+
+@transaction.atomic
+def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
+    """Erase a fact for good, from everything that is kept.
+
+    Call this only when the user asks to forget it. To note that a fact is no longer true, set it aside instead.
+    Returns what was erased; it cannot be undone.
+    """
+    fact = own_fact(actor, fact_id)
+    forget_passages(Kind.FACT, [fact.pk])
+    forget_kept_replies(actor.user)
+    erased = fact.pk
+    fact.delete()
+    fact.pk = erased
+    return fact
+
+
+def own_fact(actor: Actor, fact_id: int) -> Fact:
+    """Return the actor's fact with this id, locked until the transaction ends.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    mine: QuerySet[Fact] = Fact.objects.of(actor.user).select_for_update()
+    try:
+        return mine.get(pk=fact_id)
+    except Fact.DoesNotExist as error:
+        raise NotFound(f"You have no fact {fact_id}.", hint="memory_list_facts shows yours.") from error
+
+
+def _set_aside(fact: Fact, reason: str) -> None:
+    fact.deprecated_at, fact.deprecation_reason = timezone.now(), reason
+    fact.save(update_fields=["deprecated_at", "deprecation_reason", "updated_at"])
+    forget_passages(Kind.FACT, [fact.pk])
+
+
+def _session_in_progress(actor: Actor) -> Session | None:
+    return Session.objects.of(actor.user).open().filter(agent=actor.agent).newest_first().first()
+
+
+def _known(actor: Actor, text: str) -> Fact | None:
+    return Fact.objects.of(actor.user).current().filter(digest=_digest(text)).first()
+
+
+def _index(fact: Fact) -> None:
+    index_passages(Kind.FACT, fact.pk, [fact.fact], owner=fact.user, project=fact.project)
+
+
+def _digest(text: str) -> str:
+    return digest(text)

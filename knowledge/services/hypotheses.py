@@ -1,0 +1,155 @@
+"""Hypotheses: beliefs to be confirmed or refuted."""
+
+from typing import Annotated, Literal
+
+from django.db import transaction
+from django.utils import timezone
+from pydantic import Field
+
+from accounts.actor import Actor
+from accounts.services.calls import forget_kept_replies
+from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.vocabulary import Confidence, Content, Limit, Offset, Project
+from knowledge.models import Hypothesis, Kind, Session
+from knowledge.search.passages import forget_passages, index_passages
+from knowledge.vocabulary import HypothesisId, HypothesisText, SessionId
+
+from .sessions import own_session
+
+Resolution = Annotated[Content, Field(description="What actually happened.")]
+
+
+@transaction.atomic
+def add_hypothesis(
+    actor: Actor,
+    *,
+    hypothesis: HypothesisText,
+    confidence: Confidence = 0.7,
+    project: Project = "",
+    session_id: SessionId | None = None,
+) -> Hypothesis:
+    """Write down a belief, “I believe X because Y”, with how sure you are.
+
+    Call this when you act on something that is not proven, so that it can be confirmed or refuted later.
+    Returns the hypothesis with its id, open.
+    """
+    session = (
+        own_session(actor, session_id)
+        if session_id
+        else Session.objects.of(actor.user).open().filter(agent=actor.agent).newest_first().first()
+    )
+    belief = Hypothesis.objects.create(
+        user=actor.user,
+        session=session,
+        hypothesis=hypothesis,
+        confidence=confidence,
+        project=project or (session.project if session else ""),
+    )
+    index_hypothesis(belief)
+    return belief
+
+
+@transaction.atomic
+def resolve_hypothesis(
+    actor: Actor,
+    *,
+    hypothesis_id: HypothesisId,
+    status: Literal["confirmed", "refuted", "abandoned"],
+    resolution: Resolution,
+) -> Hypothesis:
+    """Close a hypothesis: confirmed, refuted or abandoned, with what actually happened.
+
+    Call this as soon as you know. Returns the hypothesis. One that was resolved stays so: add a new one instead.
+    """
+    belief = own_hypothesis(actor, hypothesis_id)
+    if belief.resolved_at:
+        raise Conflict(f"Hypothesis {belief.pk} was {belief.status} already.", hint="Add a new one instead.")
+    belief.status, belief.resolution, belief.resolved_at = status, resolution, timezone.now()
+    belief.save(update_fields=["status", "resolution", "resolved_at"])
+    index_hypothesis(belief)
+    return belief
+
+
+def list_hypotheses(
+    actor: Actor,
+    *,
+    status: Literal["open", "confirmed", "refuted", "abandoned"] | None = None,
+    project: Project = "",
+    include_set_aside: bool = False,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> Page[Hypothesis]:
+    """List beliefs, the newest first, by status or project.
+
+    Call this to see what is still open, or how earlier beliefs turned out. Returns each with its id.
+    """
+    beliefs = Hypothesis.objects.filter(user=actor.user).order_by("-created_at", "-id")
+    if not include_set_aside:
+        beliefs = beliefs.filter(set_aside_at=None)
+    if status:
+        beliefs = beliefs.filter(status=status)
+    if project:
+        beliefs = beliefs.filter(project=project)
+    return page_of(beliefs, limit=limit, offset=offset)
+
+
+@transaction.atomic
+def correct_hypothesis(
+    actor: Actor,
+    *,
+    hypothesis_id: HypothesisId,
+    hypothesis: HypothesisText | None = None,
+    confidence: Confidence | None = None,
+) -> Hypothesis:
+    """Correct the words of a belief, or how sure you are, while it is open.
+
+    Call this when it was put wrongly. Refused once it is resolved: how it was believed then is on record.
+    Returns the hypothesis.
+    """
+    belief = own_hypothesis(actor, hypothesis_id)
+    if belief.resolved_at:
+        raise Conflict(f"Hypothesis {belief.pk} was {belief.status} already.", hint="Add a new one instead.")
+    belief.hypothesis = belief.hypothesis if hypothesis is None else hypothesis
+    belief.confidence = belief.confidence if confidence is None else confidence
+    belief.save(update_fields=["hypothesis", "confidence"])
+    index_hypothesis(belief)
+    return belief
+
+
+@transaction.atomic
+def erase_hypothesis(actor: Actor, *, hypothesis_id: HypothesisId) -> Hypothesis:
+    """Erase a hypothesis for good, from everything that is kept.
+
+    Call this only when the user asks to forget it; a belief that was wrong is refuted instead. Returns what was
+    erased; it cannot be undone.
+    """
+    belief = own_hypothesis(actor, hypothesis_id)
+    forget_passages(Kind.HYPOTHESIS, [belief.pk])
+    forget_kept_replies(actor.user)
+    erased = belief.pk
+    belief.delete()
+    belief.pk = erased
+    return belief
+
+
+def own_hypothesis(actor: Actor, hypothesis_id: int) -> Hypothesis:
+    """Return the actor's hypothesis with this id, locked until the transaction ends.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    try:
+        return Hypothesis.objects.select_for_update().get(user=actor.user, pk=hypothesis_id)
+    except Hypothesis.DoesNotExist as error:
+        hint = "memory_list_hypotheses shows yours."
+        raise NotFound(f"You have no hypothesis {hypothesis_id}.", hint=hint) from error
+
+
+def index_hypothesis(belief: Hypothesis) -> None:
+    """Write the passage of a hypothesis, with how it turned out. One set aside has none."""
+    if not belief.is_in_view:
+        forget_passages(Kind.HYPOTHESIS, [belief.pk])
+        return
+    text = f"{belief.hypothesis}\n\n{belief.resolution}".strip()
+    index_passages(Kind.HYPOTHESIS, belief.pk, [text], owner=belief.user, project=belief.project)

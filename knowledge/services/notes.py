@@ -1,0 +1,163 @@
+"""Notes: personal texts addressed by domain and key (seed 004), which may expire."""
+
+from typing import Annotated
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count
+from django.utils import timezone
+from pydantic import AwareDatetime, Field
+from rapidfuzz import process
+
+from accounts.actor import Actor
+from accounts.services.calls import forget_kept_replies
+from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.vocabulary import Content, Limit, Offset, Project
+from knowledge.models import Kind, Note
+from knowledge.search.passages import forget_passages, index_passages
+from knowledge.vocabulary import Domain, Key
+
+Expiry = Annotated[AwareDatetime, Field(description="When it stops being true (ISO 8601 with time zone).")]
+NewDomain = Annotated[Domain, Field(description="The domain it moves to. Left out: the same.")]
+NewKey = Annotated[Key, Field(description="Its new key. Left out: the same.")]
+
+
+@transaction.atomic
+def set_note(
+    actor: Actor,
+    *,
+    domain: Domain,
+    key: Key,
+    content: Content,
+    expires_at: Expiry | None = None,
+    project: Project = "",
+) -> Note:
+    """Create or replace the note at this domain and key: a rule or preference in plain words.
+
+    Call this when the user says “remember this” about an area such as email or calendar. Returns the note as stored.
+    """
+    now = timezone.now()
+    if expires_at and expires_at <= now:
+        raise Invalid(
+            "expires_at lies in the past.",
+            problems=[{"field": "expires_at", "message": "must lie ahead, or be left out"}],
+        )
+    note, _ = Note.objects.update_or_create(
+        user=actor.user,
+        domain=domain,
+        key=key,
+        defaults={
+            "content": content,
+            "expires_at": expires_at,
+            "project": project,
+            "updated_at": now,
+            "set_aside_at": None,
+        },
+        create_defaults={
+            "content": content,
+            "expires_at": expires_at,
+            "project": project,
+            "created_at": now,
+            "updated_at": now,
+        },
+    )
+    index_note(note)
+    return note
+
+
+def get_notes(
+    actor: Actor, *, domain: Domain | None = None, key: Key | None = None, limit: Limit = 50, offset: Offset = 0
+) -> Page[Note]:
+    """Read notes: one (domain and key), all of a domain, or all there are.
+
+    Call this before you act in an area the user may have rules for: with domain `email` before reading email, say.
+    Returns the notes, by domain and key.
+    """
+    notes = Note.objects.of(actor.user).current().order_by("domain", "key")
+    if key is not None:
+        if domain is None:
+            problem = {"field": "domain", "message": "is required when key is given"}
+            raise Invalid("domain is required when key is given.", problems=[problem])
+        return Page([own_note(actor, domain, key)], total=1, limit=limit, offset=0)
+    if domain is not None:
+        notes = notes.filter(domain=domain)
+    return page_of(notes, limit=limit, offset=offset)
+
+
+@transaction.atomic
+def delete_note(actor: Actor, *, domain: Domain, key: Key) -> Note:
+    """Delete the note at this domain and key.
+
+    Call this when the rule no longer holds. Returns what was deleted; it cannot be undone.
+    """
+    note = own_note(actor, domain, key)
+    forget_passages(Kind.NOTE, [note.pk])
+    forget_kept_replies(actor.user)
+    deleted = note.pk
+    note.delete()
+    note.pk = deleted
+    return note
+
+
+@transaction.atomic
+def rename_note(
+    actor: Actor, *, domain: Domain, key: Key, new_domain: NewDomain | None = None, new_key: NewKey | None = None
+) -> Note:
+    """Move a note to another domain, another key, or both; its content stays.
+
+    Call this to tidy up. Refused when a note is there already. Returns the note at its new address.
+    """
+    note = own_note(actor, domain, key)
+    target = (new_domain or domain, new_key or key)
+    if target == (note.domain, note.key):
+        return note
+    # An expired note still holds its address until the sweep: it must not stand in the way.
+    Note.objects.of(actor.user).expired().filter(domain=target[0], key=target[1]).delete()
+    note.domain, note.key, note.updated_at = *target, timezone.now()
+    try:
+        with transaction.atomic():
+            note.save(update_fields=["domain", "key", "updated_at"])
+    except IntegrityError as error:
+        raise Conflict(f"There is a note {note} already.", hint="Delete it first, or choose another key.") from error
+    index_note(note)
+    return note
+
+
+def note_domains(actor: Actor) -> dict[str, int]:
+    """Return the domains that have notes, each with how many."""
+    counted = Note.objects.of(actor.user).current().values_list("domain").annotate(Count("id")).order_by("domain")
+    return dict(counted)
+
+
+def own_note(actor: Actor, domain: str, key: str) -> Note:
+    """Return the actor's note at this address.
+
+    Raises:
+        NotFound: there is none; the hint names the nearest keys there are.
+    """
+    mine = Note.objects.of(actor.user).current()
+    note = mine.filter(domain=domain, key=key).first()
+    if note is None:
+        addresses = [str(other) for other in mine.only("domain", "key")[:2000]]
+        nearest = [found for found, *_ in process.extract(f"{domain}/{key}", addresses, limit=3, score_cutoff=60)]
+        hint = f"The nearest: {', '.join(nearest)}." if nearest else "knowledge_get without arguments lists yours."
+        raise NotFound(f"You have no note {domain}/{key}.", hint=hint)
+    return note
+
+
+def forget_expired_notes() -> int:
+    """Delete the notes past their expiry, with their passages; return how many. The scheduler calls this."""
+    with transaction.atomic():
+        expired = list(Note.objects.expired().select_for_update(skip_locked=True).values_list("pk", flat=True)[:1000])
+        forget_passages(Kind.NOTE, expired)
+        Note.objects.filter(pk__in=expired).delete()
+    return len(expired)
+
+
+def index_note(note: Note) -> None:
+    """Write the passage of a note: its address and its content. One set aside has none."""
+    if not note.is_in_view:
+        forget_passages(Kind.NOTE, [note.pk])
+        return
+    text = f"{note.domain} {note.key}\n\n{note.content}"
+    index_passages(Kind.NOTE, note.pk, [text], owner=note.user, project=note.project)

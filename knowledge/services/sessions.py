@@ -1,0 +1,352 @@
+"""Sessions: start, flag, append, end, look back."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max, Q, QuerySet
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.services.calls import forget_kept_replies
+from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.vocabulary import Before, Content, Importance, Limit, Offset, Project, Query, Since, Tag
+from knowledge.models import AUTO_CLOSED, Chunk, Kind, Session, Summary
+from knowledge.search.passages import forget_passages, index_passages
+from knowledge.vocabulary import (
+    ChunkId,
+    CodeRefs,
+    FlagReason,
+    KeyFacts,
+    OneLiner,
+    Outcome,
+    Role,
+    SessionId,
+    SomeSessionId,
+    SummaryText,
+    Topics,
+)
+
+from .context import Context, build_context
+
+
+@dataclass(frozen=True)
+class StartedSession:
+    """A session that was just opened, with the context it starts from."""
+
+    session: Session
+    context: Context
+    auto_closed: int
+
+    @property
+    def session_id(self) -> UUID:
+        """The id of the new session."""
+        return self.session.pk
+
+
+@transaction.atomic
+def start_session(actor: Actor, *, project: Project = "", topics: Topics | None = None) -> StartedSession:
+    """CALL THIS FIRST, at the start of EVERY conversation, before anything else.
+
+    Opens a session and returns what BigMind remembers: who the user is, pinned and stored facts, recent sessions
+    and those in progress. Sessions left open for over 24 hours are closed. Keep the session id.
+    """
+    closed = close_sessions(Session.objects.of(actor.user).stale())
+    context = build_context(actor, project=project, topics=topics or [])
+    session = Session.objects.create(user=actor.user, agent=actor.agent, project=project, topics=topics or [])
+    return StartedSession(session, context, closed)
+
+
+@transaction.atomic
+def end_session(
+    actor: Actor,
+    *,
+    one_liner: OneLiner,
+    topics: Topics | None = None,
+    outcome: Outcome = "",
+    summary: SummaryText = "",
+    key_facts: KeyFacts | None = None,
+    code_refs: CodeRefs | None = None,
+    importance: Importance = 5,
+    session_id: SessionId | None = None,
+) -> Session:
+    """Close the session. Call this LAST, when the conversation ends or the user says goodbye.
+
+    The headline and topics show up at the next start; the summary is what you can read again later. Returns the
+    closed session. A session that was closed automatically can still be ended properly.
+    """
+    session = session_to_end(actor, session_id)
+    session.one_liner, session.outcome, session.importance = one_liner, outcome, importance
+    session.topics = topics if topics is not None else session.topics
+    session.ended_at, session.auto_closed = timezone.now(), False
+    session.save()
+    if summary or key_facts or code_refs:
+        Summary.objects.update_or_create(
+            session=session,
+            defaults={"summary": summary, "key_facts": key_facts or [], "code_refs": code_refs or []},
+        )
+    index_session(session)
+    return session
+
+
+@transaction.atomic
+def flag_important(
+    actor: Actor, *, content: Content, flag_reason: FlagReason = "", session_id: SessionId | None = None
+) -> Chunk:
+    """Remember the current exchange: your account of it, and why it matters.
+
+    Call this at once, without being asked, when a decision is made, a bug is understood, code of weight is written,
+    or the user says “remember this”. Returns the stored chunk.
+    """
+    return append_chunk(actor, role="assistant", content=content, flag_reason=flag_reason, session_id=session_id)
+
+
+@transaction.atomic
+def append_chunk(
+    actor: Actor,
+    *,
+    role: Role,
+    content: Content,
+    flag_reason: FlagReason = "",
+    session_id: SessionId | None = None,
+) -> Chunk:
+    """Keep one important message of the conversation word for word.
+
+    Call this only for what matters (a decision, a diagnosis, a preference), never for every turn: filler spoils
+    recall. Returns the stored chunk with its place in the session.
+    """
+    session = open_session(actor, session_id, lock=True)
+    last = session.chunks.aggregate(last=Max("seq"))["last"] or 0
+    chunk = Chunk.objects.create(
+        session=session, user=actor.user, role=role, content=content, flag_reason=flag_reason, seq=last + 1
+    )
+    index_chunk(chunk)
+    return chunk
+
+
+def get_session_detail(actor: Actor, *, session_id: SomeSessionId) -> Session:
+    """Read one session: headline, outcome, summary, key facts, code references and flagged chunks.
+
+    Call this when the session index or a search points to a session that matters now. Returns all that is kept of it.
+    """
+    return own_session(actor, session_id, Session.objects.select_related("summary", "agent").prefetch_related("chunks"))
+
+
+def list_sessions(
+    actor: Actor,
+    *,
+    topic: Tag = "",
+    project: Project = "",
+    text: Query | None = None,
+    since: Since | None = None,
+    before: Before | None = None,
+    include_set_aside: bool = False,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> Page[Session]:
+    """List past and open sessions, the newest first, by topic, project, words of the headline or date.
+
+    Call this to find an earlier conversation. Returns one line for each, with ids to read more.
+    """
+    sessions = Session.objects.of(actor.user).select_related("summary", "agent").newest_first()
+    if not include_set_aside:
+        sessions = sessions.in_view()
+    if topic:
+        sessions = sessions.filter(topics__contains=[topic])
+    if project:
+        sessions = sessions.filter(project=project)
+    if text:
+        sessions = sessions.filter(Q(one_liner__icontains=text) | Q(outcome__icontains=text))
+    if since:
+        sessions = sessions.filter(started_at__gte=since)
+    if before:
+        sessions = sessions.filter(started_at__lt=before)
+    return page_of(sessions, limit=limit, offset=offset)
+
+
+@transaction.atomic
+def correct_session(
+    actor: Actor,
+    *,
+    session_id: SomeSessionId,
+    one_liner: OneLiner | None = None,
+    topics: Topics | None = None,
+    outcome: Outcome | None = None,
+    project: Project | None = None,
+    importance: Importance | None = None,
+    summary: SummaryText | None = None,
+    key_facts: KeyFacts | None = None,
+    code_refs: CodeRefs | None = None,
+) -> Session:
+    """Correct what is kept of a session: headline, topics, outcome, summary.
+
+    Call this when a session was described wrongly. What you leave out stays as it is. Returns the session.
+    """
+    session = own_session(actor, session_id, Session.objects.select_for_update(of=("self",)))
+    line = {"one_liner": one_liner, "topics": topics, "outcome": outcome, "project": project, "importance": importance}
+    for name, value in line.items():
+        if value is not None:
+            setattr(session, name, value)
+    session.save()
+    narrative = {"summary": summary, "key_facts": key_facts, "code_refs": code_refs}
+    sent = {name: value for name, value in narrative.items() if value is not None}
+    if sent:
+        Summary.objects.update_or_create(session=session, defaults=sent)
+    index_session(session)
+    for chunk in session.chunks.select_related("session", "user"):
+        index_chunk(chunk)
+    return session
+
+
+@transaction.atomic
+def correct_chunk(
+    actor: Actor, *, chunk_id: ChunkId, content: Content | None = None, flag_reason: FlagReason | None = None
+) -> Chunk:
+    """Correct a flagged exchange, or why it was flagged.
+
+    Call this when it was written down wrongly. What you leave out stays as it is. Returns the chunk.
+    """
+    chunk = own_chunk(actor, chunk_id)
+    chunk.content = chunk.content if content is None else content
+    chunk.flag_reason = chunk.flag_reason if flag_reason is None else flag_reason
+    chunk.save(update_fields=["content", "flag_reason"])
+    index_chunk(chunk)
+    return chunk
+
+
+@transaction.atomic
+def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
+    """Erase a session for good, with its summary and chunks. Facts learned in it stay.
+
+    Call this only when the user asks to forget the conversation. Returns what was erased; it cannot be undone.
+    """
+    session = own_session(actor, session_id)
+    forget_passages(Kind.CHUNK, session.chunks.values_list("pk", flat=True))
+    forget_passages(Kind.SUMMARY, [session.pk])
+    forget_kept_replies(actor.user)
+    erased = session.pk
+    session.delete()
+    session.pk = erased
+    return session
+
+
+@transaction.atomic
+def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
+    """Erase one flagged exchange for good, from everything that is kept.
+
+    Call this only when the user asks to forget it. Returns what was erased; it cannot be undone.
+    """
+    chunk = own_chunk(actor, chunk_id)
+    forget_passages(Kind.CHUNK, [chunk.pk])
+    forget_kept_replies(actor.user)
+    chunk.delete()
+    chunk.pk = chunk_id
+    return chunk
+
+
+def close_sessions(stale: QuerySet[Session]) -> int:
+    """Close these sessions, saying that nobody did; return how many."""
+    return stale.update(ended_at=timezone.now(), one_liner=AUTO_CLOSED, auto_closed=True)
+
+
+def index_session(session: Session) -> None:
+    """Write the passages of a session: its headline and outcome, and its summary with key facts.
+
+    A session set aside has none; neither have its chunks.
+    """
+    if not session.is_in_view:
+        forget_passages(Kind.SUMMARY, [session.pk])
+        return
+    summary = Summary.objects.filter(session=session).first()
+    told = [session.one_liner, session.outcome, ", ".join(session.topics)]
+    if summary:
+        told += [summary.summary, *summary.key_facts, *summary.code_refs]
+    text = "\n\n".join(part for part in told if part)
+    index_passages(Kind.SUMMARY, session.pk, [text], owner=session.user, project=session.project)
+
+
+def index_chunk(chunk: Chunk) -> None:
+    """Write the passage of a chunk: its content and why it was flagged. One set aside has none."""
+    if not (chunk.is_in_view and chunk.session.is_in_view):
+        forget_passages(Kind.CHUNK, [chunk.pk])
+        return
+    text = f"{chunk.content}\n\n{chunk.flag_reason}"
+    index_passages(Kind.CHUNK, chunk.pk, [text], owner=chunk.user, project=chunk.session.project)
+
+
+def own_chunk(actor: Actor, chunk_id: int) -> Chunk:
+    """Return the actor's chunk with this id, locked until the transaction ends.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    mine = Chunk.objects.select_related("session").select_for_update(of=("self",))
+    chunk = mine.filter(user=actor.user, pk=chunk_id).first()
+    if chunk is None:
+        raise NotFound(f"You have no chunk {chunk_id}.", hint="memory_search_chunks finds yours.")
+    return chunk
+
+
+def own_session(actor: Actor, session_id: str, sessions: "QuerySet[Session] | None" = None) -> Session:
+    """Return the actor's session with this id, or whose id begins so.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+        Conflict: several begin so.
+    """
+    first, last = _id_range(session_id)
+    mine = (Session.objects.all() if sessions is None else sessions).filter(user=actor.user, id__range=(first, last))
+    found = list(mine[:2])
+    if not found:
+        raise NotFound(f"You have no session {session_id}.", hint="memory_list_sessions shows yours.")
+    if len(found) > 1:
+        raise Conflict(f"Several sessions begin with {session_id}.", hint="Give the whole id.")
+    return found[0]
+
+
+def open_session(actor: Actor, session_id: str | None, *, lock: bool = False) -> Session:
+    """Return the session that is meant: the one named, else the agent's newest open one.
+
+    Raises:
+        NotFound: the session named is not the actor's.
+        Conflict: it has ended, or none is open.
+    """
+    sessions = Session.objects.of(actor.user)
+    if lock:
+        sessions = sessions.select_for_update(of=("self",))
+    if session_id is not None:
+        session = own_session(actor, session_id, sessions)
+        if not session.is_open:
+            raise Conflict(
+                f"Session {session.handle} has ended.",
+                hint="Open a new one with memory_start_session.",
+                session_id=str(session.pk),
+            )
+        return session
+    newest = sessions.open().filter(agent=actor.agent).order_by("-started_at").first()
+    if newest is None:
+        raise Conflict("You have no open session.", hint="Call memory_start_session first, or name a session_id.")
+    return newest
+
+
+def session_to_end(actor: Actor, session_id: str | None) -> Session:
+    """Return the session to end: an open one, or one that was closed automatically and is named.
+
+    Raises:
+        NotFound, Conflict: as `open_session`.
+    """
+    if session_id is not None:
+        session = own_session(actor, session_id, Session.objects.select_for_update(of=("self",)))
+        if session.auto_closed:
+            return session
+    return open_session(actor, session_id, lock=True)
+
+
+def _id_range(session_id: str) -> tuple[UUID, UUID]:
+    """The smallest and the largest UUID that begin like this: a range that the primary key's index can search."""
+    digits = session_id.replace("-", "").lower()
+    try:
+        return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+    except ValueError as error:
+        raise Invalid(f"session_id “{session_id}” is not a session id.", hint="It looks like 1e9e32c7.") from error

@@ -1,0 +1,201 @@
+"""Upkeep: statistics, the health check, pruning, the guide and the profile page."""
+
+import webbrowser
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.template.loader import render_to_string
+from django.utils import timezone
+from pydantic import Field
+
+from accounts.actor import Actor
+from accounts.services.calls import forget_kept_replies
+from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
+from knowledge.search.passages import forget_passages
+
+LOW_CONFIDENCE = 0.5
+SHOWN = 10
+
+StaleDays = Annotated[int, Field(ge=1, le=3650, description="A fact not touched for so many days is stale.")]
+OlderThanDays = Annotated[int, Field(ge=1, le=3650, description="Only chunks older than so many days.")]
+DryRun = Annotated[bool, Field(description="True: only count. False: really delete.")]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """How much is remembered of one user."""
+
+    sessions: int
+    open_sessions: int
+    summaries: int
+    facts: int
+    deprecated_facts: int
+    chunks: int
+    hypotheses: int
+    open_hypotheses: int
+    notes: int
+    passages: int
+    first_session_at: datetime | None
+    database_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing the health check looked at."""
+
+    check: str
+    status: str
+    count: int
+    says: str
+    ids: list[str]
+
+
+@dataclass(frozen=True)
+class Health:
+    """All findings; `ok` when none needs attention."""
+
+    status: str
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What a vacuum deleted, or would delete."""
+
+    dry_run: bool
+    chunks: int
+    sessions: int
+    before: datetime
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """The guide for agents."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ProfilePage:
+    """Where the profile is, and whether a browser was opened on it."""
+
+    url: str
+    opened: bool
+
+
+def get_stats(actor: Actor) -> Stats:
+    """Count what is remembered: sessions, facts, chunks, hypotheses, notes, and the size of the database.
+
+    Call this when asked how much you remember. The size is told in personal mode and to admins only.
+    """
+    user = actor.user
+    sessions, facts = Session.objects.of(user), Fact.objects.of(user)
+    hypotheses = Hypothesis.objects.filter(user=user)
+    first = sessions.order_by("started_at").first()
+    return Stats(
+        sessions=sessions.count(),
+        open_sessions=sessions.open().count(),
+        summaries=Summary.objects.filter(session__user=user).count(),
+        facts=facts.current().count(),
+        deprecated_facts=facts.exclude(deprecated_at=None).count(),
+        chunks=Chunk.objects.filter(user=user).count(),
+        hypotheses=hypotheses.count(),
+        open_hypotheses=hypotheses.filter(resolved_at=None).count(),
+        notes=Note.objects.of(user).current().count(),
+        passages=Passage.objects.filter(owner=user).count(),
+        first_session_at=first.started_at if first else None,
+        database_bytes=_database_bytes() if settings.BIGMIND_MODE == "personal" or user.is_admin else None,
+    )
+
+
+def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
+    """Examine the memory: stale and doubtful facts, open sessions, sessions without summary, the search index.
+
+    Call this to tidy up with the user. Returns each check with how many it found and the first ids. Changes nothing.
+    """
+    user = actor.user
+    facts = Fact.objects.of(user).current()
+    stale = facts.filter(updated_at__lt=timezone.now() - timedelta(days=stale_days)).order_by("updated_at")
+    doubtful = facts.filter(confidence__lt=LOW_CONFIDENCE).order_by("confidence")
+    in_progress = Session.objects.of(user).open().order_by("started_at")
+    untold = Session.objects.of(user).exclude(ended_at=None).filter(summary=None).newest_first()
+    findings = [
+        _finding("stale_facts", stale, f"facts not touched for {stale_days} days: confirm or deprecate them"),
+        _finding("low_confidence_facts", doubtful, f"facts with a confidence below {LOW_CONFIDENCE}"),
+        _finding("open_sessions", in_progress, "sessions in progress", calm=True),
+        _finding("sessions_without_summary", untold, "ended sessions without a summary", calm=True),
+        _finding("search_index", _unfindable(actor), "facts that search cannot find"),
+    ]
+    attention = any(finding.status == "attention" for finding in findings)
+    return Health("attention" if attention else "ok", findings)
+
+
+@transaction.atomic
+def vacuum(actor: Actor, *, older_than_days: OlderThanDays = 90, dry_run: DryRun = True) -> Pruned:
+    """Prune flagged chunks older than so many days. Summaries, facts and notes are always kept.
+
+    Call this first as it is, which only counts; then with `dry_run` false, if the user agrees. It cannot be undone.
+    """
+    before = timezone.now() - timedelta(days=older_than_days)
+    old = Chunk.objects.filter(user=actor.user, created_at__lt=before)
+    pruned = Pruned(dry_run, old.count(), old.values("session").distinct().count(), before)
+    if not dry_run:
+        forget_passages(Kind.CHUNK, old.values_list("pk", flat=True))
+        forget_kept_replies(actor.user)
+        old.delete()
+    return pruned
+
+
+def get_instructions(actor: Actor) -> Instructions:
+    """Read the guide: when to start, store, recall and end, and what each group of tools is for.
+
+    Call this if you are unsure what to do, or if you missed memory_start_session. Returns the guide as markdown.
+    """
+    return Instructions(render_to_string("agent/instructions.md", {"url": settings.PUBLIC_URL}, using="agent"))
+
+
+def get_profile_url(actor: Actor) -> ProfilePage:
+    """Return the address of the user's profile page, to paste into a browser.
+
+    Call this when the user wants to see what you remember.
+    """
+    return ProfilePage(f"{settings.PUBLIC_URL}/u/{quote(actor.user.username)}/", opened=False)
+
+
+def open_profile(actor: Actor) -> ProfilePage:
+    """Open the user's profile page in the browser of the machine BigMind runs on; return its address.
+
+    Call this when the user asks to see their profile. In personal mode only; elsewhere just the address is returned.
+    """
+    page = get_profile_url(actor)
+    if settings.BIGMIND_MODE != "personal":
+        return page
+    try:
+        return ProfilePage(page.url, opened=webbrowser.open(page.url))
+    except webbrowser.Error:
+        return page
+
+
+def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) -> Finding:
+    count = rows.count()
+    status = "ok" if not count or calm else "attention"
+    ids = [str(pk) for pk in rows.values_list("pk", flat=True)[:SHOWN]] if count else []
+    return Finding(check, status, count, says, ids)
+
+
+def _unfindable(actor: Actor) -> QuerySet[Fact]:
+    passages = Passage.objects.filter(kind=Kind.FACT, source_id=Cast(OuterRef("pk"), TextField()))
+    return Fact.objects.of(actor.user).current().filter(~Exists(passages)).order_by("pk")
+
+
+def _database_bytes() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        (size,) = cursor.fetchone()
+    return int(size)

@@ -1,0 +1,1 @@
+"""What the operations about what is known reply."""

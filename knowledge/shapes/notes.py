@@ -1,0 +1,24 @@
+"""Replies about notes."""
+
+from datetime import datetime
+
+from bigmind.core.pages import PageShape
+from knowledge.shapes.base import Shape
+
+
+class NoteShape(Shape):
+    """One note."""
+
+    id: int
+    domain: str
+    key: str
+    content: str
+    project: str
+    expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    set_aside_at: datetime | None
+
+
+class NotesShape(PageShape[NoteShape]):
+    """A page of notes."""

@@ -1,0 +1,85 @@
+"""Replies about sessions."""
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import AliasChoices, Field, field_validator
+
+from bigmind.core.pages import PageShape
+from knowledge.shapes.base import Shape
+
+
+class ChunkShape(Shape):
+    """One flagged exchange."""
+
+    id: int
+    session_id: UUID
+    seq: int
+    role: str
+    content: str
+    flag_reason: str
+    created_at: datetime
+    set_aside_at: datetime | None
+
+
+class SummaryShape(Shape):
+    """The narrative of a session."""
+
+    summary: str
+    key_facts: list[str]
+    code_refs: list[str]
+
+
+class SessionShape(Shape):
+    """One line of the session index."""
+
+    id: UUID
+    project: str
+    started_at: datetime
+    ended_at: datetime | None
+    is_open: bool
+    auto_closed: bool
+    one_liner: str
+    topics: list[str]
+    outcome: str
+    importance: int
+    set_aside_at: datetime | None
+    agent: str | None = Field(description="The client it ran in.")
+
+    @field_validator("agent", mode="before")
+    @classmethod
+    def named(cls, agent: object) -> str | None:
+        """Show an agent by its name."""
+        return str(agent) if agent else None
+
+    @property
+    def handle(self) -> str:
+        """The first eight characters of the id."""
+        return str(self.id)[:8]
+
+
+class SessionsShape(PageShape[SessionShape]):
+    """A page of the session index."""
+
+
+class SessionDetailShape(SessionShape):
+    """Everything that is kept of a session."""
+
+    summary: SummaryShape | None = Field(validation_alias=AliasChoices("narrative", "summary"))
+    chunks: list[ChunkShape] = Field(validation_alias=AliasChoices("chunks_in_order", "chunks"))
+
+
+class ContextShape(Shape):
+    """What an agent is told at the start."""
+
+    markdown: str
+    tokens: int
+    facts_left: int
+
+
+class StartedSessionShape(Shape):
+    """A session that was just opened."""
+
+    session_id: UUID
+    context: ContextShape
+    auto_closed: int = Field(description="How many forgotten sessions were closed.")

@@ -1,0 +1,80 @@
+"""Replies about the memory as a whole."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from knowledge.shapes.base import Shape
+
+
+class StatsShape(Shape):
+    """How much is remembered."""
+
+    sessions: int
+    open_sessions: int
+    summaries: int
+    facts: int
+    deprecated_facts: int
+    chunks: int
+    hypotheses: int
+    open_hypotheses: int
+    notes: int
+    passages: int
+    first_session_at: datetime | None
+    database_bytes: int | None = Field(description="Size of the database; told in personal mode and to admins.")
+
+
+class FindingShape(Shape):
+    """One thing the health check looked at."""
+
+    check: str
+    status: str = Field(description="ok or attention")
+    count: int
+    says: str
+    ids: list[str] = Field(description="The first ten.")
+
+
+class HealthShape(Shape):
+    """All findings of the health check."""
+
+    status: str
+    findings: list[FindingShape]
+
+
+class PrunedShape(Shape):
+    """What a vacuum deleted, or would delete."""
+
+    dry_run: bool
+    chunks: int
+    sessions: int = Field(description="How many sessions the chunks are of.")
+    before: datetime
+
+
+class InstructionsShape(Shape):
+    """The guide for agents."""
+
+    text: str
+
+
+class ProfilePageShape(Shape):
+    """Where the profile is."""
+
+    url: str
+    opened: bool
+
+
+class ImportedShape(Shape):
+    """What an import added, and what was known, by kind."""
+
+    dry_run: bool
+    added: dict[str, int]
+    known: dict[str, int]
+
+
+class RememberedShape(Shape):
+    """What was set aside or restored."""
+
+    kind: str
+    id: str
+    title: str
+    in_view: bool

@@ -1,0 +1,55 @@
+"""Arguments that recur in the operations about what is known."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from bigmind.core.text import clean_name
+from bigmind.core.vocabulary import TITLE_CHARS, Content, Lines, LongText, RowId, Tags
+
+CategoryName = Annotated[
+    Literal["preference", "decision", "codebase", "constraint", "identity"],
+    Field(description="What kind of truth it is."),
+]
+FactText = Annotated[Content, Field(description="One atomic truth, in one sentence.", examples=["Prefers pytest."])]
+FactId = Annotated[RowId, Field(description="The number of the fact.")]
+HypothesisText = Annotated[Content, Field(description="“I believe X because Y.”")]
+HypothesisId = Annotated[RowId, Field(description="The number of the hypothesis.")]
+ChunkId = Annotated[RowId, Field(description="The number of the chunk.")]
+SessionId = Annotated[
+    str,
+    Field(
+        min_length=8,
+        max_length=36,
+        pattern=r"^[0-9a-fA-F-]+$",
+        description="Session id, or its first 8 characters. Left out: your open session.",
+    ),
+]
+SomeSessionId = Annotated[
+    str,
+    Field(
+        min_length=8, max_length=36, pattern=r"^[0-9a-fA-F-]+$", description="Session id, or its first 8 characters."
+    ),
+]
+OneLiner = Annotated[
+    str,
+    AfterValidator(clean_name),
+    Field(min_length=1, max_length=120, description="Headline of the session, up to 120 characters."),
+]
+Topics = Annotated[Tags, Field(description="Topic tags.", examples=[["deploys", "postgres"]])]
+Outcome = Annotated[LongText, Field(description="One sentence: what was decided or built.")]
+SummaryText = Annotated[LongText, Field(description="Narrative of the session in markdown, up to 2,000 tokens.")]
+KeyFacts = Annotated[Lines, Field(description="What to know from this session, one sentence each.")]
+CodeRefs = Annotated[Lines, Field(description="File paths, repositories, pull requests.")]
+Role = Annotated[Literal["user", "assistant", "system"], Field(description="Who said it.")]
+FlagReason = Annotated[LongText, Field(description="Why this exchange matters.")]
+Domain = Annotated[
+    str,
+    AfterValidator(clean_name),
+    Field(min_length=1, max_length=TITLE_CHARS, description="Area, such as email, calendar, general."),
+]
+Key = Annotated[
+    str,
+    AfterValidator(clean_name),
+    Field(min_length=1, max_length=TITLE_CHARS, description="Name within the domain, such as dymon-packages."),
+]

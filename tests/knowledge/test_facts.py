@@ -1,0 +1,121 @@
+"""Facts: stored once, corrected, set aside, restored, erased."""
+
+import pytest
+
+from bigmind.core.errors import Conflict, NotFound
+from knowledge.models import Fact, Passage
+from knowledge.services.context import get_context
+from knowledge.services.facts import correct_fact, deprecate_fact, erase_fact, list_facts, restore_fact, store_fact
+from knowledge.services.sessions import start_session
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_same_fact_is_stored_once_and_says_so():
+    actor = make_actor()
+
+    first = store_fact(actor, category="preference", fact="Prefers pytest.")
+    again = store_fact(actor, category="decision", fact="  Prefers   pytest.\n")
+
+    assert (first.duplicate, again.duplicate) == (False, True)
+    assert again.fact == first.fact
+
+
+def test_two_people_may_know_the_same_fact():
+    store_fact(make_actor(), category="preference", fact="Prefers pytest.")
+
+    assert not store_fact(make_actor(), category="preference", fact="Prefers pytest.").duplicate
+
+
+def test_a_fact_remembers_the_session_and_project_it_was_learned_in():
+    actor = make_actor()
+    session = start_session(actor, project="pi").session
+
+    fact = store_fact(actor, category="codebase", fact="Entry point is src/server.py.").fact
+
+    assert (fact.source_session, fact.project) == (session, "pi")
+
+
+def test_a_deprecated_fact_is_hidden_everywhere_but_kept_on_record():
+    actor = make_actor()
+    fact = store_fact(actor, category="preference", fact="Likes tabs.").fact
+
+    deprecate_fact(actor, fact_id=fact.pk, reason="Says spaces now.")
+
+    assert list_facts(actor).total == 0
+    assert "Likes tabs" not in get_context(actor).markdown
+    assert not Passage.objects.filter(kind="fact").exists()
+    (kept,) = list_facts(actor, include_deprecated=True).items
+    assert kept.deprecation_reason == "Says spaces now."
+    with pytest.raises(Conflict, match="already"):
+        deprecate_fact(actor, fact_id=fact.pk, reason="Again.")
+
+
+def test_a_deprecated_fact_may_be_learned_again():
+    actor = make_actor()
+    old = store_fact(actor, category="preference", fact="Likes tabs.").fact
+    deprecate_fact(actor, fact_id=old.pk, reason="No.")
+
+    again = store_fact(actor, category="preference", fact="Likes tabs.")
+
+    assert not again.duplicate
+    assert again.fact != old
+
+
+def test_a_correction_replaces_the_fact_and_the_old_one_points_to_it():
+    actor = make_actor()
+    old = store_fact(actor, category="decision", fact="Deploys on Fridays.", project="pi").fact
+
+    new = correct_fact(actor, fact_id=old.pk, fact="Deploys on Mondays.")
+
+    old.refresh_from_db()
+    assert (old.is_current, old.superseded_by) == (False, new)
+    assert (new.category, new.project) == ("decision", "pi")
+    assert [fact.fact for fact in list_facts(actor).items] == ["Deploys on Mondays."]
+
+
+def test_a_fact_and_its_correction_are_never_both_current():
+    actor = make_actor()
+    old = store_fact(actor, category="decision", fact="Deploys on Fridays.").fact
+    new = correct_fact(actor, fact_id=old.pk, fact="Deploys on Mondays.")
+
+    with pytest.raises(Conflict, match=f"fact {new.pk}"):
+        restore_fact(actor, fact_id=old.pk)
+
+    deprecate_fact(actor, fact_id=new.pk, reason="Fridays after all.")
+    assert restore_fact(actor, fact_id=old.pk).is_current
+
+
+def test_a_correction_to_what_is_known_already_points_there():
+    actor = make_actor()
+    known = store_fact(actor, category="decision", fact="Deploys on Mondays.").fact
+    old = store_fact(actor, category="decision", fact="Deploys on Fridays.").fact
+
+    assert correct_fact(actor, fact_id=old.pk, fact="Deploys on Mondays.") == known
+    assert Fact.objects.of(actor.user).current().count() == 1
+
+
+def test_an_erased_fact_leaves_nothing():
+    actor = make_actor()
+    fact = store_fact(actor, category="identity", fact="Unrepeatable.").fact
+
+    erase_fact(actor, fact_id=fact.pk)
+
+    assert not Fact.objects.exists()
+    assert not Passage.objects.exists()
+
+
+@pytest.mark.parametrize("operation", [erase_fact, restore_fact])
+def test_someone_elses_fact_answers_like_one_that_does_not_exist(operation):
+    foreign = store_fact(make_actor(), category="identity", fact="Mine alone.").fact
+    me = make_actor()
+
+    with pytest.raises(NotFound) as of_another:
+        operation(me, fact_id=foreign.pk)
+    with pytest.raises(NotFound) as of_nobody:
+        operation(me, fact_id=foreign.pk + 1000)
+
+    assert str(of_another.value).replace(str(foreign.pk), "N") == str(of_nobody.value).replace(
+        str(foreign.pk + 1000), "N"
+    )

@@ -1,0 +1,118 @@
+"""Notes: texts at an address, which may expire (the flows of the knowledge store)."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.services.keys import create_key, rotate_key
+from bigmind.core.errors import Conflict, Invalid, NotFound
+from knowledge.models import Note, Passage
+from knowledge.services.notes import delete_note, get_notes, note_domains, rename_note, set_note
+from knowledge.services.recall import search_notes
+from knowledge.tasks import forget_expired_notes
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+DYMON = "When Dymon sends a package notification, ask whether the courier placed it in the Mini 20 unit."
+
+
+def test_a_note_is_read_by_address_by_domain_and_with_everything():
+    actor = make_actor()
+    set_note(actor, domain="email", key="dymon-packages", content=DYMON)
+    set_note(actor, domain="calendar", key="meetings", content="Thirty minutes.")
+
+    assert [n.content for n in get_notes(actor, domain="email", key="dymon-packages").items] == [DYMON]
+    assert [str(n) for n in get_notes(actor, domain="email").items] == ["email/dymon-packages"]
+    assert [str(n) for n in get_notes(actor).items] == ["calendar/meetings", "email/dymon-packages"]
+    assert note_domains(actor) == {"calendar": 1, "email": 1}
+
+
+def test_setting_a_note_again_replaces_its_content():
+    actor = make_actor()
+    set_note(actor, domain="email", key="k", content="Old")
+
+    note = set_note(actor, domain="email", key="k", content="New")
+
+    assert [n.content for n in get_notes(actor).items] == ["New"]
+    assert note.updated_at > note.created_at
+
+
+def test_a_missing_note_names_the_nearest_that_exist():
+    actor = make_actor()
+    set_note(actor, domain="email", key="dymon-packages", content=DYMON)
+
+    with pytest.raises(NotFound) as refusal:
+        get_notes(actor, domain="email", key="dymon-package")
+
+    assert "email/dymon-packages" in refusal.value.hint
+
+
+def test_a_key_alone_is_refused_naming_the_domain():
+    with pytest.raises(Invalid, match="domain"):
+        get_notes(make_actor(), key="dymon-packages")
+
+
+def test_a_deleted_note_is_not_found():
+    actor = make_actor()
+    set_note(actor, domain="email", key="k", content="Text")
+
+    delete_note(actor, domain="email", key="k")
+
+    with pytest.raises(NotFound):
+        delete_note(actor, domain="email", key="k")
+    assert not Passage.objects.exists()
+
+
+def test_a_renamed_note_keeps_its_content_and_never_overwrites_another():
+    actor = make_actor()
+    set_note(actor, domain="email", key="a", content="First")
+    set_note(actor, domain="email", key="b", content="Second")
+
+    moved = rename_note(actor, domain="email", key="a", new_domain="general")
+
+    assert (str(moved), moved.content) == ("general/a", "First")
+    with pytest.raises(Conflict, match="already"):
+        rename_note(actor, domain="general", key="a", new_domain="email", new_key="b")
+
+
+def test_an_expired_note_is_gone_at_once_and_deleted_by_the_sweep():
+    actor = make_actor()
+    set_note(
+        actor, domain="general", key="k", content="Sprint review at four", expires_at=timezone.now() + timedelta(days=1)
+    )
+    Note.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    assert get_notes(actor).total == 0
+    assert search_notes(actor, query="sprint").items == []
+    forget_expired_notes()
+    assert not Note.objects.exists()
+    assert not Passage.objects.exists()
+
+
+def test_an_expiry_in_the_past_is_refused():
+    with pytest.raises(Invalid, match="expires_at"):
+        set_note(make_actor(), domain="d", key="k", content="c", expires_at=timezone.now() - timedelta(days=1))
+
+
+def test_a_search_within_a_domain_returns_the_best_of_that_domain():
+    actor = make_actor()
+    for number in range(30):
+        set_note(actor, domain="email", key=f"k{number}", content="package package package")
+    set_note(actor, domain="general", key="k", content="A package came once.")
+
+    hits = search_notes(actor, query="package", domain="general")
+
+    assert [hit.title for hit in hits.items] == ["general/k"]
+    assert hits.total == 1
+
+
+def test_notes_survive_the_rotation_of_the_key():
+    actor = make_actor()
+    key = create_key(actor.user).key
+    set_note(Actor.of(actor.user, key=key), domain="email", key="k", content="Text")
+
+    new = rotate_key(key)
+
+    assert [n.content for n in get_notes(Actor.of(actor.user, key=new.key)).items] == ["Text"]
