@@ -1,0 +1,99 @@
+"""The gate: what stands before every operation, whichever door it came through.
+
+Scope and toolset of the key, validation, rate limit, idempotency, the call itself, then the usage log.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from pydantic import BaseModel
+
+from accounts.actor import Actor
+from accounts.services.calls import count_against_limit, once, record_call
+from bigmind.core.errors import BigMindError, Invalid
+from bigmind.core.operations import Effect, Operation
+from bigmind.request_ids import current_request_id
+
+Door = Literal["mcp", "rest", "command"]
+IDEMPOTENCY_KEY_CHARS = 200
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an operation replied: `value`, and whether the reply was kept from an earlier, identical call."""
+
+    operation: Operation
+    value: BaseModel
+    replayed: bool = False
+
+    def structured(self) -> dict[str, Any]:
+        """The reply as JSON-able data."""
+        return self.value.model_dump(mode="json")
+
+    def markdown(self) -> str:
+        """The reply as an agent reads it: short markdown."""
+        text = render_to_string(f"agent/{self.operation.template}", {"reply": self.value}, using="agent")
+        return text.strip() + "\n"
+
+
+def perform(
+    operation: Operation,
+    actor: Actor,
+    arguments: Mapping[str, Any],
+    *,
+    door: Door,
+    idempotency_key: str | None = None,
+) -> Outcome:
+    """Perform an operation for an actor, as every transport does.
+
+    Args:
+        arguments: What was sent, unchecked.
+        idempotency_key: Makes a retried write have one effect; reads ignore it.
+
+    Raises:
+        BigMindError: the actor may not, the arguments are wrong, or the operation refuses.
+    """
+    started, outcome = perf_counter(), "error"
+    try:
+        performed = _perform(operation, actor, arguments, idempotency_key)
+        outcome = "ok"
+    except BigMindError as refusal:
+        outcome = refusal.code
+        raise
+    finally:
+        record_call(
+            actor,
+            operation=operation.name,
+            door=door,
+            outcome=outcome,
+            milliseconds=round((perf_counter() - started) * 1000, 3),
+            request_id=current_request_id(),
+        )
+    return performed
+
+
+def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None) -> Outcome:
+    actor.require(operation.scope)
+    actor.require_toolset(operation.toolset)
+    accepted = operation.accept(arguments)
+    count_against_limit(actor, per_minute=settings.RATE_LIMIT_PER_MINUTE)
+
+    def call() -> BaseModel:
+        return operation.shape.model_validate(operation.call(actor, **accepted))
+
+    if idempotency_key is None or operation.effect is Effect.READ:
+        return Outcome(operation, call())
+    if not 1 <= len(idempotency_key) <= IDEMPOTENCY_KEY_CHARS or not idempotency_key.isprintable():
+        raise Invalid(f"The idempotency key must be 1 to {IDEMPOTENCY_KEY_CHARS} printable characters.")
+    reply, replayed = once(
+        actor,
+        idempotency_key=idempotency_key,
+        operation=operation.name,
+        arguments=accepted,
+        perform=lambda: call().model_dump(mode="json"),
+    )
+    return Outcome(operation, operation.shape.model_validate(reply), replayed)

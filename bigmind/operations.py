@@ -1,0 +1,26 @@
+"""The catalogue: everything BigMind can do, by name. What is not listed here is not exposed."""
+
+from collections.abc import Collection, Iterator
+
+from accounts.actor import Actor
+from accounts.operations import OPERATIONS as ACCOUNTS
+from bigmind.core.operations import Operation
+from curation.operations import OPERATIONS as CURATION
+from knowledge.operations import OPERATIONS as KNOWLEDGE
+
+TOOLSETS: dict[str, str] = {
+    "core": "The dozen that most sessions need: start, remember, recall, end.",
+    "memory": "The whole personal memory: sessions, facts, hypotheses, corrections, erasure.",
+    "notes": "Texts addressed by domain and key.",
+    "admin": "Health, statistics, pruning, export and import.",
+}
+
+CATALOGUE: dict[str, Operation] = {operation.name: operation for operation in (*KNOWLEDGE, *ACCOUNTS, *CURATION)}
+
+
+def operations_for(actor: Actor, toolsets: Collection[str] = ("core",)) -> Iterator[Operation]:
+    """Yield what this actor may call, in the toolsets asked for; `all` means every toolset."""
+    for operation in CATALOGUE.values():
+        asked = "all" in toolsets or operation.toolset in toolsets
+        if asked and operation.scope in actor.scopes and actor.may_use(operation.toolset):
+            yield operation
