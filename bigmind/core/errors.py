@@ -1,0 +1,62 @@
+"""The five refusals an operation may answer with, in words the reader can act on."""
+
+from typing import Any
+
+
+class BigMindError(Exception):
+    """A refusal. Each transport translates it once; services never mention HTTP or MCP.
+
+    Args:
+        message: What is wrong, in one sentence.
+        hint: What to do next, in one sentence.
+        details: Facts that a program can use, such as the id of the thing that is in the way.
+    """
+
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class Invalid(BigMindError):
+    """What was sent cannot be accepted. `problems` says it field by field."""
+
+    code = "invalid"
+
+    def __init__(self, message: str, *, hint: str = "", problems: "list[dict[str, Any]] | None" = None) -> None:
+        super().__init__(message, hint=hint)
+        self.problems = problems or []
+
+
+class Forbidden(BigMindError):
+    """The actor may not do this: the key lacks a scope or a toolset, or the user a role."""
+
+    code = "forbidden"
+
+
+class NotFound(BigMindError):
+    """There is no such thing, or it is someone else's: the two answer alike, so that ids tell nothing."""
+
+    code = "not_found"
+
+
+class Conflict(BigMindError):
+    """The thing is not in a state that allows this, or somebody was faster."""
+
+    code = "conflict"
+
+
+class TooMany(BigMindError):
+    """The actor has done this too often. `retry_after` is the number of seconds to wait."""
+
+    code = "too_many"
+
+    def __init__(self, message: str, *, retry_after: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint or f"Try again in {retry_after} s.", retry_after=retry_after)
+        self.retry_after = retry_after

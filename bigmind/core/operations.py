@@ -1,0 +1,213 @@
+"""What an operation is: a plain function whose signature is its schema and whose docstring is its description.
+
+This is the one piece of reflection in BigMind. `Operation` reads the keyword-only arguments of a service function and
+makes a pydantic model of them; MCP, REST, the command line and the generated documents are loops over such operations.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, cached_property
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic_core import ErrorDetails
+
+from bigmind.core.errors import Invalid
+
+
+class Effect(StrEnum):
+    """What an operation does to what is stored."""
+
+    READ = "read"
+    WRITE = "write"
+    DESTROY = "destroy"
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """One thing BigMind can do, with everything a transport needs to offer it.
+
+    Attributes:
+        name: The name of the MCP tool and of the operation in REST and on the command line.
+        call: The service function: `call(actor, *, …)`. Its keyword-only arguments are what a caller may send.
+        shape: The pydantic model of the reply, read from the attributes of what `call` returns.
+        route: REST method and path below `/api/v1/`; arguments in braces are taken from the path.
+        toolset: The group of tools in which MCP lists it.
+        effect: Whether it reads, writes or destroys.
+        template: The markdown template below `templates/agent/` that renders the reply for an agent.
+        scope: The scope a key needs. Default: `read` or `write`, after the effect.
+        idempotent: Whether doing it twice with the same arguments changes nothing more than doing it once.
+    """
+
+    name: str
+    call: Callable[..., Any]
+    shape: type[BaseModel]
+    route: str
+    toolset: str
+    effect: Effect
+    template: str
+    title: str
+    scope: str = ""
+    idempotent: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.scope:
+            object.__setattr__(self, "scope", "read" if self.effect is Effect.READ else "write")
+
+    @property
+    def method(self) -> str:
+        """The HTTP method of the REST route."""
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The path of the REST route, below `/api/v1/`."""
+        return self.route.partition(" ")[2]
+
+    @cached_property
+    def description(self) -> str:
+        """The docstring of the function: what happens, when to call it, what comes back."""
+        return inspect.cleandoc(self.call.__doc__ or "")
+
+    @property
+    def arguments(self) -> type[BaseModel]:
+        """The pydantic model of the arguments."""
+        return arguments_of(self.call)
+
+    def accept(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Check and convert arguments from outside.
+
+        Raises:
+            Invalid: naming each field that is wrong, the limit, and what was seen.
+        """
+        return accepted(self.call, arguments)
+
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments, in few words."""
+        return compact(self.arguments.model_json_schema())
+
+    def output_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the reply, in full."""
+        return compact(self.shape.model_json_schema(mode="serialization"))
+
+
+@cache
+def arguments_of(call: Callable[..., Any]) -> type[BaseModel]:
+    """Make a pydantic model of the keyword-only arguments of a function; unknown arguments are refused."""
+    signature = inspect.signature(call, eval_str=True)
+    fields: dict[str, Any] = {
+        name: (parameter.annotation, ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    name = "".join(word.title() for word in call.__name__.split("_"))
+    return create_model(name, __config__=ConfigDict(extra="forbid", str_max_length=None), **fields)
+
+
+def accepted(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `arguments` as the function wants them, leaving out what was not sent.
+
+    Raises:
+        Invalid: naming each field that is wrong, the limit, and what was seen.
+    """
+    model = arguments_of(call)
+    try:
+        checked = model.model_validate(dict(arguments))
+    except ValidationError as error:
+        raise refusal(error, known=list(model.model_fields)) from error
+    return {name: getattr(checked, name) for name in checked.model_fields_set}
+
+
+def carry_out(call: Callable[..., Any], actor: Any, arguments: Mapping[str, Any]) -> Any:
+    """Check `arguments` and call the function with them: how a page performs an operation.
+
+    Raises:
+        BigMindError: the arguments are wrong, or the operation refuses.
+    """
+    return call(actor, **accepted(call, arguments))
+
+
+def refusal(error: ValidationError, *, known: list[str]) -> Invalid:
+    """Turn pydantic's findings into one refusal that names every field, its limit and what was seen."""
+    problems = [_problem(found, known) for found in error.errors(include_url=False)[:20]]
+    sentence = " ".join(f"{problem['field']} {problem['message']}." for problem in problems)
+    return Invalid(sentence, problems=problems)
+
+
+_PHRASES: dict[str, str] = {
+    "missing": "is required",
+    "string_type": "must be a text",
+    "string_too_long": "is {seen} characters; the limit is {max_length}. Shorten it",
+    "string_too_short": "must have at least {min_length} character(s)",
+    "too_long": "has {actual_length} items; the limit is {max_length}",
+    "literal_error": "must be one of: {expected}",
+    "greater_than_equal": "must be {ge} or more",
+    "less_than_equal": "must be {le} or less",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "uuid_parsing": "is not an id of this kind (a UUID)",
+    "datetime_from_date_parsing": "must be a moment such as 2026-03-30T09:15:00Z",
+    "datetime_parsing": "must be a moment such as 2026-03-30T09:15:00Z",
+}
+
+
+def _problem(found: ErrorDetails, known: list[str]) -> dict[str, Any]:
+    field = ".".join(str(part) for part in found["loc"]) or "arguments"
+    if found["type"] == "extra_forbidden":
+        return {"field": _shown(field), "message": f"is not an argument here. Known: {', '.join(known) or 'none'}"}
+    context = dict(found.get("ctx", {}))
+    if found["type"] == "value_error":
+        message = str(context.pop("error"))
+    else:
+        seen = len(found["input"]) if isinstance(found["input"], str) else ""
+        phrase = _PHRASES.get(found["type"])
+        message = phrase.format(seen=seen, **context) if phrase else found["msg"].removesuffix(".")
+    limits = {name: value for name, value in context.items() if isinstance(value, str | int | float)}
+    return {"field": _shown(field), "message": message, **limits}
+
+
+def _shown(field: str) -> str:
+    """An unknown argument's name comes from outside: show a short, printable part of it."""
+    return "".join(char if char.isprintable() else "?" for char in field[:100])
+
+
+def compact(schema: dict[str, Any]) -> dict[str, Any]:
+    """Say the same in fewer words: no titles, no `null` alternatives, definitions in place.
+
+    An agent pays for each word of a tool's schema in every conversation. A `null` for an optional argument is still
+    accepted; it is only not advertised.
+    """
+    definitions: dict[str, Any] = schema.get("$defs", {})
+    body = {key: value for key, value in schema.items() if key != "$defs"}
+    return cast("dict[str, Any]", _compact(body, definitions))
+
+
+def _compact(node: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_compact(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = definitions[node["$ref"].rsplit("/", 1)[-1]]
+        return _compact({**target, **{key: value for key, value in node.items() if key != "$ref"}}, definitions)
+    if "anyOf" in node:
+        choices = [choice for choice in node["anyOf"] if choice != {"type": "null"}]
+        rest = {key: value for key, value in node.items() if key not in {"anyOf", "default"} or value is not None}
+        if len(choices) == 1:
+            return _compact({**choices[0], **{k: v for k, v in rest.items() if k != "anyOf"}}, definitions)
+        node = {**rest, "anyOf": choices}
+    kept = {key: value for key, value in node.items() if not (key == "title" and isinstance(value, str))}
+    if isinstance(kept.get("properties"), dict):
+        kept["properties"] = {name: _compact(value, definitions) for name, value in kept["properties"].items()}
+        return {key: value if key == "properties" else _compact(value, definitions) for key, value in kept.items()}
+    return {key: _compact(value, definitions) for key, value in kept.items()}

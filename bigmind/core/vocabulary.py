@@ -1,0 +1,84 @@
+"""Arguments that recur in every app, described once: their limits are the product's limits."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from bigmind.core.text import checked_content, clean_name
+
+CONTENT_BYTES = 64 * 1024
+TITLE_CHARS = 200
+QUERY_CHARS = 2_000
+TAG_CHARS = 100
+TAGS = 50
+PAGE_ROWS = 200
+
+
+def _within_bytes(text: str) -> str:
+    size = len(text.encode())
+    if size > CONTENT_BYTES:
+        raise ValueError(f"is {size:,} bytes; the limit is {CONTENT_BYTES:,}. Split it or shorten it")
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty. Say something, or leave the argument out")
+    return text
+
+
+def _each_once(names: list[str]) -> list[str]:
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _split_commas(names: Any) -> Any:
+    """Accept `"a, b"` where a list of names is meant: models, forms and query strings write it so."""
+    if isinstance(names, str):
+        return [name.strip() for name in names.split(",") if name.strip()]
+    if isinstance(names, list) and len(names) == 1 and isinstance(names[0], str) and "," in names[0]:
+        return _split_commas(names[0])
+    return names
+
+
+def _split_lines(lines: Any) -> Any:
+    """Accept a text of lines or bullets where a list of sentences is meant."""
+    if isinstance(lines, str):
+        return [line.strip().lstrip("-*•").strip() for line in lines.splitlines() if line.strip(" -*•\t")]
+    return lines
+
+
+Content = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes), AfterValidator(_not_blank)]
+"""A text that is kept byte for byte, up to 64 KiB."""
+
+LongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]
+"""Like Content, but it may be empty."""
+
+Name = Annotated[str, AfterValidator(clean_name), Field(min_length=1, max_length=TITLE_CHARS)]
+"""A name or a key: NFC, stripped, without hidden characters, up to 200 characters."""
+
+Tag = Annotated[str, AfterValidator(clean_name), Field(max_length=TAG_CHARS)]
+Tags = Annotated[list[Tag], BeforeValidator(_split_commas), AfterValidator(_each_once), Field(max_length=TAGS)]
+Lines = Annotated[list[Content], BeforeValidator(_split_lines), Field(max_length=TAGS)]
+"""Up to 50 sentences; a text with one a line is accepted too."""
+
+Query = Annotated[
+    str,
+    AfterValidator(checked_content),
+    Field(min_length=1, max_length=QUERY_CHARS, description="What to look for, in plain words."),
+]
+Project = Annotated[
+    str,
+    AfterValidator(clean_name),
+    Field(max_length=TAG_CHARS, description="Repository or product it belongs to."),
+]
+Reason = Annotated[str, AfterValidator(checked_content), AfterValidator(_not_blank), Field(max_length=1_000)]
+Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS, description="How many at most.")]
+Offset = Annotated[int, Field(ge=0, le=10**9, description="How many to skip.")]
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]
+Importance = Annotated[int, Field(ge=1, le=10, description="1 low to 10 critical.")]
+RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Since = Annotated[datetime, Field(description="Only from this moment on (ISO 8601).")]
+Before = Annotated[datetime, Field(description="Only before this moment (ISO 8601).")]
+AnyUuid = UUID
