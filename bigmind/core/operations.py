@@ -141,10 +141,11 @@ _PHRASES: dict[str, str] = {
     "string_type": "must be a text",
     "string_too_long": "is {seen} characters; the limit is {max_length}. Shorten it",
     "string_too_short": "must have at least {min_length} character(s)",
-    "too_long": "has {actual_length} items; the limit is {max_length}",
+    "too_long": "has {seen} items; the limit is {max_length}",
+    "too_short": "must have at least {min_length} item(s)",
     "literal_error": "must be one of: {expected}",
-    "greater_than_equal": "must be {ge} or more",
-    "less_than_equal": "must be {le} or less",
+    "greater_than_equal": "must be {ge:g} or more",
+    "less_than_equal": "must be {le:g} or less",
     "int_parsing": "must be a whole number",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -169,11 +170,21 @@ def _problem(found: ErrorDetails, known: list[str]) -> dict[str, Any]:
     if found["type"] == "value_error":
         message = str(context.pop("error"))
     else:
-        seen = len(found["input"]) if isinstance(found["input"], str) else ""
-        phrase = _PHRASES.get(found["type"])
-        message = phrase.format(seen=seen, **context) if phrase else found["msg"].removesuffix(".")
+        message = _phrased(found)
     limits = {name: value for name, value in context.items() if isinstance(value, str | int | float)}
     return {"field": _shown(field), "message": message, **limits}
+
+
+def _phrased(found: ErrorDetails) -> str:
+    """Say what is wrong in our words where we have some. A text that a validator made is measured like a list."""
+    kind = found["type"]
+    if isinstance(found["input"], str) and kind in {"too_long", "too_short"}:
+        kind = f"string_{kind}"
+    phrase = _PHRASES.get(kind)
+    if phrase is None:
+        return found["msg"].removesuffix(".")
+    seen = len(found["input"]) if isinstance(found["input"], str | list) else ""
+    return phrase.format(seen=seen, **found.get("ctx", {}))
 
 
 def _shown(field: str) -> str:

@@ -1,0 +1,151 @@
+"""Hygiene for every text that is stored or shown to an agent: what is refused, what is flagged, what is defused."""
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+
+HIDDEN = {
+    "NUL character": "\0",
+    "control character": "\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f",
+    "lone surrogate": "\ud800-\udfff",
+    "bidirectional control": "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",
+    "variation selector": "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef",
+    "tag character": "\U000e0000-\U000e007f",
+    "zero-width character": "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f"
+    "\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e00ff\U000e01f0-\U000e0fff",
+}
+"""The characters that a reader does not see, by kind: what Unicode says may be ignored in display, and controls."""
+EMOJI = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+JOINED = "\u0600-\u061b\u061d-\u17b3\u17b6-\u180a\u1810-\u1cff"
+"""Scripts whose spelling needs joiners: Arabic and Persian, those of India, Khmer, Mongolian."""
+# Where a hidden character is part of ordinary spelling. One selector and one joiner each, so that no message fits in.
+SPELLED = (
+    f"(?<=[#*0-9{EMOJI}])[\ufe0e\ufe0f]"
+    f"|(?<=[\ufe0f{EMOJI}])\u200d(?=[{EMOJI}])"
+    f"|(?<=[{JOINED}])[\u200c\u200d](?=[{JOINED}])"
+    # The flags of England, Scotland and Wales: the only emoji that are spelled with tags.
+    "|(?<=\U0001f3f4)\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
+    "|\U000e0077\U000e006c\U000e0073)\U000e007f"
+)
+SPELLED_OR_HIDDEN = re.compile(f"{SPELLED}|(?P<hidden>[{''.join(HIDDEN.values())}])")
+KINDS = {kind: re.compile(f"[{characters}]") for kind, characters in HIDDEN.items()}
+# No text may have these: nobody means to store them, and they break databases, JSON and terminals.
+REFUSED = re.compile(f"[{HIDDEN['NUL character']}{HIDDEN['control character']}{HIDDEN['lone surrogate']}]")
+LINE_BREAK = re.compile("[\n\r\t\u2028\u2029]")
+MARKDOWN_OPENER = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[#>[<]|[-+*](?:\s|$)|-{2}|[*_]{3}|`{3}|~{3}|=+$))")
+# From the first of a row on, and all or none: else a long row of backslashes takes a time that grows with its square.
+LAST_BACKSLASHES = re.compile(r"(?<!\\)(\\++)(?=\||\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenCharacter:
+    """One character that a reader does not see, and how often a text has it."""
+
+    codepoint: str
+    """Such as `U+200B`."""
+    name: str
+    """Such as `ZERO WIDTH SPACE`; empty where Unicode gives none."""
+    kind: str
+    count: int
+    position: int
+    """Of the first one, counted from 1."""
+
+    def __str__(self) -> str:
+        named = " ".join(part for part in (self.codepoint, self.name) if part)
+        return f"{self.kind} ({named})" if self.codepoint != "U+0000" else self.kind
+
+
+def hidden_characters(text: str) -> list[HiddenCharacter]:
+    """Return the hidden characters of a text, each once, in the order in which they first appear.
+
+    Joiners and variation selectors do not count where emoji, Persian or the scripts of India are spelled with them.
+    """
+    counts, positions = Counter[str](), dict[str, int]()
+    for found in SPELLED_OR_HIDDEN.finditer(text):
+        if character := found["hidden"]:
+            counts[character] += 1
+            positions.setdefault(character, found.start() + 1)
+    return [_described(character, counts[character], position) for character, position in positions.items()]
+
+
+def _described(character: str, count: int, position: int) -> HiddenCharacter:
+    kind = next(kind for kind, members in KINDS.items() if members.match(character))
+    return HiddenCharacter(_codepoint(character), unicodedata.name(character, ""), kind, count, position)
+
+
+def _codepoint(character: str) -> str:
+    return f"U+{ord(character):04X}"
+
+
+def clean_name(text: str) -> str:
+    """Return a name, key, title or tag as it is stored: one line, NFC, without white space around it.
+
+    Raises:
+        ValueError: it has a hidden character, or a line break or tab inside; the message says which, and where.
+    """
+    if hidden := hidden_characters(text):
+        raise ValueError(f"has a {hidden[0]} at position {hidden[0].position}")
+    begins, ends = len(text) - len(text.lstrip()), len(text.rstrip())
+    if broken := LINE_BREAK.search(text, begins, ends):
+        raise ValueError(f"has a line break or a tab at position {broken.start() + 1}")
+    return unicodedata.normalize("NFC", text[begins:ends])
+
+
+def checked_content(text: str) -> str:
+    """Return a text unchanged, byte for byte.
+
+    Raises:
+        ValueError: it has a NUL, a control character that is not a tab or line break, or half a surrogate pair;
+            the message says which, and where.
+    """
+    if refused := REFUSED.search(text):
+        hidden = _described(refused[0], 1, refused.start() + 1)
+        raise ValueError(f"has a {hidden} at position {hidden.position}")
+    return text
+
+
+def show_hidden(text: str) -> str:
+    """Return the text with a visible mark, such as ⟦U+200B⟧, in place of each hidden character."""
+    return SPELLED_OR_HIDDEN.sub(lambda found: f"⟦{_codepoint(found[0])}⟧" if found["hidden"] else found[0], text)
+
+
+def one_line(text: str) -> str:
+    """Return the text with every run of white space, line breaks included, as one space."""
+    return " ".join(text.split())
+
+
+def inline(text: str) -> str:
+    """Return a stored text as it may stand in a line, a bullet or a table cell of markdown that agents read.
+
+    It cannot open a heading, quotation, list, rule, code block or `[C142]` of its own, nor end the cell or the line.
+    """
+    line = MARKDOWN_OPENER.sub(r"\1\\", one_line(show_hidden(text)))
+    # A backslash that already stands before a bar, or before whatever follows the text, would undo the escape.
+    return LAST_BACKSLASHES.sub(r"\1\1", line).replace("|", r"\|")
+
+
+def fence(text: str, *, label: str) -> str:
+    """Return a stored text as a quoted block of markdown that it cannot leave, hidden characters made visible.
+
+    The label stands after the opening fence: who said it, when, and whether anyone approved it.
+    """
+    shown = show_hidden(text)
+    longest = max((len(ticks) for ticks in re.findall("`+", shown)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    heading = one_line(show_hidden(label)).replace("`", "'")
+    return f"{ticks}{heading}\n{shown}\n{ticks}"
+
+
+def normalised(text: str) -> str:
+    """Return what makes two texts the same fact: NFC, white space collapsed, case kept."""
+    return one_line(unicodedata.normalize("NFC", text))
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of the normalised text in hexadecimal, by which the same fact is found again."""
+    return hashlib.sha256(normalised(text).encode()).hexdigest()
