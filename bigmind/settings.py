@@ -65,6 +65,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "bigmind.context_processors.theme",
+                "bigmind.context_processors.navigation",
                 "bigmind.context_processors.instance",
             ],
         },
@@ -90,15 +91,18 @@ def _database_url() -> str:
     return Cluster(ENVIRONMENT.home).url
 
 
+_DATABASE = dj_database_url.parse(_database_url())
 DATABASES = {
     "default": {
-        **dj_database_url.parse(_database_url()),
+        **_DATABASE,
         # Connections live in a pool that all threads share: kept open across requests, given back after each.
         "CONN_MAX_AGE": 0,
         "OPTIONS": {
-            "pool": {"min_size": 1, "max_size": ENVIRONMENT.web_threads + ENVIRONMENT.mcp_threads + 4, "timeout": 10},
             "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s",
             "application_name": "bigmind",
+            "pool": {"min_size": 1, "max_size": ENVIRONMENT.web_threads + ENVIRONMENT.mcp_threads + 4, "timeout": 10},
+            # What the address itself says comes last: it may name a password file, a certificate, other options.
+            **_DATABASE.get("OPTIONS", {}),
         },
     }
 }
