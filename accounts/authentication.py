@@ -26,9 +26,10 @@ def authenticate_key(token: str, *, client_name: str = "", client_version: str =
     """
     if not is_well_formed(token):
         raise BadKey("This is not a BigMind key: keys begin with bm_ and end with a checksum. Copy it again.")
-    key = ApiKey.objects.select_related("user").filter(digest=digest_of(token)).first()
-    if key is None:
-        raise BadKey("This key is unknown here. Make one on the page “Keys”.")
+    try:
+        key = ApiKey.objects.select_related("user").get(digest=digest_of(token))
+    except ApiKey.DoesNotExist as error:
+        raise BadKey("This key is unknown here. Make one on the page “Keys”.") from error
     if key.state in {"revoked", "expired"}:
         raise BadKey(f"This key is {key.state}. Make a new one on the page “Keys”.")
     if key.user is None or not key.user.is_active:

@@ -1,33 +1,36 @@
-"""People for tests, made by the services that make them in earnest."""
+"""People and what they remember, made for tests."""
 
 from collections.abc import Collection
 from itertools import count
+from typing import Any
 
 from accounts.actor import Actor
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
-from accounts.services.keys import DEFAULT_SCOPES, NewKey, create_key
-from accounts.services.users import add_user
+from accounts.services.keys import NewKey, create_key
 
-_numbers = count(1)
-
-
-def make_user(username: str = "", *, role: str = Role.MEMBER, password: str | None = None) -> User:
-    """Make a person."""
-    return add_user(username or f"person{next(_numbers)}", role=role, password=password)
+_NUMBERS = count(1)
 
 
-def make_actor(*, curator: bool = False, admin: bool = False) -> Actor:
-    """Make a person and return the actor for them, as in the browser."""
+def make_user(username: str = "", *, role: str = Role.MEMBER, **fields: Any) -> User:
+    """Make a user; nobody else has the name."""
+    return User.objects.create_user(username or f"user{next(_NUMBERS)}", role=role, **fields)
+
+
+def make_key(user: User | None = None, **options: Any) -> NewKey:
+    """Make a key that may read and write, unless `options` say otherwise; its `text` is what a client sends."""
+    return create_key(user or make_user(), **options)
+
+
+def make_actor(
+    user: User | None = None, *, curator: bool = False, admin: bool = False, scopes: Collection[str] | None = None
+) -> Actor:
+    """Make an actor: in the browser, or with a key of the given scopes."""
     role = Role.ADMIN if admin else Role.CURATOR if curator else Role.MEMBER
-    return Actor.of(make_user(role=role))
+    user = user or make_user(role=role)
+    return Actor.of(user) if scopes is None else Actor.of(user, key=make_key(user, scopes=scopes).key)
 
 
 def make_agent(user: User, client_name: str, *, host: str = "laptop") -> Actor:
     """Return the actor for a client of this person."""
     return Actor.of(user, agent=note_agent(user, client_name=client_name, client_version="1.0", host=host))
-
-
-def make_key(user: User | None = None, *, scopes: Collection[str] = DEFAULT_SCOPES) -> NewKey:
-    """Make a key, for a new person if none is given."""
-    return create_key(user or make_user(), scopes=scopes)

@@ -18,6 +18,12 @@ from bigmind.core.errors import Conflict, TooMany
 REPLIES_KEPT = timedelta(days=7)
 CALLS_KEPT = timedelta(days=90)
 
+_RECORD = """
+WITH not_waiting AS (SELECT set_config('synchronous_commit', 'off', true))
+INSERT INTO accounts_call (user_id, key_id, agent_id, operation, door, outcome, milliseconds, request_id, at)
+SELECT %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
+"""
+
 
 def count_against_limit(actor: Actor, *, per_minute: int) -> None:
     """Count one operation of this key, or of this person in the browser.
@@ -35,20 +41,13 @@ def count_against_limit(actor: Actor, *, per_minute: int) -> None:
 
 
 def record_call(actor: Actor, *, operation: str, door: str, outcome: str, milliseconds: float, request_id: str) -> None:
-    """Write one line of the usage log. It may be lost in a crash: no reply waits for the disk because of it."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL synchronous_commit TO OFF")
-        Call.objects.create(
-            user=actor.user,
-            key=actor.key,
-            agent=actor.agent,
-            operation=operation,
-            door=door,
-            outcome=outcome,
-            milliseconds=milliseconds,
-            request_id=request_id,
-        )
+    """Write one line of the usage log. It may be lost in a crash: no reply waits for the disk because of it.
+
+    One statement, because every call pays for it: it switches off the waiting for its own transaction only.
+    """
+    who = (actor.user.pk, actor.key and actor.key.pk, actor.agent and actor.agent.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(_RECORD, [*who, operation, door, outcome, milliseconds, request_id])
 
 
 @transaction.atomic
