@@ -3,9 +3,11 @@
 A text is cut into pieces much as tokenizers cut it, each piece has a cost in hundredths of a token, and the count is
 their sum, rounded up. The costs were fitted to what three tokenizers say; docs/decisions/0003 has the figures.
 
-- An English word that is common costs 1. Any other word in Latin letters costs 1.1, and 0.2 for each letter, and 0.4
-  for each three letters in a row that no common English word has: that is where tokenizers break words apart.
-- Digits cost 0.5 each, punctuation 0.8 for each change of character, white space 1 a run, all at least 1.
+- A common English word costs 1, its forms and its capitals a little more. Any other word in Latin letters costs 1.1,
+  and 0.2 for each letter, and 0.4 for each three letters in a row that no common English word has: that is where
+  tokenizers break words apart.
+- Digits cost 0.5 each, punctuation 0.8 for each change of character, white space 1 for a run and 2 for blank lines; a
+  piece costs at least 1.
 - Every other character costs what its script costs (`CHARACTER_COSTS`).
 """
 
@@ -64,9 +66,14 @@ CHARACTER_COSTS = (
     (0x2028, 200),
     (0x2030, 150),
     (0x2060, 200),
+    (0x2190, 100),  # plain arrows
+    (0x2194, 200),
     (0x2200, 250),  # mathematics
+    (0x2264, 100),  # less or equal, greater or equal
+    (0x2266, 250),
     (0x2300, 300),
-    (0x2500, 200),  # boxes
+    (0x2500, 130),  # plain lines
+    (0x2504, 200),  # boxes
     (0x25A0, 300),
     (0x3000, 100),  # Chinese and Japanese punctuation
     (0x3040, 120),  # kana
@@ -84,8 +91,9 @@ CHARACTER_COSTS = (
     (0x1FA00, 400),
 )
 FIRST_OF_SCRIPT = [first for first, _ in CHARACTER_COSTS]
+RULED = "#%*+-./=_`~"
 DRAWN = frozenset(map(chr, [*range(0x2010, 0x2028), *range(0x2500, 0x2580)]))
-"""Dashes, dots and lines of boxes: a row of the same one costs little."""
+"""What rules and boxes are drawn with: a row of the same one costs little."""
 
 
 class PieceCosts(dict[str, int]):
@@ -135,15 +143,16 @@ def _cost(piece: str) -> int:
     if not shown:
         return 99 + len(piece)
     if shown[0] in "\n\t":
-        return 100 if len(shown) < 3 else 190 + 5 * len(shown)
+        return 100 if len(shown) == 1 else 190 + 5 * len(shown)
     if shown[0] in "0123456789":
         return max(100, 50 * len(shown)) + 100 * (shown != piece)
     if parts := WORD_PARTS.findall(shown):
         return sum(_word_cost(part, in_sentence=shown != piece and not at) for at, part in enumerate(parts))
     if shown.isascii():
-        changes = sum(one != other for one, other in pairwise(shown))
-        return max(100, 30 + 80 * changes) + 3 * (len(shown) - 1 - changes)
-    marks = (30 if one == before and one in DRAWN else _character_cost(one) for before, one in pairwise(" " + shown))
+        changes = sum(before != one for before, one in pairwise(shown))
+        repeated = sum(3 if one in RULED else 25 for before, one in pairwise(shown) if before == one)
+        return max(100, 30 + 80 * changes) + repeated
+    marks = (20 if one == before and one in DRAWN else _character_cost(one) for before, one in pairwise(" " + shown))
     return max(100, sum(marks)) + 30 * (shown != piece)
 
 
@@ -159,8 +168,10 @@ def _word_cost(word: str, *, in_sentence: bool) -> int:
     if word.isupper():
         return max(100, 60 + 20 * len(word)) if is_common(small) else 70 * len(word) + accents
     if is_common(small):
-        in_place = len(word) <= 5 or (in_sentence and word == small)
-        return 100 + 10 * (small not in COMMON_WORDS) + 50 * (not in_place)
+        in_place = in_sentence and word == small
+        if small in COMMON_WORDS:
+            return 100 if in_place or len(word) < 8 else 140
+        return 120 if in_place else 170
     return 110 + 20 * len(word) + 40 * _strange_triples(small) + accents
 
 
