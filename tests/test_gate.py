@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from accounts.actor import Actor
 from accounts.models import Call, KeptReply
@@ -126,6 +126,17 @@ def test_each_call_is_recorded_with_how_it_ended_and_never_with_what_it_said():
 
     assert ended == [("memory_add_hypothesis", "mcp", "ok"), ("memory_erase_fact", "rest", "not_found")]
     assert "Zanzibar" not in str(list(Call.objects.values()))
+
+
+@pytest.mark.django_db
+def test_the_usage_log_never_makes_a_write_around_it_less_durable():
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit TO local")
+
+        perform(ADD, make_actor(), {"hypothesis": "x"}, door="rest")
+
+        cursor.execute("SHOW synchronous_commit")
+        assert cursor.fetchone() == ("local",)
 
 
 @pytest.mark.django_db(transaction=True)

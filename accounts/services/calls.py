@@ -19,7 +19,9 @@ REPLIES_KEPT = timedelta(days=7)
 CALLS_KEPT = timedelta(days=90)
 
 _RECORD = """
-WITH not_waiting AS (SELECT set_config('synchronous_commit', 'off', true))
+WITH not_waiting AS (
+    SELECT set_config('synchronous_commit', CASE WHEN %s THEN current_setting('synchronous_commit') ELSE 'off' END, true)
+)
 INSERT INTO accounts_call (user_id, key_id, agent_id, operation, door, outcome, milliseconds, request_id, at)
 SELECT %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
 """
@@ -43,11 +45,12 @@ def count_against_limit(actor: Actor, *, per_minute: int) -> None:
 def record_call(actor: Actor, *, operation: str, door: str, outcome: str, milliseconds: float, request_id: str) -> None:
     """Write one line of the usage log. It may be lost in a crash: no reply waits for the disk because of it.
 
-    One statement, because every call pays for it: it switches off the waiting for its own transaction only.
+    One statement, because every call pays for it: it switches off the waiting for its own transaction. Within another
+    transaction it must not, or the write that this one holds could be lost as well.
     """
     who = (actor.user.pk, actor.key and actor.key.pk, actor.agent and actor.agent.pk)
     with connection.cursor() as cursor:
-        cursor.execute(_RECORD, [*who, operation, door, outcome, milliseconds, request_id])
+        cursor.execute(_RECORD, [connection.in_atomic_block, *who, operation, door, outcome, milliseconds, request_id])
 
 
 @transaction.atomic
