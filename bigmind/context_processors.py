@@ -1,0 +1,28 @@
+"""What every page may show: the theme a person chose, the navigation, and the instance."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from bigmind import __version__
+from bigmind.navigation import navigation_of
+
+THEMES = ("light", "dark")
+THEME_COOKIE = "bigmind_theme"
+
+
+def theme(request: HttpRequest) -> dict[str, Any]:
+    """The theme that was chosen, or an empty text to follow the system."""
+    chosen = request.COOKIES.get(THEME_COOKIE, "")
+    return {"theme": chosen if chosen in THEMES else ""}
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    """The main navigation, for whoever is signed in."""
+    return {"navigation": navigation_of(request)}
+
+
+def instance(_request: HttpRequest) -> dict[str, Any]:
+    """The instance's public URL, version and mode."""
+    return {"public_url": settings.PUBLIC_URL, "version": __version__, "mode": settings.BIGMIND_MODE}
