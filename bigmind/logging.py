@@ -38,5 +38,7 @@ def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:
             "httpx": {"level": "WARNING"},
             "mcp": {"level": "WARNING"},
             "django.security.DisallowedHost": {"handlers": [], "propagate": False},
+            # It would log the path, and that of a sign-in link is as good as a password.
+            "django.security.csrf": {"handlers": [], "propagate": False},
         },
     }

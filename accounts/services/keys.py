@@ -69,7 +69,7 @@ def list_keys(user: User | None = None) -> QuerySet[ApiKey]:
 
 @transaction.atomic
 def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
-    """Make a successor with the same user, label, scopes and toolsets; the old key works on for `overlap`.
+    """Make a successor with the same user, label, scopes, toolsets and lifetime; the old key works on for `overlap`.
 
     Raises:
         Conflict: the key has ended or has no user. A key can be rotated once; rotate its successor.
@@ -77,8 +77,16 @@ def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
     key = ApiKey.objects.select_for_update(of=("self",)).get(pk=key.pk)
     if key.state != "active" or key.user is None:
         raise Conflict(f"This key is {key.state if key.user else 'linked to no user'}.", hint="Make a new key instead.")
-    new = create_key(key.user, label=key.label, scopes=key.scopes, toolsets=key.toolsets, replaces=key)
-    key.revoked_at = timezone.now() + overlap
+    now = timezone.now()
+    new = create_key(
+        key.user,
+        label=key.label,
+        scopes=key.scopes,
+        toolsets=key.toolsets,
+        expires_at=now + (key.expires_at - key.created_at) if key.expires_at else None,
+        replaces=key,
+    )
+    key.revoked_at = now + overlap
     key.save(update_fields=["revoked_at"])
     return new
 

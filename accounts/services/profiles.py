@@ -17,8 +17,8 @@ def update_profile(
 ) -> Profile:
     """Say who the user is: role, preferences, and the facts every session must know.
 
-    Call this when the user tells you their role or how they like to work. What you leave out stays as it is;
-    what you send replaces what was there. Returns the whole profile. It is part of every session's context.
+    Call this when the user tells you their role or how they like to work. What you send replaces what was there; the
+    rest stays. Returns the profile.
     """
     profile, _ = Profile.objects.select_for_update().get_or_create(user=actor.user)
     sent = {"role": role, "preferences": preferences, "pinned_facts": pinned_facts}

@@ -3,6 +3,7 @@
 import hashlib
 from datetime import timedelta
 from math import ceil
+from secrets import token_hex
 from time import time
 
 from django.core.cache import cache
@@ -24,9 +25,8 @@ def count_try(name: str, address: str) -> None:
         TooMany: there were ten within a quarter of an hour. It says when the next one is welcome.
     """
     window = _window(name, address)
-    ends = cache.get_or_set(window, lambda: int(time()) + _SECONDS, timeout=_SECONDS) or int(time()) + _SECONDS
-    # The counter is named after its window and outlives it, so that it cannot expire between the two lines.
-    counter = f"{window}:{ends}"
+    ends, counter = cache.get_or_set(window, _begin, timeout=_SECONDS) or _begin()
+    # The counter outlives its window, so that it cannot expire between these two lines.
     cache.add(counter, 0, timeout=2 * _SECONDS)
     if cache.incr(counter) > TRIES:
         raise _locked(max(1, ends - int(time())))
@@ -35,6 +35,11 @@ def count_try(name: str, address: str) -> None:
 def forget_tries(name: str, address: str) -> None:
     """Begin to count anew: the right password was given."""
     cache.delete(_window(name, address))
+
+
+def _begin() -> tuple[int, str]:
+    """Return when a window that begins now ends, and the name of its counter, which no other window has."""
+    return int(time()) + _SECONDS, f"sign-in-tries:{token_hex(16)}"
 
 
 def _locked(seconds: int) -> TooMany:

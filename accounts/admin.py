@@ -1,0 +1,161 @@
+"""Looking at people, and mending: what an action does, the same services do."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from accounts.models import Agent, ApiKey, Call, KeptReply, Profile, SignInLink, User
+from accounts.services.keys import revoke_key
+from accounts.services.users import delete_user
+from bigmind.core.errors import Conflict
+
+
+@admin.register(User)
+class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """People. They sign in by a link unless they have set a password, which nobody else can."""
+
+    list_display = ("username", "display_name", "role", "is_active", "created_at", "last_seen")
+    list_filter = ("role", "is_active")
+    search_fields = ("username", "display_name", "email", "id")
+    ordering = ("username",)
+    date_hierarchy = "created_at"
+    fields = ("id", "username", "display_name", "email", "role", "is_active", "created_at", "last_seen", "last_login")
+    readonly_fields = ("id", "created_at", "last_seen", "last_login")
+
+    def save_model(self, request: HttpRequest, obj: User, form: object, change: bool) -> None:
+        """Save; a user who was made here has no password to sign in with."""
+        if not change:
+            obj.set_unusable_password()
+        obj.save()
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Name what goes with a user; that some of it cannot be deleted on its own is no objection."""
+        to_delete, counts, _, protected = super().get_deleted_objects(objs, request)
+        return to_delete, counts, set(), protected
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        """Delete as the command does: the last admin stays."""
+        try:
+            delete_user(obj)
+        except Conflict as refusal:
+            messages.error(request, str(refusal))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Delete one by one, so that the last admin stays."""
+        for user in queryset:
+            self.delete_model(request, user)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Keys. They are made where their text can be shown: on the page and on the command line."""
+
+    list_display = (
+        "prefix",
+        "user",
+        "label",
+        "scopes",
+        "state",
+        "created_at",
+        "last_used_at",
+        "last_used_by",
+        "ends_at",
+    )
+    list_filter = ("created_at", "expires_at", "revoked_at")
+    list_select_related = ("user",)
+    search_fields = ("prefix", "label", "digest", "user__username")
+    ordering = ("-created_at",)
+    raw_id_fields = ("user", "replaces")
+    readonly_fields = ("id", "prefix", "digest", "created_at", "last_used_at", "last_used_by", "state", "ends_at")
+    actions = ("revoke",)
+
+    @admin.action(description="Revoke the selected keys now")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        """End keys at once."""
+        for key in queryset:
+            revoke_key(key)
+        messages.success(request, f"Revoked {len(queryset)}.")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """A key made here would have a text that nobody has seen."""
+        return False
+
+
+@admin.register(Agent)
+class AgentAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Clients that have acted for people."""
+
+    list_display = ("client_name", "client_version", "host", "user", "first_seen", "last_seen")
+    list_filter = ("client_name", "last_seen")
+    list_select_related = ("user",)
+    search_fields = ("client_name", "host", "user__username")
+    ordering = ("-last_seen",)
+    raw_id_fields = ("user",)
+    readonly_fields = ("first_seen",)
+
+
+@admin.register(Profile)
+class ProfileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Who people are: Tier 0."""
+
+    list_display = ("user", "role", "updated_at")
+    list_filter = ("updated_at",)
+    list_select_related = ("user",)
+    search_fields = ("user__username", "role", "preferences")
+    raw_id_fields = ("user",)
+    readonly_fields = ("updated_at",)
+
+
+@admin.register(SignInLink)
+class SignInLinkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Links that sign somebody in once. Deleting one makes it useless."""
+
+    list_display = ("user", "created_at", "expires_at", "used_at")
+    list_filter = ("created_at", "used_at")
+    list_select_related = ("user",)
+    search_fields = ("user__username",)
+    ordering = ("-created_at",)
+    raw_id_fields = ("user",)
+    readonly_fields = ("user", "digest", "created_at", "used_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """A link made here would have a token that nobody has seen."""
+        return False
+
+
+class _Record:
+    """A record of what happened is looked at, not written."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody adds to the record by hand."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """Nobody changes it either."""
+        return False
+
+
+@admin.register(Call)
+class CallAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """The usage log: who did what, and how it ended; never what was said."""
+
+    list_display = ("at", "operation", "user", "door", "outcome", "milliseconds", "agent", "request_id")
+    list_filter = ("door", "outcome", "operation", "at")
+    list_select_related = ("user", "agent")
+    search_fields = ("operation", "request_id", "user__username")
+    ordering = ("-at",)
+    show_full_result_count = False
+
+
+@admin.register(KeptReply)
+class KeptReplyAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Replies kept for writes that are sent again. What they say is the user's, so it is not shown."""
+
+    list_display = ("at", "operation", "user", "idempotency_key")
+    list_filter = ("operation", "at")
+    list_select_related = ("user",)
+    search_fields = ("idempotency_key", "operation", "user__username")
+    ordering = ("-at",)
+    exclude = ("reply",)

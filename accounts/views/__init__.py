@@ -1,0 +1,1 @@
+"""The pages of who is who: signing in, passwords and keys."""

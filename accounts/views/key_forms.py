@@ -1,0 +1,88 @@
+"""What the pages about keys ask: what a key is for, what it may do, and for how long."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils import timezone
+
+from accounts.actor import Actor
+from bigmind.core.text import clean_name
+
+SCOPES = {
+    "read": "read: recall what is remembered",
+    "write": "write: remember, correct, set aside and erase",
+    "curate": "curate: decide what becomes company knowledge",
+    "admin": "admin: manage users, keys and this instance",
+}
+LIFETIMES = {"30": "30 days", "90": "90 days", "365": "a year", "": "as long as it is not revoked"}
+OVERLAPS = {
+    "0": "stops working at once",
+    "1": "works for an hour more",
+    "24": "works for 24 hours more",
+    "168": "works for 7 days more",
+}
+
+
+class KeyForm(forms.Form):
+    """Asks what a new key is for, and what it may do."""
+
+    label = forms.CharField(
+        max_length=200,
+        help_text="What you will know it by, such as the agent and the machine: “Cursor on atlas”.",
+        error_messages={"required": "Say what you will know it by."},
+    )
+    scopes = forms.MultipleChoiceField(
+        label="It may",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Tick at least one: a key that may do nothing opens nothing."},
+    )
+    toolsets = forms.MultipleChoiceField(
+        label="Limit it to these toolsets",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Tick none, and it is not limited.",
+    )
+    lifetime = forms.ChoiceField(
+        label="It works for", required=False, choices=list(LIFETIMES.items()), widget=forms.RadioSelect
+    )
+
+    def __init__(self, *args: Any, actor: Actor, toolsets: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._offer("scopes", {name: words for name, words in SCOPES.items() if name in actor.scopes})
+        self._offer("toolsets", {name: f"{name}: {purpose}" for name, purpose in toolsets.items()})
+
+    def clean_label(self) -> str:
+        """Refuse what cannot be read in a list."""
+        try:
+            return clean_name(self.cleaned_data["label"])
+        except ValueError as error:
+            raise forms.ValidationError(f"The label {error}.") from error
+
+    def _offer(self, name: str, choices: Mapping[str, str]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.MultipleChoiceField)
+        field.choices = list(choices.items())
+
+
+class RotateForm(forms.Form):
+    """Asks how long the old key works on."""
+
+    overlap = forms.ChoiceField(
+        label="The old key",
+        choices=list(OVERLAPS.items()),
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose how long the old key works on."},
+    )
+
+
+def default_lifetime() -> str:
+    """Return how long a key works unless somebody says otherwise: at home until it is revoked, at work 90 days."""
+    return "" if settings.BIGMIND_MODE == "personal" else "90"
+
+
+def ends_after(lifetime: str) -> datetime | None:
+    """Return when a key made now ends, for one of the lifetimes."""
+    return timezone.now() + timedelta(days=int(lifetime)) if lifetime else None

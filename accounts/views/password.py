@@ -1,0 +1,55 @@
+"""One's own password: set the first one, or change it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from accounts.authentication import actor_of
+from accounts.models import User
+from accounts.services.sign_in_tries import count_try, forget_tries
+
+HINT = "At least 10 characters; not a common word, and not much like your name."
+
+
+@sensitive_post_parameters()
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def password(request: HttpRequest) -> HttpResponse:
+    """Set or change the password of whoever is signed in; their other browsers are signed out."""
+    user = actor_of(request).user
+    if request.method != "POST":
+        return _form(request, _form_for(user))
+    # Somebody at a browser that was left open must not be able to guess on.
+    guesser = f"password of {user.pk}"
+    count_try(guesser, "")
+    form = _form_for(user, request.POST)
+    if not form.is_valid():
+        return _form(request, form, status=422)
+    forget_tries(guesser, "")
+    form.save()
+    update_session_auth_hash(request, user)
+    messages.success(request, "Your password is saved. Browsers other than this one are signed out.")
+    return redirect("profile", user.username)
+
+
+def _form_for(user: User, sent: Any = None) -> "SetPasswordForm[User]":
+    form = PasswordChangeForm(user, sent) if user.has_usable_password() else SetPasswordForm(user, sent)
+    first, second = form.fields["new_password1"], form.fields["new_password2"]
+    first.label, first.help_text = "New password", HINT
+    second.label, second.help_text = "New password again", ""
+    if "old_password" in form.fields:
+        form.fields["old_password"].label = "Current password"
+    return form
+
+
+def _form(request: HttpRequest, form: "SetPasswordForm[User]", *, status: int = 200) -> HttpResponse:
+    return render(request, "accounts/password.html", {"form": form}, status=status)

@@ -1,0 +1,91 @@
+"""The page that connects an agent: what it will see, what to paste, and whether it has called."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cache
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from accounts.clients import RULES, client_called, door, ways_in
+from accounts.models import Agent
+from accounts.services.keys import DEFAULT_SCOPES, create_key
+from accounts.views.handover import hand_over
+from accounts.views.key_forms import default_lifetime, ends_after
+from bigmind.core.operations import Operation
+from bigmind.core.tokens import count_tokens
+from bigmind.mcp.tools import tool_of
+from bigmind.mcp.turns import DEFAULT_TOOLSETS, parse_toolsets
+from bigmind.operations import TOOLSETS, operations_for
+
+AGENTS_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A toolset as the page offers it: what it is for, and what its list costs every conversation."""
+
+    name: str
+    purpose: str
+    tools: int
+    tokens: int
+    is_chosen: bool
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def connect(request: HttpRequest) -> HttpResponse:
+    """Show what to paste into each client; make a key for one of them when asked to."""
+    actor = actor_of(request)
+    sent = request.POST if request.method == "POST" else request.GET
+    chosen = parse_toolsets(",".join(sent.getlist("toolsets")))
+    listed = _listed(chosen)
+    if request.method == "POST":
+        return _make_key(actor, sent.get("client", ""), listed)
+    offers = [_offer(actor, name, chosen) for name in TOOLSETS]
+    context = {
+        "offers": offers,
+        "tools": sum(offer.tools for offer in offers if offer.is_chosen),
+        "tokens": sum(offer.tokens for offer in offers if offer.is_chosen),
+        "listed": sorted(chosen),
+        "ways_in": ways_in(door(toolsets=listed)),
+        "chosen": client_called(request.GET.get("client", "")),
+        "rules": RULES,
+        "agents": Agent.objects.filter(user=actor.user).order_by("-last_seen")[:AGENTS_SHOWN],
+    }
+    return render(request, "accounts/connect.html", context)
+
+
+def _make_key(actor: Actor, slug: str, listed: list[str]) -> HttpResponse:
+    client = client_called(slug)
+    if client is None:
+        raise Http404
+    made = create_key(actor.user, label=client.name, expires_at=ends_after(default_lifetime()))
+    return hand_over(made, client=client.slug, toolsets=",".join(listed))
+
+
+def _listed(chosen: Collection[str]) -> list[str]:
+    """Return what the address must say for a choice: as little as possible."""
+    if "all" in chosen or set(chosen) == TOOLSETS.keys():
+        return ["all"]
+    return [] if set(chosen) == DEFAULT_TOOLSETS else [name for name in TOOLSETS if name in chosen]
+
+
+def _offer(actor: Actor, name: str, chosen: Collection[str]) -> Offer:
+    # The price is that of the keys this page makes: what a key may not call is not listed.
+    with_key = replace(actor, scopes=frozenset(DEFAULT_SCOPES))
+    operations = list(operations_for(with_key, {name}))
+    tokens = sum(_price_of(operation) for operation in operations)
+    return Offer(name, TOOLSETS[name], len(operations), tokens, name in chosen or "all" in chosen)
+
+
+@cache
+def _price_of(operation: Operation) -> int:
+    """Return what an agent pays for one tool: the tokens of its line in `tools/list`."""
+    return count_tokens(tool_of(operation).model_dump_json(by_alias=True, exclude_none=True))

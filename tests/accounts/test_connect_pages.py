@@ -1,0 +1,157 @@
+"""The page that connects an agent: exact snippets, honest prices, a key in place, and who has called."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.authentication import authenticate_key
+from accounts.clients import CLIENTS, RULES
+from accounts.models import ApiKey, User
+from accounts.services.agents import note_agent
+from bigmind.core.tokens import count_tokens
+from bigmind.mcp.tools import tool_of
+from bigmind.operations import CATALOGUE, TOOLSETS
+from tests.factories import make_user
+
+URL = "https://mind.example.com"
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return make_user("ada")
+
+
+@pytest.fixture
+def browser(client: Client, ada: User, settings: Any) -> Client:
+    settings.PUBLIC_URL = URL
+    client.force_login(ada)
+    return client
+
+
+def shown(browser: Client, **chosen: Any) -> str:
+    return html.unescape(browser.get(reverse("connect"), chosen).text)
+
+
+def test_every_client_gets_the_public_address_and_never_one_to_bind_to(browser: Client, settings: Any) -> None:
+    page = shown(browser)
+
+    assert all(f"Make a key for {client.name}" in page for client in CLIENTS)
+    assert page.count(f"{URL}/mcp") >= len(CLIENTS)
+    assert not re.search(r"0\.0\.0\.0|127\.0\.0\.1|:7700", page)
+
+
+def test_the_chosen_client_is_open(browser: Client) -> None:
+    page = shown(browser, client="cursor")
+
+    assert re.search(r'id="cursor"\s+open', page)
+    assert len(re.findall(r"<details[^>]*\sopen", page)) == 1
+
+
+def test_the_page_offers_every_toolset_with_its_price(browser: Client) -> None:
+    offers = browser.get(reverse("connect")).context["offers"]
+
+    assert [offer.name for offer in offers] == list(TOOLSETS)
+    assert [offer.name for offer in offers if offer.is_chosen] == ["core"]
+    core = [operation for operation in CATALOGUE.values() if operation.toolset == "core"]
+    assert offers[0].tools == len(core)
+    tools = [tool_of(operation).model_dump_json(by_alias=True, exclude_none=True) for operation in core]
+    assert offers[0].tokens == sum(map(count_tokens, tools))
+
+
+def test_the_price_of_a_choice_is_its_sum(browser: Client) -> None:
+    page = browser.get(reverse("connect"), {"toolsets": ["core", "notes"]})
+
+    chosen = [offer for offer in page.context["offers"] if offer.name in {"core", "notes"}]
+    tools, tokens = sum(offer.tools for offer in chosen), sum(offer.tokens for offer in chosen)
+    assert f"Chosen now: {tools} tools, {tokens:,} tokens." in page.text
+
+
+@pytest.mark.parametrize(
+    ("toolsets", "query"),
+    [
+        ([], ""),
+        (["core"], ""),
+        (["notes", "core"], "?toolsets=core,notes"),
+        (["memory"], "?toolsets=memory"),
+        (list(TOOLSETS), "?toolsets=all"),
+        (["all"], "?toolsets=all"),
+    ],
+)
+def test_a_choice_of_toolsets_is_part_of_the_address(browser: Client, toolsets: list[str], query: str) -> None:
+    page = shown(browser, toolsets=toolsets)
+
+    assert f'"url": "{URL}/mcp{query}"' in page
+
+
+def test_a_toolset_that_does_not_exist_is_refused_in_words(browser: Client) -> None:
+    page = browser.get(reverse("connect"), {"toolsets": "everything"})
+
+    assert page.status_code == 422
+    assert "There is no toolset “everything”" in page.text
+
+
+def test_a_key_made_for_a_client_comes_in_place(browser: Client, ada: User) -> None:
+    made = browser.post(reverse("connect"), {"client": "cursor", "toolsets": ["core", "notes"]})
+    page = html.unescape(browser.get(made["Location"]).text)
+
+    (text,) = set(re.findall(r"bm_[0-9A-Za-z]{38}", page))
+    actor = authenticate_key(text)
+    assert actor.user == ada
+    assert actor.key is not None
+    assert actor.key.label == "Cursor"
+    assert actor.scopes == {"read", "write"}
+    assert f'"Authorization": "Bearer {text}"' in page
+    assert f"{URL}/mcp?toolsets=core,notes" in page
+    assert "bm_YOUR_KEY" not in page
+    assert re.search(r'id="cursor"\s+open', page)
+
+
+def test_no_key_is_made_for_a_client_nobody_knows(browser: Client) -> None:
+    page = browser.post(reverse("connect"), {"client": "abacus"})
+
+    assert page.status_code == 404
+    assert ApiKey.objects.count() == 0
+
+
+@pytest.mark.parametrize(("mode", "ends"), [("personal", False), ("team", True)])
+def test_at_work_a_key_made_here_ends_by_itself(browser: Client, settings: Any, mode: str, ends: bool) -> None:
+    settings.BIGMIND_MODE = mode
+
+    browser.post(reverse("connect"), {"client": "codex"})
+
+    assert (ApiKey.objects.get().expires_at is not None) == ends
+
+
+def test_the_rules_name_operations_that_exist(browser: Client) -> None:
+    page = shown(browser)
+
+    assert RULES.strip() in page
+    named = set(re.findall(r"memory_\w+", RULES))
+    assert named
+    assert named <= CATALOGUE.keys()
+
+
+def test_the_page_waits_until_an_agent_has_called(browser: Client, ada: User) -> None:
+    before = shown(browser)
+    note_agent(ada, client_name="claude-code", client_version="2.4", host="atlas")
+    after = shown(browser)
+
+    assert "Waiting for the first call" in before
+    assert "Waiting for the first call" not in after
+    assert "claude-code 2.4 on atlas" in after
+
+
+def test_nobody_sees_the_agents_of_others(browser: Client) -> None:
+    note_agent(make_user("grace"), client_name="codex", client_version="9.9", host="secret-host")
+
+    assert "secret-host" not in shown(browser)
+
+
+def test_strangers_are_asked_to_sign_in(client: Client, db: None) -> None:
+    assert client.get(reverse("connect"))["Location"].startswith(reverse("sign-in"))
+    assert client.post(reverse("connect"), {"client": "cursor"})["Location"].startswith(reverse("sign-in"))
+    assert ApiKey.objects.count() == 0

@@ -1,0 +1,237 @@
+"""Keys: shown once, found by one look-up, rotated with overlap, ended at once; nothing stored ever changes (T10)."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from accounts.authentication import BadKey, authenticate_key, bearer_token
+from accounts.models import ApiKey
+from accounts.services.key_text import digest_of, is_well_formed, new_key_text
+from accounts.services.keys import create_key, find_key, revoke_key, rotate_key
+from bigmind.core.errors import Conflict, Invalid, NotFound
+from knowledge.services.exports import export_memory
+from knowledge.services.facts import store_fact
+from knowledge.services.sessions import start_session
+from tests.factories import make_actor, make_key, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def run(command: str, *arguments: str) -> str:
+    """Run a command and return what a script would read."""
+    output = StringIO()
+    call_command(command, *arguments, stdout=output, stderr=StringIO())
+    return output.getvalue()
+
+
+def test_a_key_can_be_recognised_and_checked_for_typing_errors() -> None:
+    text = new_key_text()
+
+    assert text.startswith("bm_")
+    assert is_well_formed(text)
+    for wrong in (
+        text[:-1],
+        f"{text}a",
+        text.replace("bm_", "sk_"),
+        text[:10] + ("a" if text[10] != "a" else "b") + text[11:],
+    ):
+        assert not is_well_formed(wrong)
+
+
+def test_the_key_is_printed_alone_and_only_its_hash_is_kept() -> None:
+    make_user("eric")
+
+    text = run("key_create", "eric", "--label", "laptop").strip()
+
+    key = ApiKey.objects.get()
+    assert authenticate_key(text).key == key
+    assert key.digest == digest_of(text)
+    assert text not in str(ApiKey.objects.values())
+
+
+def test_a_script_gets_the_key_as_json() -> None:
+    make_user("eric")
+
+    made = json.loads(
+        run("key_create", "eric", "--scopes", "read", "--toolsets", "core, notes", "--expires-days", "30", "--json")
+    )
+
+    actor = authenticate_key(made["key"])
+    assert (sorted(actor.scopes), sorted(actor.toolsets)) == (["read"], ["core", "notes"])
+    assert timedelta(days=29) < ApiKey.objects.get().expires_at - timezone.now() <= timedelta(days=30)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [
+        (("--scopes", "everything"), 1),
+        (("--scopes", ""), 1),
+        (("--toolsets", "cores"), 2),
+        (("--expires-days", "0"), 2),
+        (("--expires-days", "99999999999"), 2),
+    ],
+)
+def test_a_key_that_would_make_no_sense_is_refused(option: tuple[str, str], code: int) -> None:
+    make_user("eric")
+
+    with pytest.raises(CommandError) as refusal:
+        run("key_create", "eric", *option)
+
+    assert refusal.value.returncode == code
+    assert not ApiKey.objects.exists()
+
+
+def test_the_list_shows_whose_what_for_and_when_used_and_never_the_key() -> None:
+    key = make_key(make_user("eric"), label="laptop")
+    make_key(make_user("eve"))
+    authenticate_key(key.text, client_name="curl", client_version="8.1", host="atlas")
+
+    (row,) = json.loads(run("key_list", "--user", "eric", "--json"))
+    table = run("key_list")
+
+    assert (row["label"], row["scopes"], row["state"]) == ("laptop", ["read", "write"], "active")
+    assert row["last_used_by"] == "curl 8.1 on atlas"
+    assert key.text not in table
+    assert table.count("\n") == 3
+
+
+def test_while_a_key_is_rotated_both_work_and_then_only_the_new_one() -> None:
+    key = make_key(label="laptop", scopes=["read"], toolsets=["core"])
+
+    new = json.loads(run("key_rotate", key.key.prefix, "--overlap-hours", "2", "--json"))
+
+    old, successor = authenticate_key(key.text), authenticate_key(new["key"])
+    assert (old.user, old.scopes, old.toolsets) == (successor.user, successor.scopes, successor.toolsets)
+    assert (new["label"], authenticate_key(key.text).key.state) == ("laptop", "ending")  # type: ignore[union-attr]
+
+    ApiKey.objects.filter(pk=key.key.pk).update(revoked_at=timezone.now())
+
+    with pytest.raises(BadKey, match="revoked"):
+        authenticate_key(key.text)
+    assert authenticate_key(new["key"]).user == key.key.user
+
+
+def test_without_an_overlap_the_old_key_ends_at_once() -> None:
+    key = make_key()
+
+    run("key_rotate", str(key.key.pk), "--overlap-hours", "0")
+
+    with pytest.raises(BadKey, match="revoked"):
+        authenticate_key(key.text)
+
+
+@pytest.mark.parametrize("hours", ["-1", "nan", "1e9"])
+def test_an_overlap_that_makes_no_sense_is_refused(hours: str) -> None:
+    key = make_key()
+
+    with pytest.raises(CommandError, match="--overlap-hours"):
+        run("key_rotate", key.key.prefix, f"--overlap-hours={hours}")
+
+
+@pytest.mark.parametrize("end", ["revoked", "rotated", "expired"])
+def test_a_key_that_has_ended_cannot_be_rotated(end: str) -> None:
+    key = make_key().key
+    if end == "revoked":
+        revoke_key(key)
+    elif end == "rotated":
+        rotate_key(key)
+    else:
+        key.expires_at = timezone.now() - timedelta(seconds=1)
+        key.save()
+
+    with pytest.raises(Conflict):
+        rotate_key(key)
+
+
+def test_a_revoked_key_is_refused_at_once_and_revoking_twice_changes_nothing() -> None:
+    key = make_key()
+
+    run("key_revoke", key.key.prefix)
+    ended = ApiKey.objects.get().revoked_at
+    run("key_revoke", key.key.prefix)
+
+    with pytest.raises(BadKey, match="revoked"):
+        authenticate_key(key.text)
+    assert ApiKey.objects.get().revoked_at == ended
+
+
+def test_an_expired_key_is_refused() -> None:
+    key = make_key(expires_at=timezone.now() + timedelta(days=1))
+    ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    with pytest.raises(BadKey, match="expired"):
+        authenticate_key(key.text)
+
+
+def test_a_key_that_would_be_expired_from_the_start_is_refused() -> None:
+    with pytest.raises(Invalid, match="ahead"):
+        create_key(make_user(), expires_at=timezone.now())
+
+
+def test_a_key_of_somebody_who_was_switched_off_opens_nothing() -> None:
+    key = make_key()
+    user = key.key.user
+    assert user is not None
+    user.is_active = False
+    user.save()
+
+    with pytest.raises(BadKey, match="no active user"):
+        authenticate_key(key.text)
+
+
+@pytest.mark.parametrize("reference", ["bm_nobody", "", "11111111-1111-4111-8111-111111111111", "f" * 64])
+def test_a_key_that_does_not_exist_is_not_found(reference: str) -> None:
+    make_key()
+
+    with pytest.raises(NotFound, match="key_list"):
+        find_key(reference)
+
+
+def test_after_a_hundred_rotations_what_was_stored_is_the_same() -> None:
+    actor = make_actor(scopes=["read", "write"])
+    start_session(actor, project="billing")
+    store_fact(actor, category="identity", fact="Is called Ada.")
+    before = export_memory(actor).model_dump(exclude={"exported_at"})
+    assert actor.key is not None
+
+    new = rotate_key(actor.key)
+    for _ in range(99):
+        new = rotate_key(new.key)
+
+    after = authenticate_key(new.text)
+    assert after.user == actor.user
+    assert export_memory(after).model_dump(exclude={"exported_at"}) == before
+
+
+def test_a_key_is_found_by_one_look_up_among_many(django_assert_num_queries: Any) -> None:
+    user = make_user()
+    rows = (ApiKey(user=user, prefix="bm_x", digest=f"{number:064}", scopes=["read"]) for number in range(2000))
+    ApiKey.objects.bulk_create(rows)
+    key = make_key(user)
+    authenticate_key(key.text)
+
+    with django_assert_num_queries(1):
+        authenticate_key(key.text)
+
+
+@pytest.mark.parametrize(
+    ("header", "token"),
+    [("Bearer bm_x", "bm_x"), ("bearer  bm_x ", "bm_x"), ("Basic YTpi", None), ("", None), ("bm_x", None)],
+)
+def test_the_token_is_what_follows_bearer(header: str, token: str | None) -> None:
+    assert bearer_token(header) == token
+
+
+def test_a_successor_lives_as_long_as_the_key_was_made_to_live() -> None:
+    old = make_key(expires_at=timezone.now() + timedelta(days=90)).key
+
+    new = rotate_key(old).key
+
+    assert new.expires_at is not None
+    assert abs(new.expires_at - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)
+    assert rotate_key(make_key().key).key.expires_at is None

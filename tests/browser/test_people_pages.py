@@ -1,0 +1,167 @@
+"""The pages of who is who, in Chromium: for everyone to use, without a script, and with nothing from elsewhere."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from accounts.actor import Actor
+from accounts.authentication import authenticate_key
+from accounts.models import ApiKey, Role, User
+from accounts.services.keys import revoke_key, rotate_key
+from accounts.services.profiles import update_profile
+from accounts.services.sign_in_links import make_sign_in_link
+from tests.browser.axe import findings
+from tests.browser.conftest import Visits
+from tests.factories import make_key, make_user
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PASSWORD = "a horse, a battery, a staple"
+
+
+@pytest.fixture(autouse=True)
+def no_tries_yet() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def ada() -> User:
+    """An admin with a key in every state, two agents and a profile."""
+    ada = make_user("ada", role=Role.ADMIN, display_name="Ada Lovelace", password=PASSWORD)
+    for name in ("claude-code", "cursor-vscode"):
+        new = make_key(ada, label=f"Laptop, {name}", scopes=["read", "write", "curate", "admin"])
+        authenticate_key(new.text, client_name=name, client_version="2.4", host="atlas")
+    rotate_key(new.key)
+    make_key(ada, label="Reports", expires_at=timezone.now() + timedelta(days=2, hours=1), toolsets=["core", "notes"])
+    make_key(ada, label="Backup", expires_at=timezone.now() + timedelta(days=10))
+    revoke_key(make_key(ada, label="Old laptop").key)
+    update_profile(Actor.of(ada), role="Analyst", preferences="Short answers.", pinned_facts=["Knows Babbage."])
+    return ada
+
+
+def refused_key_form(page: Page) -> None:
+    page.goto(reverse("key-create"))
+    page.locator("main form").evaluate("form => form.noValidate = true")
+    page.get_by_role("button", name="Make the key").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+def key_just_made(page: Page) -> None:
+    page.goto(f"{reverse('connect')}?client=cursor&toolsets=core&toolsets=memory")
+    page.get_by_role("button", name="Make a key for Cursor").click()
+    expect(page.get_by_role("heading", name="Your new key")).to_be_visible()
+
+
+def key_after_it_was_shown(page: Page) -> None:
+    key_just_made(page)
+    page.get_by_role("link", name="I have copied it").click()
+    expect(page.get_by_text("Waiting for the first call")).to_be_visible()
+
+
+def going_to(name: str, query: str = "", *, of_key: str = "", of_user: str = "") -> Callable[[Page], None]:
+    def go(page: Page) -> None:
+        key = [ApiKey.objects.get(label=of_key).pk] if of_key else []
+        page.goto(reverse(name, args=[*key, *([of_user] if of_user else [])]) + query)
+
+    return go
+
+
+@pytest.mark.parametrize(
+    "open_page",
+    [
+        pytest.param(going_to("keys"), id="keys"),
+        pytest.param(going_to("keys", "?show=ended"), id="keys that have ended"),
+        pytest.param(going_to("keys", "?show=everyone"), id="everyone's keys"),
+        pytest.param(going_to("key-create"), id="make a key"),
+        pytest.param(refused_key_form, id="make a key, refused"),
+        pytest.param(going_to("key-rotate", of_key="Reports"), id="rotate a key"),
+        pytest.param(going_to("key-revoke", of_key="Reports"), id="revoke a key"),
+        pytest.param(key_just_made, id="a new key"),
+        pytest.param(key_after_it_was_shown, id="a key after it was shown"),
+        pytest.param(going_to("connect"), id="connect"),
+        pytest.param(going_to("connect", "?client=other&toolsets=all"), id="connect, one client open"),
+        pytest.param(going_to("profile", of_user="ada"), id="profile"),
+        pytest.param(going_to("password"), id="password"),
+    ],
+)
+def test_everyone_can_use_the_page(visits: Visits, ada: User, open_page: Callable[[Page], None]) -> None:
+    page = visits.by(ada)
+
+    open_page(page)
+
+    assert findings(page) == []
+
+
+def test_everyone_can_sign_in(visits: Visits, ada: User) -> None:
+    page = visits.by(None)
+    page.goto(reverse("sign-in"))
+    found = findings(page)
+
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("do not belong together")
+    assert found + findings(page) == []
+
+
+def test_everyone_can_use_a_link(visits: Visits) -> None:
+    page = visits.by(None)
+    link = reverse("sign-in-link", args=[make_sign_in_link(make_user("grace"))])
+    page.goto(link)
+    found = findings(page)
+
+    page.get_by_role("button", name="Sign in as grace").click()
+    page.wait_for_url("**/")
+    page.context.clear_cookies()
+    page.goto(link)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("This link does not work any more")
+    assert found + findings(page) == []
+
+
+def test_a_key_is_made_copied_and_rotated_without_a_script(visits: Visits, ada: User) -> None:
+    page = visits.by(ada, javascript=False)
+
+    key_just_made(page)
+    first = page.get_by_label("Cursor", exact=True).inner_text()
+    page.get_by_role("link", name="I have copied it").click()
+    page.get_by_role("link", name="Rotate it").click()
+    page.get_by_label("stops working at once").check()
+    page.get_by_role("button", name="Make the new key").click()
+    second = page.get_by_label("Cursor", exact=True).inner_text()
+
+    assert first.startswith("bm_")
+    assert second.startswith("bm_")
+    assert first != second
+    assert authenticate_key(second).user == ada
+
+
+def test_the_back_button_does_not_bring_a_key_back(visits: Visits, ada: User) -> None:
+    page = visits.by(ada)
+    key_just_made(page)
+    page.goto(reverse("keys"))
+
+    page.go_back()
+
+    expect(page.get_by_text("was shown once and cannot be shown again")).to_be_visible()
+
+
+def test_the_wanted_page_opens_after_signing_in_from_the_keyboard(visits: Visits, ada: User) -> None:
+    page = visits.by(None)
+    page.goto(reverse("keys"))
+
+    page.get_by_label("User name").focus()
+    page.keyboard.type("ada")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Keys")
