@@ -1,0 +1,94 @@
+# BigMind from a clone: `make run` serves, `make test` tests. Both need git, python3, pip and make, and nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := bigmind accounts knowledge curation
+TEMPLATES := $(shell find templates -name '*.html' 2>/dev/null)
+SCRIPTS := $(wildcard static/js/*.js)
+# The project's commands on a database of their own, which ends with them.
+MANAGE := $(BIN)/python manage.py
+ON_TEST_DATABASE := --settings=tests.settings
+PIP_INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
+	--custom-compile-command "make requirements"
+
+export PIP_NO_INPUT := 1
+# Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
+test check docs bench torture migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format docs bench torture migrations requirements clean
+
+help: ## Say what can be made
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="	" read -r name says; do printf '  make %-14s %s\n' "$$name" "$$says"; done
+
+run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
+	@exec $(BIN)/bigmind up
+
+test: $(VENV)/.dev ## Run every test but the long ones; ARGS="-k words" picks some
+	$(BIN)/python -m pytest -m "not torture" $(ARGS)
+
+check: $(VENV)/.dev ## Lint, types, import arrows, templates, migrations, generated documentation
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	$(BIN)/djade --check --target-version 5.2 $(TEMPLATES)
+	$(BIN)/djhtml --check $(TEMPLATES)
+	$(if $(SCRIPTS),$(BIN)/djjs --check $(SCRIPTS))
+	$(BIN)/mypy $(PACKAGES)
+	$(MANAGE) makemigrations --check --dry-run $(ON_TEST_DATABASE)
+	$(MANAGE) docs --check $(ON_TEST_DATABASE)
+
+format: $(VENV)/.dev ## Put code and templates in order
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+	-$(BIN)/djade --target-version 5.2 $(TEMPLATES)
+	-$(BIN)/djhtml $(TEMPLATES)
+	$(if $(SCRIPTS),-$(BIN)/djjs $(SCRIPTS))
+
+docs: $(VENV)/.dev ## Write the documentation that is generated from the code
+	$(MANAGE) docs $(ON_TEST_DATABASE)
+
+bench: $(VENV)/.dev ## Measure, in ratios of one run on this machine
+	$(BIN)/python -m benchmarks $(ARGS)
+
+torture: $(VENV)/.dev ## Run the long tests: kill -9, floods, large imports
+	$(BIN)/python -m pytest -m torture tests/torture $(ARGS)
+
+migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_changed
+	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)
+
+requirements: $(VENV)/.dev ## Pin the newest versions that pyproject.toml allows
+	@$(PIP_INSTALL) uv
+	$(COMPILE) --upgrade pyproject.toml requirements/build.in -o requirements/run.txt
+	$(COMPILE) --upgrade pyproject.toml requirements/build.in --extra dev -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) --upgrade requirements/virtualenv.in -c requirements/dev.txt -o requirements/virtualenv.txt
+
+clean: ## Remove what make made in this folder; your data in BIGMIND_HOME stays
+	rm -rf $(VENV) .make build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+# The stamps lie inside the environment, so they go with it.
+$(VENV)/.run: requirements/run.txt pyproject.toml $(VENV)/.made
+	@echo "Installing what BigMind needs (once, a minute or so)."
+	@$(PIP_INSTALL) --require-hashes -r requirements/run.txt
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt requirements/run.txt pyproject.toml $(VENV)/.made
+	@echo "Installing what BigMind and its tests need (once, a minute or so)."
+	@$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $(VENV)/.run $@
+
+# Debian keeps venv in a package of its own (python3-venv); without it virtualenv does, in a folder of the clone.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "BigMind needs Python 3.11 or later, and $(PYTHON) is older. Name another: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
+		rm -rf $(VENV) && \
+		$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .make/virtualenv --upgrade \
+			--require-hashes -r requirements/virtualenv.txt && \
+		PYTHONPATH=.make/virtualenv $(PYTHON) -m virtualenv --quiet $(VENV); }
+	@touch $@

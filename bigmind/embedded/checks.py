@@ -1,0 +1,216 @@
+"""What `bigmind doctor` looks at: each check says how it is, and what to do when it is not well."""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import psycopg
+from django.db import connection
+from kombu.exceptions import OperationalError as BrokerError
+
+from bigmind.celery import app as celery
+from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
+from bigmind.embedded.home import free_bytes, reason_for, running_on
+from bigmind.embedded.listeners import listen
+from bigmind.embedded.refusal import CannotStart
+from bigmind.environment import Environment, unknown_variables
+
+OLDEST_PYTHON = (3, 11)
+PATIENCE_SECONDS = 3
+# A worker on the file queue looks up after 2 to 4 s.
+WORKER_PATIENCE_SECONDS = 6
+COMFORTABLE_FREE_BYTES = 1024**3
+# Beyond this, sign-in links and expiry dates are judged differently by web server and database.
+CLOCK_TOLERANCE_SECONDS = 5
+START = "Start BigMind: make run"
+
+
+class Status(StrEnum):
+    """How a check came out."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+
+
+def examine(environment: Environment) -> Iterator[Check]:
+    """Look at everything, in the order in which one thing depends on another."""
+    yield python()
+    yield home(environment.home)
+    yield settings()
+    is_local = running_on(environment.home) is not None
+    yield process(environment)
+    yield port(environment, is_local)
+    if environment.is_embedded and not is_local:
+        yield from (_skipped(name) for name in ("database", "vector", "migrations", "clock"))
+    else:
+        yield from database()
+    yield broker(environment)
+    if environment.redis_url.get_secret_value() or is_local:
+        yield worker()
+    else:
+        yield _skipped("worker")
+    yield web(environment.url)
+
+
+def python() -> Check:
+    """Look at the Python that runs us."""
+    version = sys.version.split()[0]
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        return Check("python", Status.PROBLEM, version, "Make the environment anew with Python 3.11 or later.")
+    return Check("python", Status.OK, version)
+
+
+def home(folder: Path) -> Check:
+    """Look at the folder of everything BigMind keeps: permissions and free space."""
+    try:
+        (folder / "run").mkdir(mode=0o700, parents=True, exist_ok=True)
+        trial = folder / "run" / "doctor"
+        trial.write_text("")
+        trial.unlink()
+        others = folder.stat().st_mode & 0o077
+    except OSError as error:
+        return Check("home", Status.PROBLEM, str(folder), reason_for(error, folder))
+    free = free_bytes(folder)
+    found = f"{folder}, {free / 1024**3:.1f} GB free"
+    if others:
+        return Check("home", Status.PROBLEM, f"{folder} is open to other users", f"Run: chmod 700 {folder}")
+    if free < COMFORTABLE_FREE_BYTES:
+        return Check("home", Status.WARNING, found, "Free some disk space before the database needs it.")
+    return Check("home", Status.OK, found)
+
+
+def settings() -> Check:
+    """Look for variables that mean nothing to BigMind."""
+    unknown = unknown_variables()
+    if not unknown:
+        return Check("settings", Status.OK, "every BIGMIND_* variable is known")
+    advice = "; ".join(f"{name}: did you mean {near}?" if near else f"unset {name}" for name, near in unknown.items())
+    return Check("settings", Status.WARNING, f"not known: {', '.join(unknown)}", advice)
+
+
+def process(environment: Environment) -> Check:
+    """Look for a `bigmind up` on this data."""
+    running = running_on(environment.home)
+    if running is not None:
+        return Check("process", Status.OK, f"bigmind up runs as process {running.pid}")
+    if environment.is_embedded:
+        return Check("process", Status.PROBLEM, "not running", START)
+    return Check("process", Status.OK, "not on this machine; the database is elsewhere")
+
+
+def port(environment: Environment, is_local: bool) -> Check:
+    """Look whether the port could be taken, when we do not hold it ourselves."""
+    if is_local:
+        return Check("port", Status.OK, f"{environment.port} is BigMind's")
+    try:
+        for listener in listen(environment.bind, environment.port):
+            listener.close()
+    except CannotStart as refusal:
+        return Check("port", Status.WARNING, f"{environment.port} is not free", str(refusal))
+    return Check("port", Status.OK, f"{environment.port} is free")
+
+
+def database() -> Iterator[Check]:
+    """Look at the database: reachable, recent, with pgvector, migrated, and agreed with us about the time."""
+    try:
+        with psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": PATIENCE_SECONDS}) as server:
+            version, ours = server.info.server_version // 10000, time.time()
+            row = server.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+            theirs = row[0] if row else ours
+    except psycopg.OperationalError as error:
+        advice = "Check that the server runs, and BIGMIND_DATABASE_URL."
+        yield Check("database", Status.PROBLEM, str(error).strip().splitlines()[-1], advice)
+        yield from (Check(name, Status.SKIPPED, "the database is away") for name in ("vector", "migrations", "clock"))
+        return
+    yield _server(version)
+    yield _vector()
+    yield _migrations()
+    yield _clock(theirs - ours)
+
+
+def broker(environment: Environment) -> Check:
+    """Look at what wakes the worker: Redis, or the folder of the file queue."""
+    if not environment.redis_url.get_secret_value():
+        queue = environment.home / "queue"
+        return Check("broker", Status.OK, f"files in {queue}")
+    try:
+        with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as redis:
+            redis.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
+    except (BrokerError, OSError) as error:
+        return Check(
+            "broker", Status.PROBLEM, f"Redis does not answer: {error}", "Start it, or check BIGMIND_REDIS_URL."
+        )
+    return Check("broker", Status.OK, "Redis answers")
+
+
+def worker() -> Check:
+    """Look for a worker that answers."""
+    try:
+        answers = celery.control.ping(timeout=WORKER_PATIENCE_SECONDS, limit=1)
+    except (BrokerError, OSError) as error:
+        return Check("worker", Status.PROBLEM, f"cannot be asked: {error}", "See to the broker first.")
+    if not answers:
+        return Check("worker", Status.PROBLEM, "no worker answers", "Restart BigMind, and read worker.log in its logs.")
+    return Check("worker", Status.OK, f"{next(iter(answers[0]))} answers")
+
+
+def web(url: str) -> Check:
+    """Ask the web server at the address that people use."""
+    try:
+        status = httpx.get(f"{url}/healthz", timeout=PATIENCE_SECONDS).status_code
+    except httpx.HTTPError as error:
+        is_near = urlsplit(url).hostname == "localhost"
+        advice = START if is_near else "Check BIGMIND_PUBLIC_URL, and the proxy if there is one."
+        return Check("web", Status.PROBLEM, f"{url} does not answer ({error})", advice)
+    if status != 200:
+        return Check("web", Status.PROBLEM, f"{url}/healthz answers {status}", "Does another program answer there?")
+    return Check("web", Status.OK, f"{url} answers")
+
+
+def _server(version: int) -> Check:
+    found = f"PostgreSQL {version}"
+    if version < OLDEST_SERVER:
+        return Check("database", Status.PROBLEM, found, f"BigMind needs PostgreSQL {OLDEST_SERVER} or later.")
+    return Check("database", Status.OK, found)
+
+
+def _vector() -> Check:
+    version = vector_version()
+    if version is None:
+        return Check("vector", Status.PROBLEM, "pgvector is missing", vector_advice())
+    return Check("vector", Status.OK, f"pgvector {version}")
+
+
+def _migrations() -> Check:
+    pending = pending_migrations()
+    if pending:
+        return Check("migrations", Status.PROBLEM, f"{len(pending)} to apply", "Run: bigmind migrate")
+    return Check("migrations", Status.OK, "all applied")
+
+
+def _clock(difference: float) -> Check:
+    found = f"{abs(difference):.1f} s between this machine and the database"
+    if abs(difference) > CLOCK_TOLERANCE_SECONDS:
+        return Check("clock", Status.WARNING, found, "Let both take their time from the network (NTP).")
+    return Check("clock", Status.OK, found)
+
+
+def _skipped(name: str) -> Check:
+    return Check(name, Status.SKIPPED, "BigMind is not running")

@@ -1,0 +1,118 @@
+"""Makes the database ready before anything serves: waits for it, checks it, migrates it, one process at a time."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+from django.core.management import call_command
+from django.db import DatabaseError, connection, connections
+from django.db.backends.postgresql.base import DatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+
+from bigmind.embedded.refusal import CannotStart
+
+OLDEST_SERVER = 16
+WAIT_AT_MOST = 60.0
+# Any two numbers that no other lock of ours uses.
+MIGRATION_LOCK = (7700, 1)
+
+
+def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MOST) -> None:
+    """Return when the database accepts connections; a server that starts later than we do is normal.
+
+    Raises:
+        CannotStart: it did not in time.
+    """
+    give_up, delay, said = time.monotonic() + at_most, 0.2, ""
+    while True:
+        try:
+            psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": 5}).close()
+        except psycopg.OperationalError as error:
+            reason = _last_line(error)
+        else:
+            return
+        if time.monotonic() > give_up:
+            raise CannotStart(f"The database did not answer for {at_most:.0f} s: {reason}. Check BIGMIND_DATABASE_URL.")
+        if reason != said:
+            say(f"Waiting for the database: {reason}.")
+            said = reason
+        time.sleep(delay)
+        delay = min(delay * 2, 3.0)
+
+
+def prepare_database() -> None:
+    """Check the server and pgvector, and migrate.
+
+    Raises:
+        CannotStart: the server is too old, or has no pgvector.
+    """
+    with _one_at_a_time():
+        major, _ = connection.get_database_version()
+        if major < OLDEST_SERVER:
+            raise CannotStart(f"The database runs PostgreSQL {major}, and BigMind needs {OLDEST_SERVER} or later.")
+        _install_vector()
+        if pending_migrations():
+            call_command("migrate", interactive=False, verbosity=0)
+
+
+def pending_migrations() -> list[str]:
+    """Return the names of the migrations that the database still needs."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [str(migration) for migration, _ in plan]
+
+
+def vector_version() -> str | None:
+    """Return the version of pgvector installed in the database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def vector_advice() -> str:
+    """Say what is missing for pgvector to be installed in the database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")
+        if cursor.fetchone():
+            return "pgvector is not installed in the database. Have its owner run there: CREATE EXTENSION vector;"
+    return (
+        "The database server has no pgvector. Install it there (the Debian package postgresql-<version>-pgvector, "
+        "or the image pgvector/pgvector:pg18), or unset BIGMIND_DATABASE_URL to use the embedded server."
+    )
+
+
+def hang_up() -> None:
+    """Close this thread's connection and the pool it came from."""
+    wrapper = connections["default"]
+    wrapper.close()
+    if isinstance(wrapper, DatabaseWrapper):
+        wrapper.close_pool()
+
+
+def _install_vector() -> None:
+    if vector_version() is None:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("CREATE EXTENSION vector")
+        except DatabaseError:
+            raise CannotStart(vector_advice()) from None
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Hold the lock of migrations, in a connection without the time limits that requests have."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
+        cursor.execute("SET idle_in_transaction_session_timeout = 0")
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", MIGRATION_LOCK)
+    try:
+        yield
+    finally:
+        hang_up()  # With the connection end the lock and the lifted limits; a pool would keep both.
+
+
+def _last_line(error: Exception) -> str:
+    """libpq tries several addresses and reports one a line; the last is the one that counts."""
+    return str(error).strip().splitlines()[-1].strip().rstrip(".")

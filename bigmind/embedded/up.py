@@ -1,0 +1,104 @@
+"""What `bigmind up` does, in order: check, make the database ready, start the processes, say where it is, watch."""
+
+import sys
+import webbrowser
+from collections.abc import Collection
+
+from accounts.services.first_run import first_run
+from accounts.services.sign_in_links import make_sign_in_link
+from bigmind.embedded.children import Child, end_leftovers
+from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
+from bigmind.embedded.home import clear_queue, locked, prepare_home
+from bigmind.embedded.listeners import LOOPBACK, listen
+from bigmind.embedded.logs import rotate
+from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.signals import StopRequested, StopSignals
+from bigmind.embedded.supervisor import Say, Supervisor
+from bigmind.embedded.welcome import ready_lines
+from bigmind.environment import Environment, unknown_variables
+
+PARTS = ("web", "worker", "scheduler")
+
+
+def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None:
+    """Run BigMind until somebody asks it to stop.
+
+    Raises:
+        CannotStart: with the reason and the remedy in one sentence; whatever had started is stopped again.
+    """
+    signals = StopSignals()
+    signals.listen()
+    for warning in warnings(environment):
+        say(warning)
+    prepare_home(environment.home)
+    with locked(environment.home, environment.url):
+        end_leftovers(environment.home)
+        clear_queue(environment.home)
+        supervisor = Supervisor(say)
+        try:
+            _start(environment, parts, supervisor)
+            supervisor.watch()
+        except StopRequested:
+            say("Stopping; Ctrl-C again to hurry.")
+        finally:
+            supervisor.stop(signals.is_hurried)
+
+
+def warnings(environment: Environment) -> list[str]:
+    """Say what is probably not meant the way it is set."""
+    found = [
+        f"{name} means nothing to BigMind" + (f"; did you mean {nearest}?" if nearest else ".")
+        for name, nearest in unknown_variables().items()
+    ]
+    if environment.bind not in {*LOOPBACK, "localhost"} and not environment.public_url:
+        found.append("Other machines are refused until BIGMIND_PUBLIC_URL says which address they use.")
+    return found
+
+
+def _start(environment: Environment, parts: Collection[str], supervisor: Supervisor) -> None:
+    sockets = listen(environment.bind, environment.port) if "web" in parts else []
+    for log in (environment.home / "logs").glob("*.log"):
+        rotate(log)
+    if environment.is_embedded:
+        supervisor.start_database(Cluster(environment.home))
+    wait_for_database(supervisor.say)
+    prepare_database()
+    children = {
+        "web": Child("web", web_command([socket.fileno() for socket in sockets]), environment.home, sockets),
+        "worker": Child("worker", worker_command(), environment.home),
+        "scheduler": Child("scheduler", scheduler_command(environment), environment.home),
+    }
+    for part in parts:
+        supervisor.start_child(children[part])
+    if sockets:
+        supervisor.wait_until_served(environment.url, sockets[0].getsockname()[:2], children["web"])
+        _welcome(environment)
+
+
+def web_command(descriptors: Collection[int]) -> list[str]:
+    """Return the command of the web server, which serves sockets that are open already."""
+    return [sys.executable, "-m", "bigmind.embedded.web", *map(str, descriptors)]
+
+
+def worker_command() -> list[str]:
+    """Return the command of the worker. Its tasks wait for the database, so threads do, and one process is lighter."""
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
+    return [sys.executable, "-m", "celery", "-A", "bigmind", "worker", "--pool=threads", "--concurrency=2", *quiet]
+
+
+def scheduler_command(environment: Environment) -> list[str]:
+    """Return the command of the scheduler: a process of its own, because one inside the worker outlives its kill -9."""
+    schedule = environment.home / "run" / "schedule"
+    return [sys.executable, "-m", "celery", "-A", "bigmind", "beat", f"--schedule={schedule}", "--pidfile="]
+
+
+def _welcome(environment: Environment) -> None:
+    """Make the first user and key if there is none, and print the ready lines."""
+    first = first_run(environment.user)
+    link = None
+    if first.key_text or environment.mode == "personal":
+        link = f"{environment.url}/sign-in/{make_sign_in_link(first.user)}/"
+    hang_up()
+    print(ready_lines(environment.url, link, first.key_text, str(environment.home)), flush=True)
+    if link and environment.autoopen:
+        webbrowser.open(link)

@@ -1,0 +1,42 @@
+"""`bigmind doctor`: look at everything BigMind stands on, and say what to do."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from bigmind.embedded.checks import Check, Status, examine
+from bigmind.environment import environment
+
+
+class Command(BaseCommand):
+    """Print each check as it is done."""
+
+    help = "Check everything BigMind stands on and say what to do. Exits 0 when all is well, 1 when there is a problem."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add the form for scripts."""
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Examine, print, and exit with what a script wants to know."""
+        checks = []
+        for check in examine(environment()):
+            checks.append(check)
+            if not options["json"]:
+                self._print(check)
+        is_well = all(check.status != Status.PROBLEM for check in checks)
+        if options["json"]:
+            self.stdout.write(json.dumps({"ok": is_well, "checks": [asdict(check) for check in checks]}, indent=2))
+        sys.exit(0 if is_well else 1)
+
+    def _print(self, check: Check) -> None:
+        style = {Status.OK: self.style.SUCCESS, Status.WARNING: self.style.WARNING, Status.PROBLEM: self.style.ERROR}
+        word = style.get(check.status, str)(f"{check.status:<8}")
+        self.stdout.write(f"{word} {check.name:<11} {check.found}")
+        if check.advice:
+            self.stdout.write(f"{'':<20} → {check.advice}")

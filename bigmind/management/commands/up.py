@@ -1,0 +1,41 @@
+"""`bigmind up`: run BigMind on this machine."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.up import PARTS, bring_up
+from bigmind.environment import environment
+
+
+class Command(BaseCommand):
+    """Start the database, the web server, the worker and the scheduler, and keep them running."""
+
+    help = "Run BigMind: database, web, worker and scheduler, until Ctrl-C. The data stays in BIGMIND_HOME."
+    # The checks of the project run after the database has started, not before.
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add the parts to run, for those who spread BigMind over several machines."""
+        parser.add_argument(
+            "--only",
+            nargs="+",
+            choices=PARTS,
+            default=PARTS,
+            metavar="PART",
+            help=f"Run only these of {', '.join(PARTS)}. For several machines on one database and one Redis.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until told to stop; exits 1 with one sentence when BigMind cannot start."""
+        try:
+            bring_up(environment(), options["only"], self._say)
+        except CannotStart as refusal:
+            self._say(str(refusal))
+            sys.exit(1)
+
+    def _say(self, sentence: str) -> None:
+        print(f"bigmind: {sentence}", file=sys.stderr, flush=True)

@@ -1,0 +1,74 @@
+"""BIGMIND_HOME: each way in which it cannot be used gives one sentence, and one BigMind at a time uses it."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from bigmind.embedded.home import locked, prepare_home, running_on
+from bigmind.embedded.refusal import CannotStart
+from tests.embedded.conftest import NOBODY, as_root_only
+
+
+def test_a_home_is_made_and_closed_to_others(home: Path) -> None:
+    prepare_home(home)
+
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    assert (home / "queue" / "in").is_dir()
+
+
+def test_a_home_that_was_open_is_closed(home: Path) -> None:
+    home.mkdir(mode=0o755)
+
+    prepare_home(home)
+
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+def test_a_file_in_its_place_is_named(home: Path) -> None:
+    home.write_text("")
+
+    with pytest.raises(CannotStart, match=rf"^{home} is a file where BigMind needs a folder\. .* BIGMIND_HOME\.$"):
+        prepare_home(home)
+
+
+def test_a_folder_one_may_not_write_to_is_named(as_nobody: None) -> None:
+    with pytest.raises(CannotStart) as refusal:
+        prepare_home(Path("/bigmind-home"))
+
+    assert str(refusal.value) == (
+        "You may not write to /bigmind-home. Change its owner or its permissions, "
+        "or choose another folder with BIGMIND_HOME."
+    )
+
+
+@as_root_only
+def test_a_folder_of_another_user_is_left_alone(home: Path) -> None:
+    home.mkdir()
+    os.chown(home, NOBODY.pw_uid, NOBODY.pw_gid)
+
+    with pytest.raises(CannotStart, match="belongs to another user"):
+        prepare_home(home)
+
+
+def test_a_second_bigmind_on_the_same_data_is_told_of_the_first(home: Path) -> None:
+    prepare_home(home)
+
+    with locked(home, "http://localhost:7700"), pytest.raises(CannotStart) as refusal, locked(home, "http://x"):
+        pass
+
+    assert str(refusal.value) == (
+        f"BigMind is already running on this data (process {os.getpid()}, http://localhost:7700). "
+        "Stop it first, or choose another folder with BIGMIND_HOME."
+    )
+
+
+def test_a_home_knows_whether_bigmind_runs_on_it(home: Path) -> None:
+    assert running_on(home) is None
+    prepare_home(home)
+    with locked(home, "http://localhost:7700"):
+        during = running_on(home)
+
+    assert during.url == "http://localhost:7700"
+    assert running_on(home) is None

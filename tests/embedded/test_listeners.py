@@ -1,0 +1,39 @@
+"""The port is taken before anything starts, and a port that is not to be had names the variable to change."""
+
+import socket
+
+import pytest
+
+from bigmind.embedded.listeners import listen
+from bigmind.embedded.refusal import CannotStart
+
+
+def test_a_taken_port_names_the_variable_to_change() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+
+        with pytest.raises(CannotStart) as refusal:
+            listen("127.0.0.1", port)
+
+    assert str(refusal.value) == (
+        f"Port {port} is in use by another program. Stop it, or choose another port: BIGMIND_PORT={port + 1}"
+    )
+
+
+def test_localhost_is_ours_in_both_families() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as trial:
+        port = trial.getsockname()[1]
+
+    sockets = listen("127.0.0.1", port)
+
+    assert sockets[0].getsockname() == ("127.0.0.1", port)
+    assert all(listener.getsockname()[1] == port for listener in sockets)
+    with pytest.raises(CannotStart):
+        listen("localhost", port)
+    for listener in sockets:
+        listener.close()
+
+
+def test_an_address_that_is_not_ours_names_the_variable_to_change() -> None:
+    with pytest.raises(CannotStart, match=r"cannot listen on 192\.0\.2\.1 .* Set BIGMIND_BIND"):
+        listen("192.0.2.1", 7700)

@@ -1,0 +1,204 @@
+"""`bigmind up` as a person knows it: it starts, says where it is, heals, stops, and refuses in one sentence."""
+
+import shutil
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from bigmind.embedded.account import server_account
+from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.programs import programs_for
+from tests.embedded.instance import Instance, command, doctor, eventually, free_port
+
+PARTS = ("web", "worker", "scheduler", "postgresql")
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Instance]:
+    """Yield a BigMind that has started for the first time."""
+    folder = Path(tempfile.mkdtemp(prefix="bm-"))
+    instance = Instance(folder / "home", BIGMIND_PROT="7701").start()
+    yield instance
+    instance.hurry()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def instance(home: Path) -> Iterator[Instance]:
+    """Yield a BigMind that has not started."""
+    instance = Instance(home)
+    yield instance
+    instance.hurry()
+
+
+def test_the_first_start_says_where_it_is_and_shows_link_key_and_snippet(running: Instance) -> None:
+    assert f"BigMind is ready: {running.url}\n" in running.printed
+    assert f"{running.url}/sign-in/" in running.printed
+    assert f'bigmind {running.url}/mcp --header "Authorization: Bearer bm_' in running.printed
+    assert "127.0.0.1" not in running.printed
+    assert running.is_served()
+
+
+def test_a_variable_that_means_nothing_is_named_with_the_nearest_one(running: Instance) -> None:
+    assert "BIGMIND_PROT means nothing to BigMind; did you mean BIGMIND_PORT?" in running.printed
+
+
+def test_the_key_it_printed_opens_the_door_and_is_in_no_file(running: Instance) -> None:
+    stored = _store(running, "I prefer tabs.")
+
+    assert stored.status_code == 201
+    logs = "".join(log.read_text() for log in (running.home / "logs").glob("*.log"))
+    assert running.key not in logs
+
+
+def test_a_second_start_on_the_same_data_is_told_of_the_first(running: Instance) -> None:
+    second = Instance(running.home).launch()
+
+    assert second.finish() == 1
+    assert second.printed == (
+        f"bigmind: BigMind is already running on this data (process {running.process.pid}, {running.url}). "
+        "Stop it first, or choose another folder with BIGMIND_HOME.\n"
+    )
+
+
+def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
+    found = doctor(running.home, BIGMIND_PORT=str(running.port))
+
+    assert set(found.values()) == {"ok"}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_kill_9_of_a_part_heals(running: Instance, part: str) -> None:
+    eventually(lambda: set(running.processes()) == set(PARTS))
+    killed = running.processes()[part]
+
+    killed.kill()
+
+    running.read_until(f"bigmind: {part} ")
+    eventually(lambda: running.processes().get(part, killed) != killed)
+    eventually(lambda: running.is_served() and _store(running, f"Survived without {part}.").is_success)
+
+
+def test_what_was_acknowledged_survives_kill_9_of_postgresql(running: Instance) -> None:
+    eventually(lambda: _store(running, "Acknowledged before the power went.").is_success)
+
+    running.processes()["postgresql"].kill()
+
+    eventually(lambda: "Acknowledged before the power went." in _facts(running))
+
+
+def test_kill_9_of_everything_is_survived_by_the_next_start(running: Instance) -> None:
+    left = psutil.Process(running.process.pid).children(recursive=True)
+    eventually(lambda: _store(running, "Acknowledged before the end.").is_success)
+    key = running.key
+
+    running.process.kill()
+    running.finish()
+    running.start()
+
+    assert not [process for process in left if _runs(process)]
+    assert "bm_" not in running.printed.split("BigMind is ready")[-1]
+    assert key == running.key
+    assert "Acknowledged before the end." in _facts(running)
+
+
+def test_ctrl_c_stops_everything(running: Instance) -> None:
+    everything = psutil.Process(running.process.pid).children(recursive=True)
+
+    code = running.stop(signal.SIGINT)
+
+    assert code == 0
+    assert not [process for process in everything if _runs(process)]
+    assert not (running.home / "postgresql" / "postmaster.pid").exists()
+
+
+def test_the_doctor_says_how_to_start_what_does_not_run(home: Path) -> None:
+    examined = command(home, "doctor", BIGMIND_PORT=str(free_port()))
+
+    assert examined.returncode == 1
+    assert "not running" in examined.stdout
+    assert "make run" in examined.stdout
+
+
+def test_a_taken_port_is_said_before_anything_starts(instance: Instance) -> None:
+    with socket.create_server(("127.0.0.1", instance.port)):
+        code = instance.launch().finish()
+
+    assert code == 1
+    assert instance.printed == (
+        f"bigmind: Port {instance.port} is in use by another program. "
+        f"Stop it, or choose another port: BIGMIND_PORT={instance.port + 1}\n"
+    )
+    assert not (instance.home / "postgresql").exists()
+
+
+def test_a_file_in_place_of_the_home_is_said_in_one_sentence(instance: Instance) -> None:
+    instance.home.write_text("")
+
+    code = instance.launch().finish()
+
+    assert code == 1
+    assert instance.printed.count("\n") == 1
+    assert "BIGMIND_HOME" in instance.printed
+
+
+def test_a_database_that_starts_later_is_waited_for_and_left_alone(instance: Instance, folder: Path) -> None:
+    cluster = Cluster(folder / "elsewhere", durable=False)
+    instance.environment["BIGMIND_DATABASE_URL"] = cluster.url
+    instance.launch().read_until("Waiting for the database")
+
+    cluster.start()
+
+    instance.read_until("BigMind is ready")
+    assert instance.is_served()
+    assert not (instance.home / "postgresql").exists()
+    assert instance.stop(signal.SIGTERM) == 0
+    assert cluster.is_running()
+    cluster.stop(patience=3)
+
+
+def test_a_database_without_pgvector_is_said_in_one_sentence(instance: Instance, folder: Path) -> None:
+    cluster = _without_vector(folder / "elsewhere")
+    instance.environment["BIGMIND_DATABASE_URL"] = cluster.url
+
+    code = instance.launch().finish()
+
+    assert code == 1
+    assert instance.printed == (
+        "bigmind: pgvector is not installed in the database. Have its owner run there: CREATE EXTENSION vector;\n"
+    )
+    cluster.stop(patience=3)
+
+
+def _without_vector(home: Path) -> Cluster:
+    """Return a running server whose database lacks pgvector, and whose user may not install it."""
+    cluster = Cluster(home, durable=False)
+    cluster.start()
+    cluster.stop()
+    programs_for(server_account()).run(
+        "postgres", cluster.folder, ["--single", "-j", "bigmind"], "DROP EXTENSION vector;\n\n"
+    )
+    cluster.start()
+    return cluster
+
+
+def _store(running: Instance, statement: str) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {running.key}"}
+    fact = {"fact": statement, "category": "preference"}
+    return httpx.post(f"{running.url}/api/v1/facts/", json=fact, headers=headers, timeout=10)
+
+
+def _facts(running: Instance) -> str:
+    headers = {"Authorization": f"Bearer {running.key}"}
+    return httpx.get(f"{running.url}/api/v1/facts/", params={"limit": 100}, headers=headers, timeout=10).text
+
+
+def _runs(process: psutil.Process) -> bool:
+    """A process that nobody has buried yet no longer runs."""
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE

@@ -1,0 +1,59 @@
+"""Settings of the tests: those of BigMind, on a PostgreSQL of their own that ends with the test run.
+
+`BIGMIND_TEST_DATABASE_URL` names another server to use; its user must be allowed to create databases.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from bigmind.embedded.home import prepare_home
+from bigmind.embedded.postgres import Cluster
+from bigmind.environment import environment
+
+FOLDER = "bigmind-tests-"
+
+
+def _prepare() -> None:
+    """Set up what the settings read, with nothing of the developer's own BigMind in it."""
+    database_url = os.environ.get("BIGMIND_TEST_DATABASE_URL", "")
+    for name in [name for name in os.environ if name.startswith("BIGMIND_")]:
+        del os.environ[name]
+    _remove_what_killed_runs_left()
+    home = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
+    prepare_home(home)
+    os.environ["BIGMIND_HOME"] = str(home)
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    os.environ["BIGMIND_DATABASE_URL"] = database_url or _start_server(home)
+    environment.cache_clear()  # The command line may have read it already.
+
+
+def _remove_what_killed_runs_left() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        pid = folder.name.removeprefix(FOLDER).split("-")[0]
+        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start_server(home: Path) -> str:
+    cluster = Cluster(home, durable=False)
+    cluster.start()
+    # What is registered last is called first: the server stops before its folder is removed.
+    atexit.register(cluster.stop, patience=2)
+    return cluster.url
+
+
+# The settings module is read before any conftest. The processes of pytest-xdist inherit what the first one prepared.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _prepare()
+
+from bigmind.settings import *  # noqa: E402, F403
+from bigmind.settings import DATABASES  # noqa: E402
+
+# Tests drop their database at the end, which a pool's open connections would prevent.
+DATABASES["default"]["OPTIONS"].pop("pool", None)
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
