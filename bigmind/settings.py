@@ -95,12 +95,13 @@ _DATABASE = dj_database_url.parse(_database_url())
 DATABASES = {
     "default": {
         **_DATABASE,
-        # Connections live in a pool that all threads share: kept open across requests, given back after each.
-        "CONN_MAX_AGE": 0,
+        # Pages and tool calls run on two bounded pools of threads that live as long as the process, so each thread
+        # may keep its connection. It is asked whether it still lives before a request uses it.
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s",
             "application_name": "bigmind",
-            "pool": {"min_size": 1, "max_size": ENVIRONMENT.web_threads + ENVIRONMENT.mcp_threads + 4, "timeout": 10},
             # What the address itself says comes last: it may name a password file, a certificate, other options.
             **_DATABASE.get("OPTIONS", {}),
         },
@@ -211,7 +212,6 @@ USE_I18N = False
 USE_TZ = True
 TIME_ZONE = ENVIRONMENT.time_zone
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

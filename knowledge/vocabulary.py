@@ -22,25 +22,23 @@ SessionId = Annotated[
         min_length=8,
         max_length=36,
         pattern=r"^[0-9a-fA-F-]+$",
-        description="Session id, or its first 8 characters. Left out: your open session.",
+        description="Its id or first 8 characters. Default: your open session.",
     ),
 ]
 SomeSessionId = Annotated[
     str,
-    Field(
-        min_length=8, max_length=36, pattern=r"^[0-9a-fA-F-]+$", description="Session id, or its first 8 characters."
-    ),
+    Field(min_length=8, max_length=36, pattern=r"^[0-9a-fA-F-]+$", description="Its id or first 8 characters."),
 ]
 OneLiner = Annotated[
     str,
     AfterValidator(clean_name),
-    Field(min_length=1, max_length=120, description="Headline of the session, up to 120 characters."),
+    Field(min_length=1, max_length=120, description="Headline, up to 120 characters."),
 ]
 Topics = Annotated[Tags, Field(description="Topic tags.", examples=[["deploys", "postgres"]])]
 Outcome = Annotated[LongText, Field(description="One sentence: what was decided or built.")]
-SummaryText = Annotated[LongText, Field(description="Narrative of the session in markdown, up to 2,000 tokens.")]
-KeyFacts = Annotated[Lines, Field(description="What to know from this session, one sentence each.")]
-CodeRefs = Annotated[Lines, Field(description="File paths, repositories, pull requests.")]
+SummaryText = Annotated[LongText, Field(description="Narrative in markdown, up to 2,000 tokens.")]
+KeyFacts = Annotated[Lines, Field(description="What to know from it, a sentence each.")]
+CodeRefs = Annotated[Lines, Field(description="Files, repositories, pull requests.")]
 Role = Annotated[Literal["user", "assistant", "system"], Field(description="Who said it.")]
 FlagReason = Annotated[LongText, Field(description="Why this exchange matters.")]
 Domain = Annotated[

@@ -20,7 +20,9 @@ CALLS_KEPT = timedelta(days=90)
 
 _RECORD = """
 WITH not_waiting AS (
-    SELECT set_config('synchronous_commit', CASE WHEN %s THEN current_setting('synchronous_commit') ELSE 'off' END, true)
+    SELECT set_config(
+        'synchronous_commit', CASE WHEN %s THEN current_setting('synchronous_commit') ELSE 'off' END, true
+    )
 )
 INSERT INTO accounts_call (user_id, key_id, agent_id, operation, door, outcome, milliseconds, request_id, at)
 SELECT %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
@@ -48,9 +50,10 @@ def record_call(actor: Actor, *, operation: str, door: str, outcome: str, millis
     One statement, because every call pays for it: it switches off the waiting for its own transaction. Within another
     transaction it must not, or the write that this one holds could be lost as well.
     """
-    who = (actor.user.pk, actor.key and actor.key.pk, actor.agent and actor.agent.pk)
+    key_id, agent_id = actor.key.pk if actor.key else None, actor.agent.pk if actor.agent else None
+    said = [actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, request_id]
     with connection.cursor() as cursor:
-        cursor.execute(_RECORD, [connection.in_atomic_block, *who, operation, door, outcome, milliseconds, request_id])
+        cursor.execute(_RECORD, [connection.in_atomic_block, *said])
 
 
 @transaction.atomic

@@ -167,10 +167,7 @@ def _problem(found: ErrorDetails, known: list[str]) -> dict[str, Any]:
     if found["type"] == "extra_forbidden":
         return {"field": _shown(field), "message": f"is not an argument here. Known: {', '.join(known) or 'none'}"}
     context = dict(found.get("ctx", {}))
-    if found["type"] == "value_error":
-        message = str(context.pop("error"))
-    else:
-        message = _phrased(found)
+    message = str(context.pop("error")) if found["type"] == "value_error" else _phrased(found)
     limits = {name: value for name, value in context.items() if isinstance(value, str | int | float)}
     return {"field": _shown(field), "message": message, **limits}
 

@@ -71,14 +71,14 @@ Query = Annotated[
 Project = Annotated[
     str,
     AfterValidator(clean_name),
-    Field(max_length=TAG_CHARS, description="Repository or product it belongs to."),
+    Field(max_length=TAG_CHARS, description="Repository or product."),
 ]
 Reason = Annotated[str, AfterValidator(checked_content), AfterValidator(_not_blank), Field(max_length=1_000)]
-Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS, description="How many at most.")]
-Offset = Annotated[int, Field(ge=0, le=10**9, description="How many to skip.")]
+Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS)]
+Offset = Annotated[int, Field(ge=0, le=10**9)]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]
 Importance = Annotated[int, Field(ge=1, le=10, description="1 low to 10 critical.")]
 RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
-Since = Annotated[datetime, Field(description="Only from this moment on (ISO 8601).")]
-Before = Annotated[datetime, Field(description="Only before this moment (ISO 8601).")]
+Since = Annotated[datetime, Field(description="From this moment on, ISO 8601.")]
+Before = Annotated[datetime, Field(description="Before this moment, ISO 8601.")]
 AnyUuid = UUID

@@ -88,8 +88,7 @@ def get_context(
 ) -> Context:
     """Read what BigMind remembers, without opening a session: profile, facts, recent and open sessions.
 
-    Call this in the middle of a conversation to recover your memory. It changes nothing. Returns markdown of at most
-    1,300 tokens.
+    Call this in mid-conversation to recover your memory. Returns markdown of at most 1,300 tokens.
     """
     return build_context(actor, project=project, topics=topics or [], sessions=sessions)
 

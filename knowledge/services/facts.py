@@ -39,8 +39,8 @@ def store_fact(
 ) -> StoredFact:
     """Remember one atomic truth about the user or their work, for every session to come.
 
-    Call this when the user states a preference, a decision, a constraint or something lasting about the codebase.
-    Returns the fact with its id. The exact same fact is not stored twice: `duplicate` is then true.
+    Call this when the user states a preference, a decision, a constraint or something lasting. Returns the fact with
+    its id; the same fact is not stored twice (`duplicate`).
     """
     session = own_session(actor, source_session) if source_session else _session_in_progress(actor)
     stored, is_new = Fact.objects.get_or_create(
@@ -72,8 +72,7 @@ def list_facts(
 ) -> Page[Fact]:
     """List stored facts, the newest first, by category, project or a piece of their text.
 
-    Call this when the context says that there are more facts, or before you correct one. Facts that were set aside
-    are left out unless you ask for them. Returns each with its id.
+    Call this when the context says that there are more, or before you correct one. Returns each with its id.
     """
     facts = Fact.objects.of(actor.user).newest_first()
     if not include_deprecated:

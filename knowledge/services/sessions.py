@@ -49,8 +49,8 @@ class StartedSession:
 def start_session(actor: Actor, *, project: Project = "", topics: Topics | None = None) -> StartedSession:
     """CALL THIS FIRST, at the start of EVERY conversation, before anything else.
 
-    Opens a session and returns what BigMind remembers: who the user is, pinned and stored facts, recent sessions
-    and those in progress. Sessions left open for over 24 hours are closed. Keep the session id.
+    Opens a session and returns what BigMind remembers: who the user is, stored facts, recent sessions and those in
+    progress. Closes sessions left open for over 24 hours.
     """
     closed = close_sessions(Session.objects.of(actor.user).stale())
     context = build_context(actor, project=project, topics=topics or [])
@@ -73,8 +73,7 @@ def end_session(
 ) -> Session:
     """Close the session. Call this LAST, when the conversation ends or the user says goodbye.
 
-    The headline and topics show up at the next start; the summary is what you can read again later. Returns the
-    closed session. A session that was closed automatically can still be ended properly.
+    The next session starts from the headline, topics and outcome; the summary can be read again. Returns the session.
     """
     session = session_to_end(actor, session_id)
     session.one_liner, session.outcome, session.importance = one_liner, outcome, importance
@@ -96,8 +95,8 @@ def flag_important(
 ) -> Chunk:
     """Remember the current exchange: your account of it, and why it matters.
 
-    Call this at once, without being asked, when a decision is made, a bug is understood, code of weight is written,
-    or the user says “remember this”. Returns the stored chunk.
+    Call this at once, unasked, when a decision is made, a bug is understood or the user says “remember this”.
+    Returns the stored chunk.
     """
     return append_chunk(actor, role="assistant", content=content, flag_reason=flag_reason, session_id=session_id)
 
@@ -126,9 +125,9 @@ def append_chunk(
 
 
 def get_session_detail(actor: Actor, *, session_id: SomeSessionId) -> Session:
-    """Read one session: headline, outcome, summary, key facts, code references and flagged chunks.
+    """Read one session: outcome, summary, key facts, code references and flagged chunks.
 
-    Call this when the session index or a search points to a session that matters now. Returns all that is kept of it.
+    Call this when the context or a search points to a session that matters now. Returns all that is kept of it.
     """
     return own_session(actor, session_id, Session.objects.select_related("summary", "agent").prefetch_related("chunks"))
 
@@ -145,9 +144,9 @@ def list_sessions(
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> Page[Session]:
-    """List past and open sessions, the newest first, by topic, project, words of the headline or date.
+    """List sessions, the newest first, by topic, project, words of the headline or date.
 
-    Call this to find an earlier conversation. Returns one line for each, with ids to read more.
+    Call this to find an earlier conversation. Returns a line for each, with its id.
     """
     sessions = Session.objects.of(actor.user).select_related("summary", "agent").newest_first()
     if not include_set_aside:

@@ -155,7 +155,7 @@ def vacuum(actor: Actor, *, older_than_days: OlderThanDays = 90, dry_run: DryRun
 def get_instructions(actor: Actor) -> Instructions:
     """Read the guide: when to start, store, recall and end, and what each group of tools is for.
 
-    Call this if you are unsure what to do, or if you missed memory_start_session. Returns the guide as markdown.
+    Call this if you are unsure what to do. Returns markdown.
     """
     return Instructions(render_to_string("agent/instructions.md", {"url": settings.PUBLIC_URL}, using="agent"))
 

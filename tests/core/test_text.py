@@ -33,7 +33,7 @@ SPELLED = {
     "skin tone": "👍🏽 👩🏽‍🚀",
     "flag of Germany": "🇩🇪",
     "flag of Scotland": "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
-    "Persian": "می\u200cخواهم",  # noqa: RUF001
+    "Persian": "می\u200cخواهم",
     "Hindi": "क्\u200dष",
     "Sinhala": "ශ්\u200dරී",
 }
