@@ -1,0 +1,116 @@
+"""The start context: exactly what an agent is told, what it costs, and the profile that every session hears."""
+
+import re
+from dataclasses import dataclass
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.authentication import actor_of
+from accounts.models import Profile
+from accounts.services.profiles import get_profile, update_profile
+from bigmind.core.text import inline
+from bigmind.core.tokens import count_tokens
+from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, Context, get_context
+from knowledge.views.forms import Lines, OperationForm, ProjectQuestion, Text, posted
+from knowledge.views.pages import memory_page, own_page, tell
+
+PROFILE_BEGINS = ("### 👤", "### 📌")
+INDEX_BEGINS = re.compile("### 🗂️|### 📅|_[0-9]+ more facts: |_More sessions: ")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one part of the context costs, and what it may cost."""
+
+    label: str
+    tokens: int
+    limit: int
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether there is more to tell than there is room for."""
+        return self.tokens > self.limit
+
+
+class ContextQuestion(ProjectQuestion):
+    """Says what a session would start on."""
+
+    topics = forms.CharField(required=False, help_text="With commas between them.")
+
+
+class ProfileForm(OperationForm):
+    """Says who the person is."""
+
+    role = forms.CharField(required=False, help_text="Your job title or engineering role.")
+    preferences = Text(required=False, rows=6, help_text="How you like to work: languages, tools, tone.")
+    pinned_facts = Lines(required=False, rows=6, label="Pinned facts", help_text="What every session must know.")
+
+
+@own_page
+@require_safe
+def context(request: HttpRequest) -> HttpResponse:
+    """Show what an agent is told at its start, as it is sent, and what each part costs."""
+    actor = actor_of(request)
+    form = ContextQuestion(request, actor.user)
+    told = form.answer(get_context, actor)
+    text = told.markdown if told else ""
+    return memory_page(
+        request, "knowledge/context.html", section="memory-context", form=form, text=text, budgets=_budgets(text)
+    )
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def profile(request: HttpRequest) -> HttpResponse:
+    """Edit Tier 0, with what it costs; `count` counts what was typed without keeping it."""
+    actor = actor_of(request)
+    kept = get_profile(actor)
+    told = {name: getattr(kept, name) for name in ProfileForm.base_fields}
+    form = ProfileForm(posted(request), initial=told)
+    if "count" in request.POST and form.is_valid():
+        told = form.cleaned_data
+    elif form.carry_out(update_profile, actor):
+        tell(request, "Your profile is kept. Every new session begins with it.")
+        return redirect("memory-profile")
+    return memory_page(
+        request, "knowledge/profile.html", section="memory-profile", form=form, budget=_cost_of(Profile(**told))
+    )
+
+
+def tokens_by_tier(markdown: str) -> tuple[int, int]:
+    """Return what the profile (Tier 0) and the sessions with the facts (Tier 1) cost in a context."""
+    told = {"": "", "profile": "", "index": ""}
+    part = ""
+    for line in markdown.splitlines(keepends=True):
+        if INDEX_BEGINS.match(line):
+            part = "index"
+        elif part == "" and line.startswith(PROFILE_BEGINS):
+            part = "profile"
+        told[part] += line
+    return count_tokens(told["profile"].strip()), count_tokens(told["index"].strip())
+
+
+def _budgets(markdown: str) -> list[Budget]:
+    tier_0, tier_1 = tokens_by_tier(markdown)
+    return [
+        Budget("In all", count_tokens(markdown), TOTAL_TOKENS),
+        Budget("Tier 0: profile", tier_0, PROFILE_TOKENS),
+        Budget("Tier 1: facts, sessions", tier_1, INDEX_TOKENS),
+    ]
+
+
+def _cost_of(profile: Profile) -> Budget:
+    """Count a profile as it would be told, had it all the room it wants."""
+    whole = Context(
+        loaded_at=timezone.now(),
+        project="",
+        role=inline(profile.role),
+        preferences=inline(profile.preferences),
+        pinned=[inline(fact) for fact in profile.pinned_facts],
+    )
+    tokens, _ = tokens_by_tier(whole.markdown)
+    return Budget("Your profile", tokens, PROFILE_TOKENS)

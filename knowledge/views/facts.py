@@ -1,0 +1,90 @@
+"""Facts: list, read, add, correct."""
+
+from django.db.models import prefetch_related_objects
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.authentication import actor_of
+from knowledge.models import Fact
+from knowledge.services.facts import correct_fact, list_facts, store_fact
+from knowledge.views.forms import (
+    CATEGORIES,
+    OperationForm,
+    ProjectQuestion,
+    Text,
+    choice,
+    posted,
+    project_field,
+    search_field,
+)
+from knowledge.views.pages import Within, form_page, memory_page, own_page, tell
+
+FACTS_SHOWN = 50
+
+
+class FactQuestion(ProjectQuestion):
+    """Narrows the list."""
+
+    text = search_field("Search your facts")
+    category = choice(CATEGORIES, blank="Any", required=False)
+
+
+class FactCorrection(OperationForm):
+    """Says what is true instead."""
+
+    fact = Text(rows=3, help_text="One truth, in one sentence.")
+    category = choice(CATEGORIES)
+
+
+class NewFact(FactCorrection):
+    """Says something that every session should know."""
+
+    project = project_field()
+
+
+@own_page
+@require_safe
+def facts(request: HttpRequest) -> HttpResponse:
+    """List the facts that hold, by category, project or words."""
+    actor = actor_of(request)
+    form = FactQuestion(request, actor.user)
+    page = form.answer(list_facts, actor, limit=FACTS_SHOWN)
+    if page:
+        prefetch_related_objects(page.items, "source_session")
+    return memory_page(request, "knowledge/facts.html", section="memory-facts", form=form, page=page)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
+    """Show one fact with where it comes from, and correct it."""
+    actor = actor_of(request)
+    shown = get_object_or_404(Fact.objects.of(actor.user).select_related("source_session", "superseded_by"), pk=fact_id)
+    form = FactCorrection(posted(request), initial={"fact": shown.fact, "category": shown.category})
+    corrected = form.carry_out(correct_fact, actor, fact_id=fact_id)
+    if corrected:
+        tell(request, "Corrected. Your agents will hear the new wording; the old one is set aside.")
+        return redirect("memory-fact", corrected.pk)
+    return render(request, "knowledge/fact.html", {"fact": shown, "form": form})
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_fact(request: HttpRequest) -> HttpResponse:
+    """Add a fact by hand."""
+    form = NewFact(posted(request))
+    stored = form.carry_out(store_fact, actor_of(request))
+    if stored:
+        known = "That fact is known already, so it is not stored twice."
+        tell(request, known if stored.duplicate else "Stored. Every new session will hear of it.")
+        return redirect("memory-fact", stored.fact.pk)
+    return form_page(
+        request,
+        form,
+        heading="Add a fact",
+        lead="A truth about you or your work that every session to come should know.",
+        verb="Store the fact",
+        within=Within("Facts", reverse("memory-facts")),
+    )

@@ -1,0 +1,118 @@
+"""Hypotheses: list by status, read, add, correct, resolve."""
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.authentication import actor_of
+from knowledge.models import Hypothesis, Verdict
+from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
+from knowledge.views.forms import (
+    OperationForm,
+    ProjectQuestion,
+    Text,
+    choice,
+    confidence_field,
+    posted,
+    project_field,
+)
+from knowledge.views.kinds import own_thing
+from knowledge.views.pages import Within, form_page, memory_page, own_page, tell
+
+HYPOTHESES_SHOWN = 50
+STATUSES = [(status, status.capitalize()) for status in Verdict.values]
+
+
+class HypothesisQuestion(ProjectQuestion):
+    """Narrows the list."""
+
+    status = choice(STATUSES, blank="Any", required=False)
+
+
+class HypothesisCorrection(OperationForm):
+    """Puts a belief better."""
+
+    hypothesis = Text(rows=3, help_text="“I believe X because Y.”")
+    confidence = confidence_field(initial="0.7")
+
+
+class NewHypothesis(HypothesisCorrection):
+    """Writes a belief down."""
+
+    project = project_field()
+
+
+class Verdicts(OperationForm):
+    """Says how a belief turned out."""
+
+    status = forms.CharField(label="It is", widget=forms.RadioSelect(choices=STATUSES[1:]))
+    resolution = Text(rows=3, label="What happened", help_text="What actually happened, and how you know.")
+
+
+@own_page
+@require_safe
+def hypotheses(request: HttpRequest) -> HttpResponse:
+    """List the beliefs, by status or project."""
+    actor = actor_of(request)
+    form = HypothesisQuestion(request, actor.user)
+    page = form.answer(list_hypotheses, actor, limit=HYPOTHESES_SHOWN)
+    return memory_page(request, "knowledge/hypotheses.html", section="memory-hypotheses", form=form, page=page)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def hypothesis(request: HttpRequest, hypothesis_id: int) -> HttpResponse:
+    """Show one belief, and correct it while it is open."""
+    actor = actor_of(request)
+    shown: Hypothesis = own_thing(actor, "hypothesis", hypothesis_id)
+    form = HypothesisCorrection(posted(request), initial=_told(shown))
+    if form.carry_out(correct_hypothesis, actor, hypothesis_id=shown.pk):
+        tell(request, "The hypothesis is corrected.")
+        return redirect("memory-hypothesis", shown.pk)
+    return _page(request, shown, correction=form, verdict=Verdicts())
+
+
+@own_page
+@require_POST
+def hypothesis_verdict(request: HttpRequest, hypothesis_id: int) -> HttpResponse:
+    """Say how one belief turned out."""
+    actor = actor_of(request)
+    shown: Hypothesis = own_thing(actor, "hypothesis", hypothesis_id)
+    form = Verdicts(request.POST)
+    resolved = form.carry_out(resolve_hypothesis, actor, hypothesis_id=shown.pk)
+    if resolved:
+        tell(request, f"The hypothesis is {resolved.status}.")
+        return redirect("memory-hypothesis", shown.pk)
+    return _page(request, shown, correction=HypothesisCorrection(initial=_told(shown)), verdict=form)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_hypothesis(request: HttpRequest) -> HttpResponse:
+    """Write a belief down."""
+    form = NewHypothesis(posted(request))
+    added = form.carry_out(add_hypothesis, actor_of(request))
+    if added:
+        tell(request, "Written down. Say how it turned out as soon as you know.")
+        return redirect("memory-hypothesis", added.pk)
+    return form_page(
+        request,
+        form,
+        heading="Add a hypothesis",
+        lead="A belief that is acted on before it is proven, to be confirmed or refuted.",
+        verb="Write it down",
+        within=Within("Hypotheses", reverse("memory-hypotheses")),
+    )
+
+
+def _page(
+    request: HttpRequest, shown: Hypothesis, *, correction: HypothesisCorrection, verdict: Verdicts
+) -> HttpResponse:
+    context = {"hypothesis": shown, "correction": correction, "verdict": verdict}
+    return render(request, "knowledge/hypothesis.html", context)
+
+
+def _told(shown: Hypothesis) -> dict[str, object]:
+    return {"hypothesis": shown.hypothesis, "confidence": shown.confidence}

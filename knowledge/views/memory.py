@@ -1,0 +1,37 @@
+"""My memory: its sections, what a session start costs, and what deserves a look."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from accounts.authentication import actor_of
+from knowledge.models import Chunk, Hypothesis, Session
+from knowledge.services.context import TOTAL_TOKENS, get_context
+from knowledge.services.upkeep import check_health
+from knowledge.views.pages import memory_page, own_page
+
+KIND_OF_FINDING = {
+    "stale_facts": "fact",
+    "low_confidence_facts": "fact",
+    "open_sessions": "session",
+    "sessions_without_summary": "session",
+}
+
+
+@own_page
+@require_safe
+def memory(request: HttpRequest) -> HttpResponse:
+    """Show how much is remembered, what agents are told of it, and what deserves a look."""
+    actor = actor_of(request)
+    user = actor.user
+    findings = [(finding, KIND_OF_FINDING.get(finding.check, "")) for finding in check_health(actor).findings]
+    return memory_page(
+        request,
+        "knowledge/memory.html",
+        section="memory",
+        open_sessions=Session.objects.of(user).in_view().open().count(),
+        open_hypotheses=Hypothesis.objects.filter(user=user, set_aside_at=None, resolved_at=None).count(),
+        chunks=Chunk.objects.filter(user=user, set_aside_at=None, session__set_aside_at=None).count(),
+        findings=[(finding, kind) for finding, kind in findings if finding.count],
+        tokens=get_context(actor).tokens,
+        limit=TOTAL_TOKENS,
+    )

@@ -1,0 +1,108 @@
+"""Notes: list by domain, read, add, edit, rename."""
+
+from typing import Any
+from unicodedata import normalize
+
+from django import forms
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.operations import accepted
+from knowledge.models import Note
+from knowledge.services.notes import get_notes, note_domains, rename_note, set_note
+from knowledge.views.forms import OperationForm, Question, Text, choice, posted, project_field
+from knowledge.views.kinds import own_thing
+from knowledge.views.pages import Within, form_page, memory_page, own_page, tell
+
+NOTES_SHOWN = 50
+MINUTES = "%Y-%m-%dT%H:%M"
+
+
+class NoteQuestion(Question):
+    """Narrows the list."""
+
+    def __init__(self, request: HttpRequest, domains: dict[str, int]) -> None:
+        super().__init__(request.GET)
+        names = {*domains, request.GET.get("domain", "").strip()} - {""}
+        counted = [(name, f"{name} ({domains.get(name, 0)})") for name in sorted(names)]
+        self.fields["domain"] = choice(counted, blank="Any", required=False, label="Domain")
+
+
+class NoteForm(OperationForm):
+    """Says what holds in an area, under a name it is found by."""
+
+    domain = forms.CharField(help_text="The area: email, calendar, general.")
+    key = forms.CharField(help_text="Its name within the area, such as dymon-packages.")
+    content = Text(rows=8, help_text="In plain words or markdown.")
+    expires_at = forms.DateTimeField(
+        required=False,
+        label="Expires",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format=MINUTES),
+    )
+    project = project_field()
+
+
+@own_page
+@require_safe
+def notes(request: HttpRequest) -> HttpResponse:
+    """List the notes, of one domain or all."""
+    actor = actor_of(request)
+    form = NoteQuestion(request, note_domains(actor))
+    page = form.answer(get_notes, actor, limit=NOTES_SHOWN)
+    return memory_page(request, "knowledge/notes.html", section="memory-notes", form=form, page=page)
+
+
+@own_page
+@require_safe
+def note(request: HttpRequest, note_id: int) -> HttpResponse:
+    """Show one note."""
+    return render(request, "knowledge/note.html", {"note": own_thing(actor_of(request), "note", note_id)})
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_note(request: HttpRequest) -> HttpResponse:
+    """Add a note. One that is there already is edited on its own page, never written over by mistake."""
+    actor = actor_of(request)
+    form = NoteForm(posted(request), initial={"domain": request.GET.get("domain", "")})
+    if form.is_valid() and _is_taken(actor, **form.cleaned_data):
+        form.add_error("key", "There is a note of this name in the domain already.")
+    note = form.carry_out(set_note, actor)
+    if note:
+        tell(request, f"The note {note} is kept.")
+        return redirect("memory-note", note.pk)
+    within = Within("Notes", reverse("memory-notes"))
+    return form_page(request, form, heading="Add a note", verb="Keep the note", within=within)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
+    """Edit a note, or move it to another domain or key."""
+    actor = actor_of(request)
+    shown = get_object_or_404(Note.objects.of(actor.user).current(), pk=note_id)
+    form = NoteForm(posted(request), initial={name: getattr(shown, name) for name in NoteForm.base_fields})
+    edited = form.attempt(lambda told: _edit(actor, shown, told))
+    if edited:
+        tell(request, f"The note {edited} is kept.")
+        return redirect("memory-note", edited.pk)
+    within = Within(str(shown), reverse("memory-note", args=[shown.pk]))
+    return form_page(request, form, heading="Edit the note", verb="Keep the note", within=within)
+
+
+@transaction.atomic
+def _edit(actor: Actor, note: Note, told: dict[str, Any]) -> Note:
+    """Rename and rewrite, both or neither. The rules of writing come first: they name the fields of the form."""
+    wanted = accepted(set_note, told)
+    rename_note(actor, domain=note.domain, key=note.key, new_domain=wanted["domain"], new_key=wanted["key"])
+    return set_note(actor, **wanted)
+
+
+def _is_taken(actor: Actor, *, domain: str, key: str, **_: Any) -> bool:
+    address = {"domain": normalize("NFC", domain), "key": normalize("NFC", key)}
+    return Note.objects.of(actor.user).filter(**address).exclude(pk__in=Note.objects.expired()).exists()

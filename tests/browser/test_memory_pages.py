@@ -1,0 +1,220 @@
+"""The pages about the memory in a browser: for everyone, by keyboard, without scripts, and whatever was stored."""
+
+import json
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from accounts.actor import Actor
+from accounts.services.profiles import update_profile
+from knowledge.models import Fact
+from knowledge.services.facts import correct_fact
+from knowledge.services.hypotheses import resolve_hypothesis
+from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.conftest import Visits
+from tests.factories import make_actor, make_agent
+from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SECTIONS = [
+    "home",
+    "memory",
+    "memory-facts",
+    "memory-sessions",
+    "memory-notes",
+    "memory-hypotheses",
+    "memory-profile",
+    "memory-context",
+    "memory-aside",
+]
+FORMS = ["memory-fact-new", "memory-note-new", "memory-hypothesis-new", "memory-import"]
+SUMMARY = (
+    "# Why\n\nIt was **slow**.\n\n| step | took |\n|---|---|\n| install | 12 min |\n\n### How\n\n```\nmake -j2\n```\n"
+)
+HOSTILE = (
+    "<script>alert(1)</script><img src=https://evil.example/x onerror=alert(2)>"
+    "\"><svg onload=alert(3)>'-alert(4)-'[x](javascript:alert(5))![x](https://evil.example/y){{ 7|add:7 }}"
+)
+
+
+def _remember(actor: Actor, text: str) -> list[str]:
+    """Store `text` in every field there is; return the addresses of all pages that show it."""
+    agent = make_agent(actor.user, text[:150], host=text[:150])
+    update_profile(actor, role=text, preferences=text, pinned_facts=[text, "Uses uv."])
+    session = make_session(agent, is_open=True, project=text[:100])
+    chunk = make_chunk(agent, session=session, content=text, flag_reason=text)
+    fact = make_fact(agent, text, project=text[:100], confidence=0.4, source_session=session.handle)
+    ended = make_session(
+        agent, one_liner=text[:120], outcome=text, topics=[text[:90]], summary=text, key_facts=[text], code_refs=[text]
+    )
+    note = make_note(actor, text, domain=text[:150], key=text[:150], project=text[:100])
+    belief, refuted = make_hypothesis(actor, text, project=text[:100]), make_hypothesis(actor, f"Not: {text}")
+    resolve_hypothesis(actor, hypothesis_id=refuted.pk, status="refuted", resolution=text)
+    old = make_fact(actor, f"Before: {text}")
+    correct_fact(actor, fact_id=old.pk, fact=f"After: {text}")
+    return [
+        *(reverse(name) for name in [*SECTIONS, *FORMS]),
+        *(reverse("memory-fact", args=[one.pk]) for one in (fact, old)),
+        *(reverse("memory-session", args=[one.pk]) for one in (session, ended)),
+        *(reverse("memory-hypothesis", args=[one.pk]) for one in (belief, refuted)),
+        reverse("memory-session-correct", args=[ended.pk]),
+        reverse("memory-session-end", args=[session.pk]),
+        reverse("memory-chunk", args=[chunk.pk]),
+        reverse("memory-note", args=[note.pk]),
+        reverse("memory-note-edit", args=[note.pk]),
+        reverse("memory-set-aside", args=["fact", fact.pk]),
+        reverse("memory-erase", args=["session", ended.pk]),
+        "/?query=slow+install+alert+script+evil",
+        "/?query=zzzz",
+        "/memory/facts/?category=nonsense",
+    ]
+
+
+def test_every_page_is_usable_by_everyone(visits: Visits):
+    actor = make_actor()
+    addresses = _remember(actor, SUMMARY)
+    page = visits.by(actor.user)
+
+    found = [finding for address in addresses for finding in _look_at(page, address)]
+
+    assert found == []
+
+
+def test_pages_of_an_empty_memory_are_usable_by_everyone(visits: Visits):
+    page = visits.by(make_actor().user)
+
+    found = [finding for name in SECTIONS for finding in _look_at(page, reverse(name))]
+
+    assert found == []
+
+
+def test_no_word_is_too_long_for_a_phone(visits: Visits):
+    actor = make_actor()
+    addresses = _remember(actor, "Donaudampfschifffahrtsgesellschaft" * 9)
+    page = visits.by(actor.user)
+    page.set_viewport_size({"width": 320, "height": 900})
+
+    wide = [address for address in addresses if page.goto(address) and scrolls_sideways(page)]
+
+    assert wide == []
+
+
+def test_what_is_refused_or_done_is_told_to_everyone(visits: Visits):
+    actor = make_actor()
+    note = make_note(actor)
+    page = visits.by(actor.user)
+
+    page.goto(reverse("memory-hypothesis-new"))
+    page.get_by_role("button", name="Write it down").click()
+    refused = findings(page)
+    page.goto(reverse("memory-note", args=[note.pk]))
+    page.get_by_role("button", name="Set aside").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    done = findings(page)
+
+    assert refused + done == []
+
+
+def test_whatever_was_stored_is_shown_and_never_run(visits: Visits):
+    actor = make_actor()
+    addresses = _remember(actor, HOSTILE)
+    page = visits.by(actor.user)
+
+    for address in addresses:
+        assert page.goto(address).status == 200  # type: ignore[union-attr]
+        assert page.locator("main script, main img, main iframe, main svg").count() == 0
+        assert page.locator("main [onerror], main [onload], main [href^='javascript']").count() == 0
+    page.goto(reverse("memory-facts"))
+
+    expect(page.get_by_role("paragraph").filter(has_text="<script>alert(1)</script>").first).to_be_visible()
+
+
+def test_without_scripts_a_fact_is_corrected_set_aside_and_restored(visits: Visits):
+    actor = make_actor()
+    make_fact(actor, "CI uses Jenkins.")
+    page = visits.by(actor.user, javascript=False)
+
+    page.goto(reverse("memory-facts"))
+    page.get_by_label("Actions for fact “CI uses Jenkins.”").click()
+    page.get_by_role("link", name="Correct").click()
+    page.get_by_label("Fact").fill("CI uses Actions.")
+    page.get_by_role("button", name="Save the correction").click()
+    expect(page.get_by_role("status")).to_contain_text("Corrected.")
+    page.get_by_role("link", name="Set aside …").click()
+    page.get_by_label("Reason").fill("We moved again.")
+    page.get_by_role("button", name="Set it aside").click()
+    expect(page.get_by_text("We moved again.")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status")).to_contain_text("Restored")
+
+    assert Fact.objects.current().get().fact == "CI uses Actions."
+
+
+def test_without_scripts_a_document_is_rehearsed_and_imported(visits: Visits):
+    actor = make_actor()
+    page = visits.by(actor.user, javascript=False)
+    now = "2026-03-30T09:15:00Z"
+    fact = {"id": 1, "category": "identity", "fact": "Name is Ada.", "created_at": now}
+
+    page.goto(reverse("memory-import"))
+    page.get_by_label("Exported document").set_input_files(_file({"facts": [fact]}))
+    page.get_by_role("button", name="See what it would do").click()
+    expect(page.get_by_role("row", name="facts 1 0")).to_be_visible()
+    page.get_by_role("button", name="Import it").click()
+    expect(page.get_by_role("status")).to_contain_text("Imported: 1 fact.")
+
+    assert Fact.objects.get().fact == "Name is Ada."
+
+
+def test_the_keyboard_reaches_the_content_at_once(visits: Visits):
+    page = visits.by(make_actor().user)
+    page.goto(reverse("memory-facts"))
+
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to content")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("main")).to_be_focused()
+
+
+def test_the_keyboard_opens_and_leaves_a_menu_of_actions(visits: Visits):
+    actor = make_actor()
+    make_fact(actor, "Prefers pytest.")
+    page = visits.by(actor.user)
+    page.goto(reverse("memory-facts"))
+    menu = page.get_by_label("Actions for fact “Prefers pytest.”")
+
+    menu.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Correct")).to_be_focused()
+    page.keyboard.press("Escape")
+
+    expect(menu).to_be_focused()
+    expect(page.get_by_role("link", name="Correct")).to_be_hidden()
+
+
+def test_a_refused_form_puts_the_focus_on_what_is_wrong_and_links_to_it(visits: Visits):
+    page = visits.by(make_actor().user)
+    page.goto(reverse("memory-fact-new"))
+
+    page.get_by_role("button", name="Store the fact").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_be_focused()
+    alert.get_by_role("link").click()
+
+    expect(page.get_by_label("Fact")).to_be_focused()
+
+
+def _look_at(page: Page, address: str) -> list[str]:
+    page.goto(address)
+    return findings(page)
+
+
+def _file(document: Any) -> Any:
+    return {"name": "memory.json", "mimeType": "application/json", "buffer": json.dumps(document).encode()}

@@ -1,0 +1,52 @@
+"""Remembered things for tests, made by the services that make them in earnest."""
+
+from itertools import count
+from typing import Any
+
+from accounts.actor import Actor
+from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
+from knowledge.services.facts import store_fact
+from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.notes import set_note
+from knowledge.services.sessions import append_chunk, end_session, start_session
+
+_numbers = count(1)
+
+
+def make_session(
+    actor: Actor, *, one_liner: str = "", project: str = "", is_open: bool = False, **told: Any
+) -> Session:
+    """Make a session, ended unless it is to stay open; `told` is what `end_session` takes."""
+    session = start_session(actor, project=project).session
+    if is_open:
+        return session
+    headline = one_liner or f"Session {next(_numbers)}"
+    return end_session(actor, session_id=str(session.pk), one_liner=headline, **told)
+
+
+def make_chunk(actor: Actor, *, session: Session | None = None, content: str = "", flag_reason: str = "") -> Chunk:
+    """Make a chunk, in a session that stays open unless one is given."""
+    session = session or make_session(actor, is_open=True)
+    return append_chunk(
+        actor,
+        role="assistant",
+        content=content or f"Exchange {next(_numbers)}",
+        flag_reason=flag_reason,
+        session_id=str(session.pk),
+    )
+
+
+def make_fact(actor: Actor, fact: str = "", *, category: Any = "preference", **told: Any) -> Fact:
+    """Make a fact; `told` is what `store_fact` takes."""
+    return store_fact(actor, category=category, fact=fact or f"Fact {next(_numbers)}", **told).fact
+
+
+def make_note(actor: Actor, content: str = "", *, domain: str = "email", key: str = "", **told: Any) -> Note:
+    """Make a note; `told` is what `set_note` takes."""
+    number = next(_numbers)
+    return set_note(actor, domain=domain, key=key or f"note-{number}", content=content or f"Note {number}", **told)
+
+
+def make_hypothesis(actor: Actor, hypothesis: str = "", **told: Any) -> Hypothesis:
+    """Make a hypothesis, open; `told` is what `add_hypothesis` takes."""
+    return add_hypothesis(actor, hypothesis=hypothesis or f"Belief {next(_numbers)}", **told)

@@ -1,0 +1,120 @@
+"""Taking the memory along, and bringing one in after a rehearsal."""
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from knowledge.models import Fact
+from tests.factories import make_actor
+from tests.knowledge.factories import make_fact, make_note, make_session
+
+pytestmark = pytest.mark.django_db
+
+
+def _file(content: str | bytes) -> SimpleUploadedFile:
+    data = content.encode() if isinstance(content, str) else content
+    return SimpleUploadedFile("memory.json", data, content_type="application/json")
+
+
+def _token(page) -> str:
+    return page.text.partition('name="token" value="')[2].partition('"')[0]
+
+
+def test_everything_is_downloaded_as_one_document(client):
+    actor = make_actor()
+    make_fact(actor, "Prefers pytest.")
+    make_session(actor, one_liner="Moved the build")
+    client.force_login(actor.user)
+
+    download = client.get(reverse("memory-export"))
+
+    document = json.loads(download.content)
+    assert download["Content-Disposition"].startswith(f'attachment; filename="bigmind-{actor.user.username}-')
+    assert "no-store" in download["Cache-Control"]
+    assert [fact["fact"] for fact in document["facts"]] == ["Prefers pytest."]
+    assert [session["one_liner"] for session in document["sessions"]] == ["Moved the build"]
+
+
+def test_an_import_is_rehearsed_and_then_done(client):
+    ada, bob = make_actor(), make_actor()
+    make_fact(ada, "Prefers pytest.")
+    make_note(ada, "Archive it.")
+    client.force_login(ada.user)
+    document = client.get(reverse("memory-export")).content
+    client.force_login(bob.user)
+
+    rehearsed = client.post(reverse("memory-import"), {"document": _file(document)})
+    before = Fact.objects.of(bob.user).count()
+    done = client.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
+
+    assert "Nothing has been stored yet" in rehearsed.text
+    assert before == 0
+    assert "Imported: 1 fact, 1 note." in done.text
+    assert Fact.objects.of(bob.user).get().fact == "Prefers pytest."
+
+
+def test_a_rehearsed_document_is_confirmed_once_and_by_its_owner_only(client):
+    ada, eve = make_actor(), make_actor()
+    client.force_login(ada.user)
+    moments = dict.fromkeys(("created_at", "updated_at"), "2026-03-30T09:15:00Z")
+    document = {"notes": [{"domain": "email", "key": "packages", "content": "Archive it.", **moments}]}
+    token = _token(client.post(reverse("memory-import"), {"document": _file(json.dumps(document))}))
+    client.force_login(eve.user)
+
+    stolen = client.post(reverse("memory-import-confirm"), {"token": token}, follow=True)
+    client.force_login(ada.user)
+    hers = client.post(reverse("memory-import-confirm"), {"token": token}, follow=True)
+    again = client.post(reverse("memory-import-confirm"), {"token": token}, follow=True)
+
+    assert "no longer kept here" in stolen.text
+    assert "Imported: 1 note." in hers.text
+    assert "no longer kept here" in again.text
+
+
+@pytest.mark.parametrize("token", ["", "\0", "../../etc", "x" * 500])
+def test_a_token_that_was_made_up_opens_nothing(client, token):
+    client.force_login(make_actor().user)
+
+    page = client.post(reverse("memory-import-confirm"), {"token": token}, follow=True)
+
+    assert "no longer kept here" in page.text
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("not json", "is not a JSON document"),
+        (b"\xff\xfe", "is not a JSON document"),
+        ("[" * 100_000, "is not a JSON document"),
+        ("[]", "Exported document:"),
+        ('{"format": "other"}', "Exported document: format must be one of"),
+        (
+            '{"facts": [{"id": 1, "category": "gossip", "fact": "x", "created_at": "2026-01-01T00:00:00Z"}]}',
+            "facts.0.category",
+        ),
+        (
+            '{"facts": [{"id": 1, "category": "identity", "fact": "a\\u0000b", "created_at": "2026-01-01T00:00:00Z"}]}',
+            "facts.0.fact",
+        ),
+        ('{"surprise": 1}', "surprise"),
+        ("x" * (4 * 1024 * 1024 + 1), "the limit is 4,194,304"),
+    ],
+)
+def test_a_document_that_cannot_be_taken_in_is_explained(client, content, says):
+    client.force_login(make_actor().user)
+
+    page = client.post(reverse("memory-import"), {"document": _file(content)})
+
+    assert page.status_code == 200
+    assert "Problem: nothing was saved yet" in page.text
+    assert says in page.text
+
+
+def test_no_file_is_explained(client):
+    client.force_login(make_actor().user)
+
+    page = client.post(reverse("memory-import"))
+
+    assert "Exported document: This field is required." in page.text

@@ -1,0 +1,128 @@
+"""Home: one question over everything, and what is new."""
+
+import pytest
+from django.urls import reverse
+
+from knowledge.services.asides import set_aside
+from knowledge.services.recall import search_memory
+from tests.factories import make_actor, make_agent
+from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
+
+pytestmark = pytest.mark.django_db
+
+
+def test_someone_with_an_empty_memory_is_told_the_next_step(client):
+    client.force_login(make_actor().user)
+
+    page = client.get("/")
+
+    assert "Nothing is remembered yet" in page.text
+    assert reverse("connect") in page.text
+
+
+def test_home_shows_what_is_new_and_which_agents_are_at_work(client):
+    actor = make_actor()
+    make_session(make_agent(actor.user, "Claude Code", host="atlas"), is_open=True)
+    make_session(make_agent(actor.user, "Cursor", host="laptop"), is_open=True)
+    make_session(actor, one_liner="Moved the build")
+    make_fact(actor, "Prefers pytest.")
+    client.force_login(actor.user)
+
+    page = client.get("/")
+
+    for shown in (
+        "in progress",
+        "Claude Code 1.0 on atlas",
+        "Cursor 1.0 on laptop",
+        "Moved the build",
+        "Prefers pytest.",
+    ):
+        assert shown in page.text
+
+
+def test_one_question_finds_every_kind_of_thing():
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.")
+    make_chunk(actor, content="The deploys failed.")
+    make_session(actor, one_liner="Deploys fixed", summary="All about deploys.")
+    make_note(actor, "Deploys are announced.")
+    make_hypothesis(actor, "I believe deploys are slow.")
+
+    hits = search_memory(actor, query="deploys")
+
+    assert {hit.kind for hit in hits.items} == {"fact", "chunk", "summary", "note", "hypothesis"}
+    assert hits.total == 5
+
+
+def test_a_question_can_be_narrowed_to_a_kind_and_a_project():
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.", project="atlas")
+    make_fact(actor, "Deploys go out on Mondays.", project="bigmind")
+    make_note(actor, "Deploys are announced.", project="atlas")
+
+    hits = search_memory(actor, query="deploys", kinds=["fact"], project="atlas")
+
+    assert [hit.title for hit in hits.items] == ["Deploys go out on Tuesdays."]
+
+
+def test_what_is_found_is_marked_and_links_to_its_page(client):
+    actor = make_actor()
+    fact = make_fact(actor, "Deploying <b>policies</b> hold & bind.")
+    client.force_login(actor.user)
+
+    page = client.get("/", {"query": "deploys policy"})
+
+    assert reverse("memory-fact", args=[fact.pk]) in page.text
+    assert "<mark>Deploying</mark> &lt;b&gt;<mark>policies</mark>&lt;/b&gt; hold &amp; bind." in page.text
+
+
+def test_what_was_set_aside_is_not_found(client):
+    actor = make_actor()
+    note = make_note(actor, "Deploys are announced.")
+    set_aside(actor, kind="note", id=str(note.pk))
+    client.force_login(actor.user)
+
+    page = client.get("/", {"query": "deploys"})
+
+    assert "Nothing was found" in page.text
+
+
+def test_a_slip_of_the_pen_leads_to_names_that_exist(client):
+    actor = make_actor()
+    make_session(actor, one_liner="x", topics=["deploys"])
+    client.force_login(actor.user)
+
+    page = client.get("/", {"query": "deployz"})
+
+    assert '<a href="?query=deploys">deploys</a>' in page.text
+
+
+@pytest.mark.parametrize("query", ["' OR 1=1 --", "a & | ! (b", "%%%", "<script>", "\\", "🧠", "the"])
+def test_no_question_can_make_the_search_fail(client, query):
+    client.force_login(make_actor().user)
+
+    page = client.get("/", {"query": query})
+
+    assert page.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [({"query": "x" * 2001}, "query"), ({"query": "a", "kinds": "secrets"}, "kinds"), ({"query": "a\0b"}, "query")],
+)
+def test_a_question_that_cannot_be_asked_is_explained_beside_its_field(client, asked, field):
+    client.force_login(make_actor().user)
+
+    page = client.get("/", asked)
+
+    assert page.status_code == 200
+    assert "Problem: that cannot be asked" in page.text
+    assert f'href="#id_{field}"' in page.text
+
+
+def test_a_place_in_the_list_that_is_no_number_is_explained(client):
+    client.force_login(make_actor().user)
+
+    page = client.get("/", {"query": "a", "offset": "next"})
+
+    assert "offset must be a whole number" in page.text

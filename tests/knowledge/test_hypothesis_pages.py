@@ -1,0 +1,99 @@
+"""Hypotheses: listed by status, added, corrected, resolved."""
+
+import pytest
+from django.urls import reverse
+
+from knowledge.models import Hypothesis
+from knowledge.services.hypotheses import resolve_hypothesis
+from tests.factories import make_actor
+from tests.knowledge.factories import make_hypothesis
+
+pytestmark = pytest.mark.django_db
+
+
+def test_beliefs_are_listed_by_status(client):
+    actor = make_actor()
+    make_hypothesis(actor, "It is the cache.")
+    refuted = make_hypothesis(actor, "It is the network.")
+    resolve_hypothesis(actor, hypothesis_id=refuted.pk, status="refuted", resolution="It was not.")
+    client.force_login(actor.user)
+
+    page = client.get(reverse("memory-hypotheses"), {"status": "open"})
+
+    assert "It is the cache." in page.text
+    assert "It is the network." not in page.text
+
+
+def test_a_belief_is_added_with_how_sure_one_is(client):
+    client.force_login(make_actor().user)
+
+    page = client.post(
+        reverse("memory-hypothesis-new"), {"hypothesis": "It is the cache.", "confidence": "0.55"}, follow=True
+    )
+
+    assert "unsure (0.55)" in page.text
+    assert Hypothesis.objects.get().confidence == 0.55
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [("1.5", "must be 1 or less"), ("much", "must be a number"), ("nan", "must be a finite number")],
+)
+def test_a_confidence_that_is_none_is_explained(client, typed, says):
+    client.force_login(make_actor().user)
+
+    page = client.post(reverse("memory-hypothesis-new"), {"hypothesis": "It is the cache.", "confidence": typed})
+
+    assert f"Confidence: This {says}." in page.text
+    assert f'value="{typed}"' in page.text
+
+
+def test_a_belief_is_corrected_while_it_is_open(client):
+    actor = make_actor()
+    belief = make_hypothesis(actor, "It is the cash.")
+    client.force_login(actor.user)
+
+    client.post(reverse("memory-hypothesis", args=[belief.pk]), {"hypothesis": "It is the cache.", "confidence": "0.9"})
+
+    belief.refresh_from_db()
+    assert (belief.hypothesis, belief.confidence) == ("It is the cache.", 0.9)
+
+
+def test_a_belief_is_resolved_with_what_happened(client):
+    actor = make_actor()
+    belief = make_hypothesis(actor)
+    client.force_login(actor.user)
+
+    page = client.post(
+        reverse("memory-hypothesis-resolve", args=[belief.pk]),
+        {"status": "confirmed", "resolution": "Seen in the log."},
+        follow=True,
+    )
+
+    assert "The hypothesis is confirmed." in page.text
+    assert "Seen in the log." in page.text
+
+
+def test_a_verdict_needs_to_say_what_happened(client):
+    actor = make_actor()
+    belief = make_hypothesis(actor)
+    client.force_login(actor.user)
+
+    page = client.post(reverse("memory-hypothesis-resolve", args=[belief.pk]), {"status": "refuted"})
+
+    assert "What happened: This field is required." in page.text
+    assert 'value="refuted" ' in page.text
+    belief.refresh_from_db()
+    assert belief.status == "open"
+
+
+def test_a_belief_is_not_resolved_twice(client):
+    actor = make_actor()
+    belief = make_hypothesis(actor)
+    resolve_hypothesis(actor, hypothesis_id=belief.pk, status="refuted", resolution="No.")
+    client.force_login(actor.user)
+
+    client.post(reverse("memory-hypothesis-resolve", args=[belief.pk]), {"status": "confirmed", "resolution": "Yes."})
+
+    belief.refresh_from_db()
+    assert (belief.status, belief.resolution) == ("refuted", "No.")

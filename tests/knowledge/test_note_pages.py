@@ -1,0 +1,112 @@
+"""Notes: listed by domain, read, added, edited, renamed."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from knowledge.models import Note
+from knowledge.services.asides import set_aside
+from tests.factories import make_actor
+from tests.knowledge.factories import make_note
+
+pytestmark = pytest.mark.django_db
+
+
+def test_notes_are_listed_by_domain(client):
+    actor = make_actor()
+    make_note(actor, "No meetings before 10.", domain="calendar", key="mornings")
+    make_note(actor, "Archive **it**.", domain="email", key="packages")
+    client.force_login(actor.user)
+
+    everything = client.get(reverse("memory-notes"))
+    email = client.get(reverse("memory-notes"), {"domain": "email"})
+
+    assert everything.text.index(">calendar</h2>") < everything.text.index(">email</h2>")
+    assert "<strong>it</strong>" in email.text
+    assert "No meetings before 10." not in email.text
+    assert "new/?domain=email" in email.text
+
+
+def test_a_note_is_added_with_an_expiry(client):
+    client.force_login(make_actor().user)
+    tomorrow = timezone.localtime() + timedelta(days=1)
+
+    page = client.post(
+        reverse("memory-note-new"),
+        {"domain": "email", "key": "packages", "content": "Archive it.", "expires_at": f"{tomorrow:%Y-%m-%dT%H:%M}"},
+        follow=True,
+    )
+
+    assert "The note email/packages is kept." in page.text
+    assert Note.objects.get().expires_at == tomorrow.replace(second=0, microsecond=0)
+
+
+def test_an_expiry_in_the_past_is_refused_and_what_was_typed_stays(client):
+    client.force_login(make_actor().user)
+
+    page = client.post(
+        reverse("memory-note-new"),
+        {"domain": "email", "key": "packages", "content": "Archive it.", "expires_at": "2020-01-01T10:00"},
+    )
+
+    assert "Expires: This must lie ahead" in page.text
+    assert "Archive it." in page.text
+    assert 'value="2020-01-01T10:00"' in page.text
+
+
+def test_adding_never_writes_over_a_note_that_is_there(client):
+    actor = make_actor()
+    make_note(actor, "First.", domain="email", key="packages")
+    client.force_login(actor.user)
+
+    page = client.post(reverse("memory-note-new"), {"domain": "email", "key": "packages", "content": "Second."})
+
+    assert "There is a note of this name in the domain already." in page.text
+    assert Note.objects.get().content == "First."
+
+
+def test_a_note_is_rewritten_and_renamed_in_one_go(client):
+    actor = make_actor()
+    note = make_note(actor, "First.", domain="email", key="packages")
+    client.force_login(actor.user)
+
+    page = client.post(
+        reverse("memory-note-edit", args=[note.pk]),
+        {"domain": "post", "key": "parcels", "content": "Second."},
+        follow=True,
+    )
+
+    assert "The note post/parcels is kept." in page.text
+    note.refresh_from_db()
+    assert (str(note), note.content) == ("post/parcels", "Second.")
+
+
+def test_a_taken_address_is_refused_and_nothing_is_changed(client):
+    actor = make_actor()
+    note = make_note(actor, "First.", domain="email", key="packages")
+    make_note(actor, "Other.", domain="email", key="taken")
+    client.force_login(actor.user)
+
+    page = client.post(
+        reverse("memory-note-edit", args=[note.pk]), {"domain": "email", "key": "taken", "content": "Second."}
+    )
+
+    assert "There is a note email/taken already." in page.text
+    note.refresh_from_db()
+    assert (str(note), note.content) == ("email/packages", "First.")
+
+
+def test_a_note_set_aside_can_be_read_and_restored_but_not_edited(client):
+    actor = make_actor()
+    note = make_note(actor, "First.")
+    set_aside(actor, kind="note", id=str(note.pk))
+    client.force_login(actor.user)
+
+    page = client.get(reverse("memory-note", args=[note.pk]))
+    edit = client.get(reverse("memory-note-edit", args=[note.pk]))
+
+    assert "set aside" in page.text
+    assert reverse("memory-restore", args=["note", note.pk]) in page.text
+    assert edit.status_code == 404

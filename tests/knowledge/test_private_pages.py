@@ -1,0 +1,193 @@
+"""Every page about a memory: for its owner only, in no cache, and as quick with many rows as with few."""
+
+import re
+import uuid
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Passage, Session
+from knowledge.urls import urlpatterns
+from tests.factories import make_actor
+from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
+
+pytestmark = pytest.mark.django_db
+
+NAMES = [pattern.name for pattern in urlpatterns]
+MAKERS = {
+    "fact_id": make_fact,
+    "session_id": make_session,
+    "chunk_id": make_chunk,
+    "note_id": make_note,
+    "hypothesis_id": make_hypothesis,
+}
+KINDS = {
+    "fact": "fact_id",
+    "session": "session_id",
+    "chunk": "chunk_id",
+    "note": "note_id",
+    "hypothesis": "hypothesis_id",
+}
+LISTS = ["home", "memory", "memory-facts", "memory-sessions", "memory-notes", "memory-hypotheses", "memory-aside"]
+POSTED_ONLY = {"memory-restore", "memory-hypothesis-resolve", "memory-import-confirm"}
+
+
+def _addresses(actor) -> list[tuple[str, str]]:
+    """Every address of this app that names a thing: with one of the actor's in it, and with one that is nobody's."""
+    pairs = []
+    for pattern in urlpatterns:
+        for argument, maker in MAKERS.items():
+            if argument in str(pattern.pattern):
+                pairs.append(
+                    (reverse(pattern.name, args=[maker(actor).pk]), reverse(pattern.name, args=[_nobody(argument)]))
+                )
+        if "thing_id" in str(pattern.pattern):
+            for kind, argument in KINDS.items():
+                args = [kind, MAKERS[argument](actor).pk], [kind, _nobody(argument)]
+                pairs.append((reverse(pattern.name, args=args[0]), reverse(pattern.name, args=args[1])))
+    return pairs
+
+
+def _nobody(argument: str) -> object:
+    return uuid.uuid4() if argument == "session_id" else 2**62
+
+
+def _body(page, address: str) -> str:
+    """What is said, without what differs from request to request: the address, its id, the token against forgery."""
+    said = page.text.replace(address, "")
+    return re.sub(r'(csrfmiddlewaretoken" value=|request id: <code>)[^>]+', "", said)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_asks_strangers_to_sign_in(client, name):
+    actor = make_actor()
+    pattern = next(pattern for pattern in urlpatterns if pattern.name == name)
+    arguments = [MAKERS[argument](actor).pk for argument in MAKERS if argument in str(pattern.pattern)]
+    if "thing_id" in str(pattern.pattern):
+        arguments = ["fact", make_fact(actor).pk]
+    address = reverse(name, args=arguments)
+
+    page = client.post(address) if name in POSTED_ONLY else client.get(address)
+
+    assert page.status_code == 302
+    assert page.url.startswith(reverse("sign-in"))
+
+
+def test_what_is_someone_elses_is_answered_like_what_does_not_exist(client):
+    ada, eve = make_actor(), make_actor()
+    addresses = _addresses(ada)
+    client.force_login(eve.user)
+
+    for foreign, nobodys in addresses:
+        for ask in (client.get, client.post):
+            theirs, none = ask(foreign), ask(nobodys)
+            assert (theirs.status_code, _body(theirs, foreign)) == (none.status_code, _body(none, nobodys))
+            assert theirs.status_code in {404, 405}
+    assert len(addresses) > 20
+
+
+def test_a_kind_or_an_id_that_makes_no_sense_is_not_found(client):
+    client.force_login(make_actor().user)
+
+    for kind, thing in [
+        ("secret", "1"),
+        ("fact", "one"),
+        ("session", "1"),
+        ("note", "9" * 40),
+        ("fact", "\0"),
+        ("summary", "1"),
+    ]:
+        for name in ("memory-set-aside", "memory-restore", "memory-erase"):
+            assert client.post(reverse(name, args=[kind, thing])).status_code == 404
+
+
+def test_a_form_that_another_site_sends_is_refused():
+    actor = make_actor()
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(actor.user)
+
+    refused = [client.post(address).status_code for address, _ in _addresses(actor)]
+    named = ("memory-fact-new", "memory-note-new", "memory-hypothesis-new", "memory-profile", "memory-import")
+    refused += [client.post(reverse(name)).status_code for name in named]
+
+    assert set(refused) == {403}
+
+
+def test_pages_are_kept_in_no_cache(client):
+    client.force_login(make_actor().user)
+
+    for name in LISTS:
+        assert "no-store" in client.get(reverse(name))["Cache-Control"]
+
+
+def test_one_persons_lists_and_searches_hold_nothing_of_anothers(client):
+    ada, eve = make_actor(), make_actor()
+    for maker, words in ((make_fact, "Secret one."), (make_note, "Secret two."), (make_hypothesis, "Secret three.")):
+        maker(ada, words)
+    make_session(ada, one_liner="Secret four", topics=["secret"])
+    make_chunk(ada, content="Secret five.")
+    client.force_login(eve.user)
+
+    pages = [client.get(reverse(name)) for name in LISTS] + [client.get("/", {"query": "secret"})]
+
+    assert all("Secret" not in page.text for page in pages)
+
+
+def test_the_number_of_queries_does_not_depend_on_how_much_is_remembered(client):
+    actor = make_actor()
+    session = make_session(actor, is_open=True)
+    client.force_login(actor.user)
+    addresses = [reverse(name) for name in [*LISTS, "memory-context"]]
+    addresses += [reverse("memory-session", args=[session.pk]), "/?query=remembered"]
+    _remember(session, 3)
+    few = [_queries(client, address) for address in addresses]
+    _remember(session, 300)
+
+    many = [_queries(client, address) for address in addresses]
+
+    # Of what is found, each kind is read with one query: the best twenty of many may well be of fewer kinds.
+    assert all(later <= before for before, later in zip(few, many, strict=True))
+    assert max(many) <= 25
+
+
+def _queries(client, address: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(address).status_code == 200
+    return len(queries)
+
+
+def _remember(session, times: int) -> None:
+    """Store so many of each kind, and as many facts that were set aside, without the services: they take their time."""
+    user, now = session.user, timezone.now()
+    numbers = range(Fact.objects.count(), Fact.objects.count() + times)
+    told = {"user": user, "project": "atlas"}
+    Session.objects.bulk_create(
+        Session(one_liner="Done", topics=["a"], started_at=now, ended_at=now, **told) for _ in numbers
+    )
+    Chunk.objects.bulk_create(
+        Chunk(session=session, user=user, content="It was remembered.", seq=number + 1) for number in numbers
+    )
+    Note.objects.bulk_create(Note(domain="d", key=str(number), content="remembered", **told) for number in numbers)
+    Hypothesis.objects.bulk_create(Hypothesis(hypothesis="remembered", session=session, **told) for _ in numbers)
+    facts = Fact.objects.bulk_create(
+        Fact(fact="remembered", category="identity", digest=str(number), source_session=session, **told)
+        for number in numbers
+    )
+    Fact.objects.bulk_create(
+        Fact(fact="was so", category="identity", deprecated_at=now, superseded_by=facts[0], **told) for _ in numbers
+    )
+    for kind, things in {
+        Kind.FACT: facts,
+        Kind.SUMMARY: Session.objects.of(user),
+        Kind.CHUNK: Chunk.objects.filter(user=user),
+        Kind.NOTE: Note.objects.of(user),
+        Kind.HYPOTHESIS: Hypothesis.objects.filter(user=user),
+    }.items():
+        Passage.objects.bulk_create(
+            (Passage(kind=kind, source_id=str(thing.pk), owner=user, text="remembered") for thing in things),
+            ignore_conflicts=True,
+        )
