@@ -1,0 +1,78 @@
+"""`bigmind mcp`: MCP over standard input and output."""
+
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
+
+from accounts.actor import Actor
+from accounts.authentication import BadKey, authenticate_key
+from accounts.models import Role, User
+from accounts.services.agents import note_agent
+from bigmind.core.errors import Invalid
+from bigmind.mcp.stdio import serve_stdio
+from bigmind.mcp.turns import Client, Identify, parse_toolsets, this_machine
+
+NOT_RUNNING = "BigMind is not running: start it with `make run`."
+NO_KEY = "Set BIGMIND_API_KEY to your key. Only in personal mode is the owner meant without one."
+ANSWER_WITHIN_SECONDS = 3
+
+
+class Command(BaseCommand):
+    """Serve MCP to the client that started this command.
+
+    The key in BIGMIND_API_KEY says who is meant; without one it is the owner, in personal mode.
+    """
+
+    help = __doc__ or ""
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take the toolsets to list."""
+        parser.add_argument(
+            "--toolsets", default="", help="Toolsets to list, e.g. `core,notes` or `all`. Default: core."
+        )
+
+    def handle(self, *_args: Any, toolsets: str, **_options: Any) -> None:
+        """Serve until the client leaves."""
+        try:
+            listed = parse_toolsets(toolsets)
+            _require_database()
+            identify = _identification(os.environ.get("BIGMIND_API_KEY", ""))
+        except (Invalid, BadKey) as refusal:
+            raise CommandError(str(refusal)) from refusal
+        except DatabaseError as error:
+            raise CommandError(NOT_RUNNING) from error
+        serve_stdio(identify, toolsets=listed)
+
+
+def _require_database() -> None:
+    """Ask the database directly: the pool would go on trying for much longer than a client waits."""
+    try:
+        psycopg.connect(**connection.get_connection_params(), connect_timeout=ANSWER_WITHIN_SECONDS).close()
+    except psycopg.OperationalError as error:
+        raise CommandError(NOT_RUNNING) from error
+
+
+def _identification(key: str) -> Identify:
+    """Return how to find the actor for each request: by the key, which may be revoked meanwhile, or the owner."""
+    if key:
+        authenticate_key(key)
+        return lambda client: authenticate_key(
+            key, client_name=client.name, client_version=client.version, host=this_machine()
+        )
+    if settings.BIGMIND_MODE != "personal":
+        raise CommandError(NO_KEY)
+    return _as_owner
+
+
+def _as_owner(client: Client) -> Actor:
+    owner = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("created_at").first()
+    if owner is None:
+        raise BadKey("BigMind has no user yet: start it once with `make run`.")
+    agent = note_agent(owner, client_name=client.name, client_version=client.version, host=this_machine())
+    return Actor.of(owner, agent=agent)

@@ -1,0 +1,1 @@
+"""The MCP door: tools, prompts and resources over Streamable HTTP and stdio, for agents."""

@@ -1,0 +1,157 @@
+"""Admission: which HTTP requests reach the protocol, and who is calling."""
+
+import re
+from dataclasses import replace
+from functools import partial
+from ipaddress import ip_address
+from time import time
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.cache import cache
+from django.http.request import split_domain_port, validate_host
+from mcp.types import INTERNAL_ERROR, INVALID_REQUEST
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from accounts.actor import Actor
+from accounts.authentication import CHALLENGE, BadKey, authenticate_key, bearer_token
+from accounts.models import ApiKey
+from accounts.services.agents import note_agent
+from bigmind.core.errors import Invalid, TooMany
+from bigmind.mcp.threads import on_a_thread
+from bigmind.mcp.troubles import as_protocol_error
+from bigmind.mcp.turns import Caller, Client, host_at, parse_toolsets
+
+HOST_HEADER = "X-Agent-Host"
+SESSIONS_PER_MINUTE = 60
+_PRODUCT = re.compile(r"([^\s/]+)(?:/(\S+))?")
+
+
+class Refused(Exception):
+    """A request that does not reach the protocol, with the status and the sentence that answer it."""
+
+    def __init__(self, status: int, sentence: str, **headers: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def response(self) -> JSONResponse:
+        """The answer, in the form in which clients expect errors."""
+        code = INTERNAL_ERROR if self.status >= 500 else INVALID_REQUEST
+        body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": str(self)}}
+        return JSONResponse(body, self.status, self.headers)
+
+
+async def admit(request: Request, request_id: str) -> tuple[Caller, Actor]:
+    """Return who is calling.
+
+    Raises:
+        Refused: the request comes from a strange place, is too large, has no good key, or asks for what does not exist.
+    """
+    _require_our_address(request)
+    _require_size(request)
+    actor = await _authenticated(request, request_id)
+    return _caller(request, actor, request_id), actor
+
+
+def _require_our_address(request: Request) -> None:
+    """Refuse what a web page elsewhere makes a browser send (DNS rebinding), and what was sent to another name.
+
+    The rules are those of the pages, so that one setting decides for both.
+    """
+    host = request.headers.get("host", "")
+    domain, _ = split_domain_port(host)
+    if not validate_host(domain, settings.ALLOWED_HOSTS):
+        raise Refused(421, _strange(f"the host “{host[:100]}”"))
+    origin = request.headers.get("origin")
+    if origin and origin not in settings.CSRF_TRUSTED_ORIGINS and not _is_this_machine(origin):
+        raise Refused(403, _strange(f"the origin “{origin[:100]}”"))
+
+
+def _is_this_machine(origin: str) -> bool:
+    """Whether a page of this very machine asks, on whatever port: a client's own window, or a proxy before us."""
+    try:
+        host = urlsplit(origin).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _strange(found: str) -> str:
+    return f"BigMind is at {settings.PUBLIC_URL}, not at {found}. To change where it is, set BIGMIND_PUBLIC_URL."
+
+
+def _require_size(request: Request) -> None:
+    """Refuse what announces itself as too large; what does not announce its size, the SDK counts."""
+    size, limit = request.headers.get("content-length", ""), settings.MCP_BODY_BYTES
+    if size.isdecimal() and int(size) > limit:
+        raise Refused(413, f"The request is {int(size):,} bytes; the limit is {limit:,}. Send it in parts.")
+
+
+async def _authenticated(request: Request, request_id: str) -> Actor:
+    token = bearer_token(request.headers.get("authorization", ""))
+    if not token:
+        sentence = f"Send your key in the header “Authorization: Bearer bm_…”. Keys are made at {settings.PUBLIC_URL}."
+        raise Refused(401, sentence, WWW_Authenticate=CHALLENGE)
+    work = partial(_actor_for, token, opens_a_session=_opens_a_session(request))
+    try:
+        return await on_a_thread(work, request_id=request_id)
+    except BadKey as bad:
+        raise Refused(401, str(bad), WWW_Authenticate=f'{CHALLENGE}, error="invalid_token"') from bad
+    except TooMany as many:
+        raise Refused(429, str(many), Retry_After=str(many.retry_after)) from many
+    except Exception as error:  # the outermost loop of a request
+        raise Refused(503, as_protocol_error(error, request_id).message, Retry_After="5") from error
+
+
+def _actor_for(token: str, *, opens_a_session: bool) -> Actor:
+    actor = authenticate_key(token)
+    if opens_a_session:
+        _count_session(actor)
+    return actor
+
+
+def _opens_a_session(request: Request) -> bool:
+    """Whether a request of the revisions with sessions comes without one: then the SDK begins one and keeps it."""
+    revision = request.headers.get("mcp-protocol-version")
+    return "mcp-session-id" not in request.headers and (revision is None or revision in HANDSHAKE_PROTOCOL_VERSIONS)
+
+
+def _count_session(actor: Actor) -> None:
+    """Keep one key from filling the memory with sessions, which stay for half an hour after their last request.
+
+    Raises:
+        TooMany: more than 60 in this minute.
+    """
+    assert actor.key is not None, "it was authenticated by a key"
+    minute, second = divmod(int(time()), 60)
+    name = f"mcp:sessions:{actor.key.pk}:{minute}"
+    cache.add(name, 0, timeout=120)
+    if cache.incr(name) > SESSIONS_PER_MINUTE:
+        raise TooMany(f"More than {SESSIONS_PER_MINUTE} new sessions in a minute.", retry_after=60 - second)
+
+
+def _caller(request: Request, actor: Actor, request_id: str) -> Caller:
+    host = request.headers.get(HOST_HEADER) or host_at(request.client.host if request.client else "")
+    product = _PRODUCT.match(request.headers.get("user-agent", ""))
+    try:
+        toolsets = parse_toolsets(",".join(request.query_params.getlist("toolsets")))
+    except Invalid as invalid:
+        raise Refused(400, str(invalid)) from invalid
+    return Caller(
+        identify=partial(_with_agent, actor, host=host),
+        toolsets=toolsets,
+        request_id=request_id,
+        client=Client(product[1], product[2] or "") if product else Client("unknown client"),
+    )
+
+
+def _with_agent(actor: Actor, client: Client, *, host: str) -> Actor:
+    agent = note_agent(actor.user, client_name=client.name, client_version=client.version, host=host)
+    used_by = str(agent)[:200]
+    # The key was looked up before the client had introduced itself, so who uses it is noted only now.
+    if actor.key and actor.key.last_used_by != used_by:
+        ApiKey.objects.filter(pk=actor.key.pk).update(last_used_by=used_by)
+    return replace(actor, agent=agent)

@@ -1,0 +1,104 @@
+"""The endpoint `/mcp`: Streamable HTTP behind a Bearer key, for every revision of the protocol in use."""
+
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+from django.conf import settings
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from accounts.actor import Actor
+from bigmind.mcp.admission import Refused, admit
+from bigmind.mcp.changes import end_streams
+from bigmind.mcp.server import Context, build_server
+from bigmind.mcp.turns import Caller
+from bigmind.request_ids import HEADER, begin_request
+
+CALLER = "bigmind.caller"
+
+
+class Endpoint:
+    """The ASGI application at `/mcp`. It serves while `running()` is entered."""
+
+    def __init__(self) -> None:
+        self._sessions: StreamableHTTPSessionManager | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep the protocol's sessions for as long as the server runs."""
+        # `admit` looks at Host and Origin by the rules of the pages, so the SDK's own guard stays off. One JSON body
+        # for each request: no tool streams, and it is the faster of the two forms that every client must accept.
+        sessions = StreamableHTTPSessionManager(
+            build_server(_caller_of), json_response=True, max_request_body_size=settings.MCP_BODY_BYTES
+        )
+        async with sessions.run(), anyio.create_task_group() as tasks:
+            self._sessions = sessions
+            tasks.start_soon(_end_streams_with_the_server)
+            yield
+            tasks.cancel_scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        assert self._sessions is not None, "the lifespan of the application has not begun"
+        request = Request(scope, receive)
+        request_id = begin_request(request.headers.get(HEADER, ""))
+        response = _Response(send, request_id)
+        try:
+            caller, actor = await admit(request, request_id)
+        except Refused as refused:
+            await refused.response()(scope, receive, response.send)
+            return
+        scope[CALLER], scope["user"] = caller, _owner_of_sessions(actor)
+        await self._sessions.handle_request(scope, receive, response.send)
+        await response.end()
+
+
+async def _end_streams_with_the_server() -> None:
+    """Let Ctrl-C take effect at once: uvicorn waits for open streams, and tells the application only after them."""
+    while not _is_stopping():
+        await anyio.sleep(0.5)
+    end_streams()
+
+
+def _is_stopping() -> bool:
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    return bool(getattr(server, "should_exit", False))
+
+
+def _owner_of_sessions(actor: Actor) -> AuthenticatedUser:
+    """The SDK binds each session to this subject: it answers its own user, whichever of their keys is shown."""
+    token = AccessToken(token="", client_id="bigmind", scopes=sorted(actor.scopes), subject=str(actor.user.pk))
+    return AuthenticatedUser(token)
+
+
+def _caller_of(ctx: Context) -> Caller:
+    assert ctx.request is not None, "only HTTP requests come here"
+    caller: Caller = ctx.request.scope[CALLER]
+    return caller
+
+
+class _Response:
+    """The response of a request: it carries the id of the request, and it always comes to an end."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self._is_open = False
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the response."""
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)[HEADER] = self._request_id
+        self._is_open = message["type"] == "http.response.start" or message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        """End what was left open: an event stream that was broken off because the server stops."""
+        if self._is_open:
+            await self.send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,38 @@
+"""Troubles: what goes wrong behind a request, told in one sentence and never as a traceback."""
+
+import structlog
+from django.db import InterfaceError, OperationalError
+from mcp import MCPError, types
+
+from accounts.authentication import BadKey
+from bigmind.core.errors import BigMindError
+
+log = structlog.get_logger()
+
+DATABASE_AWAY = "BigMind's database does not answer (request {}). Try again in a minute."
+BROKEN = "Something went wrong here (request {}). Look before you repeat a write: it may not have been stored."
+
+
+class Trouble(MCPError):
+    """What stops a request before an operation has its say: a dead key, no database, a fault of ours."""
+
+
+def as_protocol_error(error: Exception, request_id: str) -> MCPError:
+    """Return the JSON-RPC error for whatever a request has raised; log it when the fault is ours."""
+    if isinstance(error, MCPError):
+        return error
+    if isinstance(error, BigMindError):
+        return MCPError(types.INVALID_PARAMS, str(error), {"code": error.code, "requestId": request_id})
+    if isinstance(error, BadKey):
+        return Trouble(types.INVALID_REQUEST, str(error), {"requestId": request_id})
+    return _our_fault(error, request_id)
+
+
+def _our_fault(error: Exception, request_id: str) -> Trouble:
+    if isinstance(error, OperationalError | InterfaceError):
+        log.error("The database does not answer.", request_id=request_id, error=type(error).__name__)
+        sentence = DATABASE_AWAY
+    else:
+        log.error("A request over MCP failed.", request_id=request_id, exc_info=error)
+        sentence = BROKEN
+    return Trouble(types.INTERNAL_ERROR, sentence.format(request_id), {"requestId": request_id})

@@ -1,0 +1,114 @@
+"""The running server, as `bigmind up` starts it, on the database of the tests.
+
+A conftest offers it to its folder by importing the fixtures `served` and `web_process`.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+import pytest
+from django.db import connection
+from pytest_django.plugin import DjangoDbBlocker
+
+ROOT = Path(__file__).parent.parent
+STARTS_WITHIN = 30
+
+
+@dataclass(frozen=True)
+class Served:
+    """A BigMind that answers over HTTP."""
+
+    url: str
+    environment: dict[str, str]
+    log: Path
+
+    @property
+    def mcp(self) -> str:
+        """The address of the MCP endpoint."""
+        return f"{self.url}/mcp"
+
+
+@pytest.fixture(scope="session")
+def web_process(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """The web process of `bigmind up`, once for all tests."""
+    with serving(tmp_path_factory.mktemp("served") / "log.txt") as (served, _):
+        yield served
+    with django_db_blocker.unblock():
+        _end_its_database_sessions()
+
+
+@contextmanager
+def serving(log: Path) -> Iterator[tuple[Served, "subprocess.Popen[bytes]"]]:
+    """Run the web process of `bigmind up`, and end it afterwards."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, log.open("w") as output:
+        port = listener.getsockname()[1]
+        environment = _environment(port)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bigmind.embedded.web", str(listener.fileno())],
+            cwd=ROOT,
+            env=environment,
+            pass_fds=[listener.fileno()],
+            stdout=output,
+            stderr=output,
+        )
+        try:
+            served = Served(f"http://localhost:{port}", environment, log)
+            _wait_for(served, process)
+            yield served, process
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
+
+
+@pytest.fixture
+def served(web_process: Served, transactional_db: None) -> Served:
+    """The running server. What a test stores through the ORM is committed, so the server sees it."""
+    return web_process
+
+
+def _environment(port: int) -> dict[str, str]:
+    """What the process inherits: the test's own home, and the address of the test's own database."""
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "bigmind.settings",
+        "BIGMIND_DATABASE_URL": _address_of_the_test_database(),
+        "BIGMIND_PORT": str(port),
+        "BIGMIND_LOG_LEVEL": "WARNING",
+    }
+
+
+def _address_of_the_test_database() -> str:
+    configured = urlsplit(os.environ["BIGMIND_DATABASE_URL"])
+    return urlunsplit(configured._replace(path=f"/{connection.settings_dict['NAME']}"))
+
+
+def _end_its_database_sessions() -> None:
+    """PostgreSQL takes a moment to notice that a client has gone, and the tests' database is dropped right now."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def _wait_for(served: Served, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + STARTS_WITHIN
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{served.url}/healthz", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.1)
+    pytest.fail(f"The server did not start:\n{served.log.read_text()}")

@@ -1,0 +1,225 @@
+"""Tools over MCP: which are listed, what they cost, and what their answers look like."""
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import validate  # type: ignore[import-untyped]
+
+from accounts.models import Call
+from accounts.services.keys import rotate_key
+from bigmind.core.tokens import count_tokens
+from bigmind.mcp.server import server_instructions
+from bigmind.operations import CATALOGUE
+from knowledge.models import Fact
+from tests.factories import make_key
+from tests.serving import Served
+from tests.transports.mcp_wire import Wire, text_of
+
+FACT = {"category": "preference", "fact": "Prefers tea."}
+
+
+def _names(wire: Wire) -> list[str]:
+    return [tool["name"] for tool in wire.send("tools/list").json()["result"]["tools"]]
+
+
+def test_a_default_connection_lists_the_dozen_that_most_sessions_need(served: Served) -> None:
+    names = _names(Wire(served, make_key().text))
+
+    assert len(names) <= 12
+    assert {"memory_start_session", "memory_store_fact", "memory_search_chunks", "memory_end_session"} <= set(names)
+
+
+@pytest.mark.parametrize("asked", ["memory,notes", "memory&toolsets=notes", " Notes ,memory"])
+def test_the_toolsets_asked_for_are_listed(served: Served, asked: str) -> None:
+    names = _names(Wire(served, make_key().text, path=f"/mcp?toolsets={asked}"))
+
+    assert set(names) == {name for name, operation in CATALOGUE.items() if operation.toolset in {"memory", "notes"}}
+
+
+def test_all_toolsets_list_everything(served: Served) -> None:
+    names = _names(Wire(served, make_key().text, path="/mcp?toolsets=all"))
+
+    assert names == list(CATALOGUE)
+
+
+def test_a_tool_that_is_not_listed_can_be_called(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+
+    result = wire.call("knowledge_set", {"domain": "email", "key": "signature", "content": "Best, P."})
+
+    assert "email/signature" in text_of(result)
+
+
+def test_a_key_limited_to_a_toolset_sees_and_calls_no_other(served: Served) -> None:
+    wire = Wire(served, make_key(toolsets=["notes"]).text, path="/mcp?toolsets=all")
+
+    refusal = wire.call("memory_list_facts")
+
+    assert all(name.startswith("knowledge_") for name in _names(wire))
+    assert refusal["isError"]
+    assert "limited to: notes" in text_of(refusal)
+
+
+def test_a_key_that_may_only_read_is_shown_only_what_reads(served: Served) -> None:
+    wire = Wire(served, make_key(scopes=["read"]).text, path="/mcp?toolsets=all")
+
+    refusal = wire.call("memory_store_fact", FACT)
+
+    assert set(_names(wire)) == {name for name, operation in CATALOGUE.items() if operation.scope == "read"}
+    assert "may not write" in text_of(refusal)
+
+
+def test_every_tool_says_what_it_is_and_does(served: Served) -> None:
+    wire = Wire(served, make_key().text, path="/mcp?toolsets=all")
+
+    tools = wire.send("tools/list").json()["result"]["tools"]
+
+    for tool in tools:
+        assert tool["title"]
+        assert tool["description"]
+        assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
+        assert tool["annotations"]["openWorldHint"] is False
+        assert {"readOnlyHint", "destructiveHint", "idempotentHint"} <= tool["annotations"].keys()
+
+
+def test_what_erases_is_marked_destructive_and_what_reads_is_marked_so(served: Served) -> None:
+    wire = Wire(served, make_key().text, path="/mcp?toolsets=all")
+
+    tools = {tool["name"]: tool["annotations"] for tool in wire.send("tools/list").json()["result"]["tools"]}
+
+    assert tools["memory_erase_fact"]["destructiveHint"] is True
+    assert tools["memory_store_fact"]["destructiveHint"] is False
+    assert tools["memory_list_facts"]["readOnlyHint"] is True
+
+
+def test_the_default_list_is_cheap(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+
+    listed = wire.send("tools/list").json()["result"]["tools"]
+
+    assert count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":"))) <= 3_600
+
+
+def test_the_instructions_of_the_server_are_short() -> None:
+    assert count_tokens(server_instructions()) <= 300
+
+
+CONVERSATION: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("memory_start_session", {"project": "depot", "topics": ["deploys"]}),
+    ("memory_store_fact", FACT),
+    ("memory_store_fact", FACT),
+    ("memory_list_facts", {}),
+    ("memory_update_profile", {"role": "Engineer", "pinned_facts": ["Uses uv."]}),
+    ("memory_get_profile", {}),
+    ("memory_flag_important", {"content": "We keep PostgreSQL.", "flag_reason": "Decided."}),
+    ("memory_search_chunks", {"query": "which database?"}),
+    ("memory_list_sessions", {}),
+    ("memory_get_context", {}),
+    ("memory_get_instructions", {}),
+    ("memory_add_hypothesis", {"hypothesis": "I believe the cache is cold because of the restart."}),
+    ("memory_list_hypotheses", {}),
+    ("knowledge_set", {"domain": "email", "key": "signature", "content": "Best, P."}),
+    ("knowledge_get", {"domain": "email"}),
+    ("memory_get_stats", {}),
+    ("memory_health_check", {}),
+    ("memory_export", {}),
+    ("memory_end_session", {"one_liner": "Chose a database", "summary": "We looked at three."}),
+)
+
+
+def test_answers_are_what_the_output_schemas_say(served: Served) -> None:
+    wire = Wire(served, make_key().text, path="/mcp?toolsets=all")
+    schemas = {tool["name"]: tool["outputSchema"] for tool in wire.send("tools/list").json()["result"]["tools"]}
+
+    results = [(name, wire.call(name, arguments)) for name, arguments in CONVERSATION]
+
+    for name, result in results:
+        assert "isError" not in result or not result["isError"], text_of(result)
+        validate(result["structuredContent"], schemas[name])
+        assert schemas[name]["properties"].keys() <= result["structuredContent"].keys()
+
+
+def test_a_bad_argument_is_answered_with_the_field_what_is_allowed_and_an_example(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+
+    refusal = wire.call("memory_store_fact", {"category": "colour", "fact": "Prefers green.", "mood": "good"})
+
+    assert refusal["isError"]
+    assert "category must be one of: 'preference'" in text_of(refusal)
+    assert "`category`, for example: preference" in text_of(refusal)
+    assert "mood is not an argument here" in text_of(refusal)
+    assert "structuredContent" not in refusal
+    assert [problem["field"] for problem in refusal["_meta"]["error"]["problems"]] == ["category", "mood"]
+
+
+def test_a_refusal_says_what_to_do_next(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+
+    refusal = wire.call("memory_flag_important", {"content": "We keep PostgreSQL."})
+
+    assert refusal["isError"]
+    assert "memory_start_session" in text_of(refusal)
+
+
+@pytest.mark.parametrize("name", ["idempotencyKey", "bigmind/idempotencyKey"])
+def test_a_retried_write_has_one_effect(served: Served, name: str) -> None:
+    wire = Wire(served, make_key().text)
+    belief = {"hypothesis": "I believe the cache is cold."}
+
+    first, again = (wire.call("memory_add_hypothesis", belief, **{name: "try-1"}) for _ in range(2))
+
+    assert again["structuredContent"] == first["structuredContent"]
+    assert again["_meta"]["replayed"] is True
+    assert wire.call("memory_list_hypotheses")["structuredContent"]["total"] == 1
+
+
+def test_an_idempotency_key_that_is_no_text_is_refused(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+
+    refusal = wire.call("memory_store_fact", FACT, idempotencyKey=7)
+
+    assert refusal["isError"]
+    assert not Fact.objects.exists()
+
+
+def test_the_request_id_is_the_same_in_header_result_and_usage_log(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+    wire.http.headers["X-Request-Id"] = "deploy-42.request"
+
+    response = wire.send("tools/call", {"name": "memory_list_facts", "arguments": {}})
+
+    assert response.headers["X-Request-Id"] == "deploy-42.request"
+    assert response.json()["result"]["_meta"]["requestId"] == "deploy-42.request"
+    assert Call.objects.get(operation="memory_list_facts").request_id == "deploy-42.request"
+
+
+def test_an_agent_that_forgot_to_start_is_told_once(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+
+    first, second = (text_of(wire.call("memory_store_fact", FACT)) for _ in range(2))
+
+    assert "call memory_start_session" in first
+    assert "memory_start_session" not in second
+
+
+def test_an_agent_that_started_is_not_told(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+    wire.call("memory_start_session")
+
+    stored = wire.call("memory_store_fact", FACT)
+
+    assert "memory_start_session" not in text_of(stored)
+
+
+def test_a_key_that_ends_soon_says_so_in_every_result_and_once_in_words(served: Served) -> None:
+    key = make_key()
+    rotate_key(key.key)
+    wire = Wire(served, key.text)
+
+    first, second = (wire.call("memory_get_context") for _ in range(2))
+
+    assert "stops working on" in text_of(first)
+    assert "stops working on" not in text_of(second)
+    assert "keyEndsAt" in first["_meta"]
+    assert "keyEndsAt" in second["_meta"]
