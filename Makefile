@@ -63,6 +63,7 @@ requirements: $(VENV)/.dev ## Pin the newest versions that pyproject.toml allows
 	@$(PIP_INSTALL) uv
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in -o requirements/run.txt
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in --extra dev -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) --upgrade requirements/mcp1.in -o requirements/mcp1.txt
 	$(COMPILE) --upgrade requirements/virtualenv.in -c requirements/dev.txt -o requirements/virtualenv.txt
 
 clean: ## Remove what make made in this folder; your data in BIGMIND_HOME stays

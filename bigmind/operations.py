@@ -9,8 +9,8 @@ from curation.operations import OPERATIONS as CURATION
 from knowledge.operations import OPERATIONS as KNOWLEDGE
 
 TOOLSETS: dict[str, str] = {
-    "core": "The dozen that most sessions need: start, remember, recall, end.",
-    "memory": "The whole personal memory: sessions, facts, hypotheses, corrections, erasure.",
+    "core": "What most sessions need: start, remember, recall, end.",
+    "memory": "The rest of the personal memory: profile, hypotheses, corrections, erasure.",
     "notes": "Texts addressed by domain and key.",
     "admin": "Health, statistics, pruning, export and import.",
 }

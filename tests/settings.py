@@ -54,6 +54,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 from bigmind.settings import *  # noqa: E402, F403
 from bigmind.settings import DATABASES  # noqa: E402
 
-# Tests drop their database at the end, which a pool's open connections would prevent.
-DATABASES["default"]["OPTIONS"].pop("pool", None)
+# Tests drop their database at the end, which connections kept by other threads would prevent.
+DATABASES["default"]["CONN_MAX_AGE"] = 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

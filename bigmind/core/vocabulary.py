@@ -1,9 +1,9 @@
 """Arguments that recur in every app, described once: their limits are the product's limits."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
-from uuid import UUID
 
+from django.utils import timezone
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from bigmind.core.text import checked_content, clean_name
@@ -49,6 +49,18 @@ def _split_lines(lines: Any) -> Any:
     return lines
 
 
+def _in_utc(moment: datetime) -> datetime:
+    """Bring a moment to UTC, which every database can hold; without a zone it is meant in the instance's own."""
+    try:
+        aware = moment if moment.tzinfo else timezone.make_aware(moment)
+        return aware.astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        raise ValueError("lies outside the calendar. Use a year from 1 to 9999") from error
+
+
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
+"""A point in time, in UTC."""
+
 Content = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes), AfterValidator(_not_blank)]
 """A text that is kept byte for byte, up to 64 KiB."""
 
@@ -77,8 +89,7 @@ Reason = Annotated[str, AfterValidator(checked_content), AfterValidator(_not_bla
 Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS)]
 Offset = Annotated[int, Field(ge=0, le=10**9)]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]
-Importance = Annotated[int, Field(ge=1, le=10, description="1 low to 10 critical.")]
+Importance = Annotated[int, Field(ge=1, le=10, description="1 to 10.")]
 RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
-Since = Annotated[datetime, Field(description="From this moment on, ISO 8601.")]
-Before = Annotated[datetime, Field(description="Before this moment, ISO 8601.")]
-AnyUuid = UUID
+Since = Annotated[Moment, Field(description="From this moment on, ISO 8601.")]
+Before = Annotated[Moment, Field(description="Before this moment, ISO 8601.")]

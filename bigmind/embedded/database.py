@@ -84,7 +84,7 @@ def vector_advice() -> str:
 
 
 def hang_up() -> None:
-    """Close this thread's connection and the pool it came from."""
+    """Close this thread's connection, and the pool it came from where settings ask for one."""
     wrapper = connections["default"]
     wrapper.close()
     if isinstance(wrapper, DatabaseWrapper):

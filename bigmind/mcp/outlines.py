@@ -13,7 +13,7 @@ FOR_VALIDATORS = frozenset(
     {"additionalProperties", "examples", "format", "maximum", "maxItems", "maxLength", "minimum", "minItems"}
     | {"minLength", "pattern"}
 )
-SELF_EXPLAINING = frozenset({"limit", "offset"})
+SELF_EXPLAINING = frozenset({"limit", "offset", "project"})
 
 
 def outline_of_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,7 +28,12 @@ def outline_of_reply(shape: type[BaseModel]) -> dict[str, Any]:
     """
     schema = shape.model_json_schema(mode="serialization")
     types = {name: _type(part, schema.get("$defs", {})) for name, part in schema.get("properties", {}).items()}
-    said = {name: {"type": kind} for name, kind in types.items() if kind and name not in SELF_EXPLAINING}
+    # Most are texts, so only what is something else says its type.
+    said = {
+        name: {} if kind == "string" else {"type": kind}
+        for name, kind in types.items()
+        if kind and name not in SELF_EXPLAINING
+    }
     return {"type": "object", "properties": said}
 
 

@@ -8,14 +8,14 @@ from uuid import UUID, uuid5
 from django.db import transaction
 from django.db.models import Prefetch
 from django.utils import timezone
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from accounts.actor import Actor
 from accounts.models import Profile
 from accounts.services.profiles import get_profile
 from accounts.vocabulary import JobTitle
 from bigmind.core.text import digest
-from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Project, Tags
+from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search.passages import index_passages
 from knowledge.vocabulary import CategoryName, Domain, Key, Role
@@ -35,7 +35,7 @@ class ExportedProfile(_Exported):
     role: JobTitle = ""
     preferences: LongText = ""
     pinned_facts: list[Content] = []
-    updated_at: AwareDatetime | None = None
+    updated_at: Moment | None = None
 
 
 class ExportedFact(_Exported):
@@ -48,15 +48,15 @@ class ExportedFact(_Exported):
     project: Project = ""
     source_session: UUID | None = Field(default=None, validation_alias="source_session_id")
     superseded_by: int | None = Field(default=None, validation_alias="superseded_by_id")
-    deprecated_at: AwareDatetime | None = None
+    deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
-    created_at: AwareDatetime
+    created_at: Moment
 
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
 class _CanBeSetAside(_Exported):
-    set_aside_at: AwareDatetime | None = None
+    set_aside_at: Moment | None = None
 
 
 class ExportedChunk(_CanBeSetAside):
@@ -66,7 +66,7 @@ class ExportedChunk(_CanBeSetAside):
     role: Role
     content: Content
     flag_reason: LongText = ""
-    created_at: AwareDatetime
+    created_at: Moment
 
 
 class ExportedSummary(_Exported):
@@ -75,7 +75,7 @@ class ExportedSummary(_Exported):
     summary: LongText = ""
     key_facts: list[Content] = []
     code_refs: list[Content] = []
-    created_at: AwareDatetime
+    created_at: Moment
 
 
 class ExportedSession(_CanBeSetAside):
@@ -83,8 +83,8 @@ class ExportedSession(_CanBeSetAside):
 
     id: UUID
     project: Project = ""
-    started_at: AwareDatetime
-    ended_at: AwareDatetime | None = None
+    started_at: Moment
+    ended_at: Moment | None = None
     one_liner: Annotated[LongText, Field(max_length=120)] = ""
     topics: Tags = []
     outcome: LongText = ""
@@ -103,8 +103,8 @@ class ExportedHypothesis(_CanBeSetAside):
     resolution: LongText = ""
     project: Project = ""
     session: UUID | None = Field(default=None, validation_alias="session_id")
-    created_at: AwareDatetime
-    resolved_at: AwareDatetime | None = None
+    created_at: Moment
+    resolved_at: Moment | None = None
 
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
@@ -116,9 +116,9 @@ class ExportedNote(_CanBeSetAside):
     key: Key
     content: Content
     project: Project = ""
-    expires_at: AwareDatetime | None = None
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
+    expires_at: Moment | None = None
+    created_at: Moment
+    updated_at: Moment
 
 
 class MemoryDocument(_Exported):
@@ -126,7 +126,7 @@ class MemoryDocument(_Exported):
 
     format: Literal["bigmind-memory"] = "bigmind-memory"
     version: Literal[1] = 1
-    exported_at: AwareDatetime | None = None
+    exported_at: Moment | None = None
     profile: ExportedProfile | None = None
     sessions: list[ExportedSession] = []
     facts: list[ExportedFact] = []

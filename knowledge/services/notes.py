@@ -5,19 +5,19 @@ from typing import Annotated
 from django.db import IntegrityError, transaction
 from django.db.models import Count
 from django.utils import timezone
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 from rapidfuzz import process
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
-from bigmind.core.vocabulary import Content, Limit, Offset, Project
+from bigmind.core.vocabulary import Content, Limit, Moment, Offset, Project
 from knowledge.models import Kind, Note
 from knowledge.search.passages import forget_passages, index_passages
 from knowledge.vocabulary import Domain, Key
 
-Expiry = Annotated[AwareDatetime, Field(description="When it stops being true (ISO 8601 with time zone).")]
+Expiry = Annotated[Moment, Field(description="When it stops being true, ISO 8601.")]
 NewDomain = Annotated[Domain, Field(description="The domain it moves to. Left out: the same.")]
 NewKey = Annotated[Key, Field(description="Its new key. Left out: the same.")]
 

@@ -3,11 +3,11 @@
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Effect, Operation, accepted, carry_out, compact
-from bigmind.core.vocabulary import Confidence, Content, Lines, Name, Tags
+from bigmind.core.vocabulary import Confidence, Content, Lines, Moment, Name, Tags
 
 
 class Reply(BaseModel):
@@ -147,3 +147,21 @@ def test_a_schema_puts_definitions_in_place_and_keeps_a_property_called_title():
     assert "$defs" not in schema
     assert schema["properties"]["inner"]["properties"] == {"title": {"type": "string"}}
     assert schema["properties"]["maybe"]["type"] == "object"
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("2026-03-30T09:15:00+21:37", "2026-03-29T11:38:00+00:00"),
+        ("2026-03-30T09:15:00", "2026-03-30T09:15:00+00:00"),
+        ("2026-03-30", "2026-03-30T00:00:00+00:00"),
+    ],
+)
+def test_a_moment_is_understood_with_any_zone_and_without_one(said, meant):
+    assert TypeAdapter(Moment).validate_python(said).isoformat() == meant
+
+
+@pytest.mark.parametrize("said", ["0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"])
+def test_a_moment_outside_the_calendar_is_refused(said):
+    with pytest.raises(ValidationError, match="outside the calendar"):
+        TypeAdapter(Moment).validate_python(said)

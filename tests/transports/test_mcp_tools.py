@@ -98,7 +98,7 @@ def test_the_default_list_is_cheap(served: Served) -> None:
 
     listed = wire.send("tools/list").json()["result"]["tools"]
 
-    assert count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":"))) <= 3_600
+    assert count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":"))) <= 3_000
 
 
 def test_the_instructions_of_the_server_are_short() -> None:
