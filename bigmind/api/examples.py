@@ -1,0 +1,176 @@
+"""An example of each operation: the arguments a caller would send, and a reply that fits its shape.
+
+The OpenAPI document and the documentation page show them, and the tests send them through every transport.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bigmind.core.operations import Operation
+
+SESSION = "1e9e32c7-4a5b-4c6d-8e7f-901234567890"
+MOMENT = "2026-03-30T09:15:00Z"
+LATER = "2036-03-30T09:15:00Z"
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "memory_start_session": {"project": "billing", "topics": ["deploys", "postgres"]},
+    "memory_end_session": {
+        "session_id": SESSION,
+        "one_liner": "Chose blue-green deploys for billing",
+        "topics": ["deploys", "postgres"],
+        "outcome": "Deploys go blue-green from April on.",
+        "summary": "We compared rolling and blue-green deploys. Migrations that lock decided it.",
+        "key_facts": ["Billing deploys blue-green."],
+        "code_refs": ["deploy/billing.yaml"],
+        "importance": 7,
+    },
+    "memory_flag_important": {
+        "session_id": SESSION,
+        "content": "The time-outs came from a pool of 5 connections shared by 8 workers.",
+        "flag_reason": "Root cause of the outage of 29 March.",
+    },
+    "memory_get_context": {"project": "billing", "topics": ["deploys"]},
+    "memory_get_session_detail": {"session_id": SESSION},
+    "memory_list_sessions": {"topic": "deploys", "limit": 5},
+    "memory_search_chunks": {"query": "why did the connections time out"},
+    "memory_store_fact": {
+        "category": "preference",
+        "fact": "Prefers pytest to unittest.",
+        "confidence": 0.9,
+        "project": "billing",
+    },
+    "memory_list_facts": {"category": "preference", "limit": 5},
+    "memory_deprecate_fact": {"fact_id": 12, "reason": "The team moved to another test runner."},
+    "memory_get_instructions": {},
+    "memory_append_chunk": {
+        "session_id": SESSION,
+        "role": "user",
+        "content": "From now on every migration must be reversible.",
+        "flag_reason": "A rule for all repositories.",
+    },
+    "memory_erase_session": {"session_id": SESSION},
+    "memory_erase_chunk": {"chunk_id": 12},
+    "memory_correct_fact": {"fact_id": 12, "fact": "Prefers pytest with xdist."},
+    "memory_erase_fact": {"fact_id": 12},
+    "memory_correct_session": {"session_id": SESSION, "one_liner": "Chose rolling deploys for billing after all"},
+    "memory_correct_chunk": {"chunk_id": 12, "flag_reason": "Root cause of the outage of 29 and 30 March."},
+    "memory_correct_hypothesis": {"hypothesis_id": 12, "confidence": 0.8},
+    "memory_set_aside": {"kind": "fact", "id": "12", "reason": "The team moved to another test runner."},
+    "memory_restore": {"kind": "fact", "id": "12"},
+    "memory_add_hypothesis": {
+        "hypothesis": "I believe the queue stalls because the broker drops idle connections.",
+        "confidence": 0.6,
+        "project": "billing",
+    },
+    "memory_resolve_hypothesis": {
+        "hypothesis_id": 12,
+        "status": "confirmed",
+        "resolution": "With keep-alives on, the queue did not stall for a week.",
+    },
+    "memory_list_hypotheses": {"status": "open"},
+    "memory_erase_hypothesis": {"hypothesis_id": 12},
+    "memory_update_profile": {
+        "role": "Platform engineer",
+        "preferences": "Short answers. Show commands, not screenshots.",
+        "pinned_facts": ["Works in Europe/Berlin."],
+    },
+    "memory_get_profile": {},
+    "memory_get_profile_url": {},
+    "memory_open_profile": {},
+    "knowledge_set": {
+        "domain": "email",
+        "key": "dymon-packages",
+        "content": "When Dymon announces a package, ask whether it was placed in the Mini 20 unit.",
+        "expires_at": LATER,
+    },
+    "knowledge_get": {"domain": "email", "key": "dymon-packages"},
+    "knowledge_delete": {"domain": "email", "key": "dymon-packages"},
+    "knowledge_rename": {"domain": "email", "key": "dymon-packages", "new_key": "packages"},
+    "knowledge_search": {"query": "package at the storage unit"},
+    "memory_get_stats": {},
+    "memory_health_check": {"stale_days": 90},
+    "memory_vacuum": {"older_than_days": 90, "dry_run": True},
+    "memory_export": {},
+    "memory_import": {
+        "document": {
+            "format": "bigmind-memory",
+            "version": 1,
+            "facts": [{"id": 1, "category": "identity", "fact": "Is called Ada.", "created_at": MOMENT}],
+        },
+        "dry_run": True,
+    },
+}
+
+_SAID: dict[str, Any] = {
+    "agent": "claude-code 2.1.4 on laptop",
+    "category": "preference",
+    "check": "stale_facts",
+    "content": "The time-outs came from a pool of 5 connections shared by 8 workers.",
+    "domain": "email",
+    "excerpt": "The time-outs came from a pool of 5 connections shared by 8 workers.",
+    "fact": "Prefers pytest to unittest.",
+    "flag_reason": "Root cause of the outage of 29 March.",
+    "hypothesis": "I believe the queue stalls because the broker drops idle connections.",
+    "importance": 7,
+    "key": "dymon-packages",
+    "kind": "chunk",
+    "limit": 20,
+    "markdown": "# BigMind\n\nPlatform engineer. Short answers.",
+    "matched": ["time", "connections"],
+    "offset": 0,
+    "one_liner": "Chose blue-green deploys for billing",
+    "opened": False,
+    "outcome": "Deploys go blue-green from April on.",
+    "project": "billing",
+    "role": "assistant",
+    "says": "facts not touched for 30 days: confirm or deprecate them",
+    "score": 0.61,
+    "status": "open",
+    "title": "Chose blue-green deploys for billing",
+    "tokens": 812,
+    "total": 1,
+    "url": "http://localhost:7700/u/ada/",
+}
+_BY_FORMAT = {"uuid": SESSION, "date-time": MOMENT}
+_BY_TYPE: dict[str, Any] = {"integer": 12, "number": 0.9, "boolean": False, "string": "", "null": None}
+_PYTHON: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
+
+
+def example_arguments(operation: Operation) -> dict[str, Any]:
+    """Return what a caller would send."""
+    return ARGUMENTS.get(operation.name, {})
+
+
+def example_reply(operation: Operation) -> Any:
+    """Return a reply that fits the operation's shape and tells of its example's arguments."""
+    schema = operation.shape.model_json_schema(mode="serialization")
+    return _sample(schema, schema.get("$defs", {}), {**_SAID, **example_arguments(operation)})
+
+
+def _sample(schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
+    if "$ref" in schema:
+        return _sample(definitions[schema["$ref"].rpartition("/")[2]], definitions, said)
+    if "anyOf" in schema:
+        return None if {"type": "null"} in schema["anyOf"] else _sample(schema["anyOf"][0], definitions, said)
+    if "const" in schema or "enum" in schema:
+        return schema["const"] if "const" in schema else schema["enum"][0]
+    if "properties" in schema:
+        return {name: _property(name, part, definitions, said) for name, part in schema["properties"].items()}
+    if schema.get("type") == "array":
+        return [_sample(schema["items"], definitions, said)]
+    if schema.get("type") == "object":
+        return {"facts": 1}
+    return _BY_FORMAT.get(schema.get("format", ""), _BY_TYPE[schema["type"]])
+
+
+def _property(name: str, schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
+    choices = schema.get("anyOf", [schema])
+    fitting = [choice for choice in choices if isinstance(said.get(name), _PYTHON.get(choice.get("type", ""), ()))]
+    return said[name] if name in said and fitting else _sample(schema, definitions, said)

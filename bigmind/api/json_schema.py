@@ -1,0 +1,87 @@
+"""JSON Schema of pydantic models for the OpenAPI document: complete, so that what it promises is what happens.
+
+Pydantic writes the limits of its own kind into a schema. What our validators refuse beyond that is added here.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import AfterValidatorFunctionSchema
+
+from bigmind.core.text import HIDDEN
+from bigmind.core.vocabulary import CONTENT_BYTES
+
+Mode = Literal["validation", "serialization"]
+_COMPONENT = {"serialization": "#/components/schemas/{model}", "validation": "#/components/schemas/{model}Input"}
+
+
+def _escaped(characters: str) -> str:
+    """Write what JSON, JavaScript and Python all read as these characters. JSON has no lone surrogates to name."""
+    kept = re.sub("[\ud800-\udfff]-?", "", characters)
+    return "".join(char if " " <= char <= "~" or ord(char) > 0xFFFF else f"\\u{ord(char):04x}" for char in kept)
+
+
+_REFUSED = _escaped(HIDDEN["NUL character"] + HIDDEN["control character"])
+_NOT_IN_NAMES = _escaped("".join(HIDDEN.values())) + r"\n\r\t\u2028\u2029"
+_AROUND_NAMES = r"[ \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
+
+CONTENT = f"^[^{_REFUSED}]*$"
+WORDS = rf"^[^{_REFUSED}]*[^\s{_REFUSED}][^{_REFUSED}]*$"
+NAME = f"^{_AROUND_NAMES}[^{_NOT_IN_NAMES}]*{_AROUND_NAMES}$"
+NAME_WITH_WORDS = rf"^{_AROUND_NAMES}[^\s{_NOT_IN_NAMES}][^{_NOT_IN_NAMES}]*{_AROUND_NAMES}$"
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "checked_content": {"pattern": CONTENT},
+    "clean_name": {"pattern": NAME},
+    "_not_blank": {"pattern": WORDS},
+    "_within_bytes": {"maxLength": CONTENT_BYTES},
+}
+"""What the validators of `bigmind.core` refuse, by their names. A byte is taken for a character: JSON counts those."""
+
+
+class _WithLimits(GenerateJsonSchema):
+    """Says what our validators refuse, and leaves out titles, which only repeat the names."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def function_after_schema(self, schema: AfterValidatorFunctionSchema) -> JsonSchemaValue:
+        function = schema["function"]["function"]
+        return {**super().function_after_schema(schema), **LIMITS.get(getattr(function, "__name__", ""), {})}
+
+
+def schema_of(model: type[BaseModel], mode: Mode) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schema of a model, and the schemas it refers to by the names of their components.
+
+    A model that is both sent and received is two components: its defaults make them differ.
+    """
+    schema = model.model_json_schema(
+        by_alias=False, ref_template=_COMPONENT[mode], schema_generator=_WithLimits, mode=mode
+    )
+    schema = _finished(schema)
+    suffix = "Input" if mode == "validation" else ""
+    return schema, {f"{name}{suffix}": part for name, part in schema.pop("$defs", {}).items()}
+
+
+def without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without its `null`: neither a path nor a query can say null, only leave out."""
+    choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
+    rest = {key: value for key, value in schema.items() if key != "anyOf" and (key, value) != ("default", None)}
+    if len(choices) == 1:
+        return {**choices[0], **rest}
+    return {**rest, "anyOf": choices} if choices else rest
+
+
+def _finished(node: Any) -> Any:
+    """A name of at least one character has one that is seen: white space around it is not kept."""
+    if isinstance(node, list):
+        return [_finished(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    finished = {key: _finished(part) for key, part in node.items()}
+    if finished.get("pattern") == NAME and finished.get("minLength"):
+        finished["pattern"] = NAME_WITH_WORDS
+    return finished

@@ -1,0 +1,134 @@
+"""The REST API: each path of the catalogue is a view, each method on it an operation."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import APISettings
+from rest_framework.views import APIView
+
+from bigmind.api.arguments import arguments_of
+from bigmind.api.authentication import actor_of
+from bigmind.api.conditions import body_of, etag_of, is_conditional, is_known, write_if_it_holds
+from bigmind.api.parsers import IMPORT_BYTES, StrictJSONParser, check_size
+from bigmind.api.problems import problem
+from bigmind.api.routes import nearest_route
+from bigmind.core.operations import Effect, Operation
+from bigmind.gate import Outcome, perform
+
+REPLAYED = "Idempotency-Replayed"
+
+
+class JsonOnly(DefaultContentNegotiation):
+    """Judges the Accept header alone: `?format=` may be an argument of an operation."""
+
+    settings: Any = APISettings({"URL_FORMAT_OVERRIDE": None})  # type: ignore[arg-type]
+
+
+class OperationView(APIView):
+    """One path. `operations` says which operation each method (in lower case) performs."""
+
+    operations: Mapping[str, Operation] = {}
+    content_negotiation_class = JsonOnly
+    parser_classes = [StrictJSONParser]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse a body that says it is too large before a byte of it is read."""
+        super().initial(request, *args, **kwargs)
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        check_size(int(length) if length.isdecimal() else 0, self.body_bytes)
+
+    def get(self, request: Request, **path: str) -> HttpResponse:
+        """Perform the operation of this path and method."""
+        operation = self._operation(request)
+        arguments = arguments_of(operation, request, path)
+
+        def performed() -> Outcome:
+            key = request.headers.get("Idempotency-Key")
+            return perform(operation, actor_of(request), arguments, door="rest", idempotency_key=key)
+
+        if operation.effect is Effect.READ or not is_conditional(request):
+            outcome = performed()
+        else:
+            outcome = write_if_it_holds(request, arguments, performed, self.operations.get("get"))
+        return self._reply(request, outcome)
+
+    post = put = patch = delete = get
+
+    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
+        """Name the methods of this path in the header Allow."""
+        return Response(status=204)
+
+    @property
+    def body_bytes(self) -> int:
+        """How large a body may be here: an import may be larger than anything else."""
+        is_import = any(operation.name == "memory_import" for operation in self.operations.values())
+        return IMPORT_BYTES if is_import else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+    def get_parser_context(self, http_request: HttpRequest) -> dict[str, Any]:
+        """Tell the parser how much it may read."""
+        return {**super().get_parser_context(http_request), "body_bytes": self.body_bytes}
+
+    def _operation(self, request: Request) -> Operation:
+        method = (request.method or "get").lower()
+        return self.operations["get" if method == "head" else method]
+
+    def _reply(self, request: Request, outcome: Outcome) -> HttpResponse:
+        body = body_of(outcome.value)
+        headers = {"Cache-Control": "private, no-cache", **_links(request, outcome.value)}
+        if self._is_representation(outcome.operation):
+            headers["ETag"] = etag = etag_of(body)
+            if outcome.operation.effect is Effect.READ and is_known(request, etag):
+                return HttpResponseNotModified(headers=headers)
+        if outcome.replayed:
+            headers[REPLAYED] = "true"
+        return HttpResponse(body, "application/json", _status(outcome), headers=headers)
+
+    def _is_representation(self, operation: Operation) -> bool:
+        """Whether the reply is what GET on the same path answers, so that the two share an ETag."""
+        reading = self.operations.get("get")
+        return reading is not None and reading.shape is operation.shape and operation.effect is not Effect.DESTROY
+
+
+@csrf_exempt
+def no_such_route(request: HttpRequest) -> HttpResponse:
+    """Answer whatever no operation stands for, naming the nearest route."""
+    nearest = nearest_route(request.path)
+    hint = f"Do you mean {nearest}?" if nearest else f"The page {reverse('api-docs')} lists the routes."
+    return problem(404, "no_route", "There is no such route.", hint=hint)
+
+
+def _status(outcome: Outcome) -> int:
+    """201 for what was added, else 200."""
+    return 201 if adds(outcome.operation) and not getattr(outcome.value, "duplicate", False) else 200
+
+
+def adds(operation: Operation) -> bool:
+    """Whether an operation adds to a collection: POST on a plural noun (`facts/`), not on a verb (`end/`)."""
+    return operation.method == "POST" and operation.path.endswith("s/")
+
+
+def _links(request: Request, value: Any) -> dict[str, str]:
+    """Return the Link header of a page of a list: where the next and the previous page are."""
+    if not all(hasattr(value, name) for name in ("items", "total", "limit", "offset")):
+        return {}
+    starts = {}
+    if value.offset + len(value.items) < value.total and value.items:
+        starts["next"] = value.offset + value.limit
+    if value.offset > 0:
+        starts["prev"] = max(0, value.offset - value.limit)
+    links = ", ".join(f'<{_at(request, start)}>; rel="{rel}"' for rel, start in starts.items())
+    return {"Link": links} if links else {}
+
+
+def _at(request: Request, offset: int) -> str:
+    query = request.query_params.copy()
+    query["offset"] = str(offset)
+    return f"{settings.PUBLIC_URL}{request.path}?{urlencode(list(query.lists()), doseq=True)}"

@@ -1,0 +1,93 @@
+"""Alive and ready: what load balancers and supervisors ask."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import psycopg
+import structlog
+from django.db import DatabaseError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from kombu.exceptions import OperationalError as BrokerError
+
+from bigmind.celery import app as celery
+
+PATIENCE_SECONDS = 2
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing BigMind stands on, and what is the matter with it (nothing, when it is well)."""
+
+    name: str
+    trouble: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is the matter."""
+        return not self.trouble
+
+
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Answer that this process is alive. Nothing else is asked: a database that is away is no reason to restart us."""
+    return HttpResponse("ok\n", "text/plain; charset=utf-8")
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    """Answer 200 when requests can be served, else 503; either way say how each part does.
+
+    A broker that is away does not make BigMind unready: reads, writes and search go on, and the work waits in the
+    database.
+    """
+    parts = [*_database(), _broker()]
+    ready = all(part.ok for part in parts if part.name != "broker")
+    checks = {part.name: {"ok": part.ok, **({"trouble": part.trouble} if part.trouble else {})} for part in parts}
+    response = JsonResponse({"ready": ready, "checks": checks}, status=200 if ready else 503)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz}
+"""Both, by path: they are answered before the Host header is judged, because load balancers ask by address."""
+
+
+def _database() -> list[Part]:
+    parameters = connection.get_connection_params()
+    try:
+        # A connection of its own: the pool may be waiting for a database that is gone.
+        with psycopg.connect(**{**parameters, "connect_timeout": PATIENCE_SECONDS}) as database:
+            vector = database.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone()
+            return [Part("database", ""), _vector(bool(vector)), _migrations(database)]
+    except (psycopg.Error, DatabaseError) as error:
+        log.warning("The database is not ready.", error=str(error))
+        unknown = "unknown while the database is away"
+        return [Part("database", "does not answer"), Part("vector", unknown), Part("migrations", unknown)]
+
+
+def _vector(is_there: bool) -> Part:
+    return Part("vector", "" if is_there else "the extension “vector” (pgvector) is missing in this database")
+
+
+def _migrations(database: psycopg.Connection) -> Part:
+    (has_table,) = database.execute("SELECT to_regclass('django_migrations') IS NOT NULL").fetchone() or (False,)
+    applied = set(database.execute("SELECT app, name FROM django_migrations")) if has_table else set()
+    missing = _migrations_we_bring() - applied
+    return Part("migrations", f"{len(missing)} to apply: run `bigmind migrate`" if missing else "")
+
+
+@cache
+def _migrations_we_bring() -> frozenset[tuple[str, str]]:
+    return frozenset(MigrationLoader(None).disk_migrations)
+
+
+def _broker() -> Part:
+    try:
+        with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as broker:
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
+    except (BrokerError, OSError) as error:
+        log.warning("The broker does not answer.", error=str(error))
+        return Part("broker", "does not answer; work waits in the database")
+    return Part("broker", "")

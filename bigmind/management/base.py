@@ -1,0 +1,81 @@
+"""What the commands share: one line instead of a traceback, exit codes, and JSON for scripts."""
+
+import json
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
+from django.db import InterfaceError, OperationalError, ProgrammingError
+from psycopg.errors import UndefinedTable
+
+from bigmind import __version__
+from bigmind.core.errors import BigMindError
+
+REFUSED, MISUSED = 1, 2
+
+
+class Refused(CommandError):
+    """What the command was asked cannot be done. It is printed as one line; the exit code is 1."""
+
+
+class _HelpFormatter(RawDescriptionHelpFormatter, DjangoHelpFormatter):
+    """Keeps the lines of the examples."""
+
+
+class OperatorCommand(BaseCommand):
+    """A command for operators. What a script wants goes to standard output, what people want to know to the other.
+
+    Exit codes: 0 done, 1 refused, 2 misused.
+    """
+
+    requires_system_checks: tuple[str, ...] = ()
+    examples: Sequence[str] = ()
+    speaks_json = True
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Show the examples below the options."""
+        kwargs.setdefault("epilog", "\n".join(["examples:", *(f"  {line}" for line in self.examples)]))
+        parser = super().create_parser(prog_name, subcommand, formatter_class=_HelpFormatter, **kwargs)
+        if self.speaks_json:
+            parser.add_argument("--json", action="store_true", help="Print JSON.")
+        return parser
+
+    def get_version(self) -> str:
+        """Return BigMind's version, not Django's."""
+        return __version__
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Run, and tell in one sentence what was refused."""
+        try:
+            return super().execute(*args, **options)
+        except BigMindError as error:
+            raise Refused(str(error)) from error
+        except (OperationalError, InterfaceError) as error:
+            hint = "Start BigMind (`bigmind up`), or set BIGMIND_DATABASE_URL; `bigmind doctor` says more."
+            raise Refused(f"The database does not answer. {hint}") from error
+        except ProgrammingError as error:
+            if not isinstance(error.__cause__, UndefinedTable):
+                raise
+            raise Refused("The database has no tables yet: run `bigmind migrate`, or `bigmind up`.") from error
+
+    def print_json(self, document: Any) -> None:
+        """Print a document to standard output."""
+        self.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+    def remark(self, text: str) -> None:
+        """Tell people something that a script does not want to read."""
+        self.stderr.write(text, lambda plain: plain)
+
+    def print_table(self, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Print rows below headings, in columns."""
+        lines = [list(headings), *([str(cell) for cell in row] for row in rows)]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
+        for line in lines:
+            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            self.stdout.write("  ".join(cells).rstrip())
+
+
+def misused(message: str) -> CommandError:
+    """Return the error for a command that was called wrongly; the exit code is 2."""
+    return Refused(message, returncode=MISUSED)

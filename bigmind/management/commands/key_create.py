@@ -1,0 +1,66 @@
+"""Make a key for a user."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from accounts.models import SCOPES
+from accounts.services.keys import DEFAULT_SCOPES, create_key
+from accounts.services.users import find_user
+from bigmind.management.base import OperatorCommand, misused
+from bigmind.management.people import described_key
+from bigmind.operations import TOOLSETS
+
+MOST_DAYS = 36_500
+
+
+class Command(OperatorCommand):
+    """Makes a key and prints it, once."""
+
+    help = "Make a key for a user and print it. It is shown this once and stored nowhere."
+    examples = (
+        "bigmind key_create eric --label laptop",
+        "bigmind key_create eric --scopes read --toolsets core,notes --expires-days 30",
+        "export BIGMIND_API_KEY=$(bigmind key_create ci --label build --quiet)",
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take a user, and what the key may do."""
+        parser.add_argument("user", help="User name or id.")
+        parser.add_argument("--label", default="", help="What to recognise it by, such as the name of a machine.")
+        parser.add_argument("--scopes", default=",".join(DEFAULT_SCOPES), help=f"Some of {','.join(SCOPES)}.")
+        parser.add_argument("--toolsets", default="", help=f"Some of {','.join(TOOLSETS)}. Default: all.")
+        parser.add_argument("--expires-days", type=int, help="Days after which it opens nothing. Default: never.")
+        parser.add_argument("--quiet", action="store_true", help="Print the key and nothing else.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make it."""
+        days = options["expires_days"]
+        if days is not None and not 1 <= days <= MOST_DAYS:
+            raise misused(f"--expires-days must be 1 to {MOST_DAYS}.")
+        new = create_key(
+            find_user(options["user"]),
+            label=options["label"],
+            scopes=_names(options["scopes"]),
+            toolsets=_known_toolsets(options["toolsets"]),
+            expires_at=timezone.now() + timedelta(days=days) if days else None,
+        )
+        if options["json"]:
+            self.print_json(described_key(new.key, text=new.text))
+            return
+        self.stdout.write(new.text)
+        if not options["quiet"]:
+            self.remark(f"A key of {new.key.user} for {', '.join(new.key.scopes)}. It cannot be shown again.")
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def _known_toolsets(listed: str) -> list[str]:
+    unknown = sorted(set(_names(listed)) - set(TOOLSETS))
+    if unknown:
+        raise misused(f"There is no toolset {', '.join(unknown)}. There are: {', '.join(TOOLSETS)}.")
+    return _names(listed)

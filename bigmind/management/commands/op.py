@@ -1,0 +1,159 @@
+"""Perform any operation of the catalogue: the third transport, beside MCP and REST."""
+
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from accounts.actor import Actor
+from accounts.authentication import BadKey, authenticate_key
+from accounts.models import User
+from accounts.services.agents import note_agent
+from accounts.services.users import find_user
+from bigmind import __version__
+from bigmind.api.parsers import read_json
+from bigmind.api.problems import Malformed
+from bigmind.api.reference import arguments_in_words
+from bigmind.core.operations import Operation
+from bigmind.gate import perform
+from bigmind.management.base import OperatorCommand, Refused, misused
+from bigmind.management.owner import owner_of_instance
+from bigmind.operations import CATALOGUE
+
+CLIENT = "bigmind-op"
+
+
+class Command(OperatorCommand):
+    """Performs an operation with the arguments given, as a user or with a key."""
+
+    help = "Perform any operation: what an agent does over MCP and a program over REST, from the command line."
+    speaks_json = False
+    examples = (
+        "bigmind op --list",
+        "bigmind op memory_store_fact --list",
+        'bigmind op memory_store_fact category=preference fact="Prefers pytest."',
+        "bigmind op memory_list_facts limit=5 --format json --user eric",
+        'bigmind op memory_import --json-file - < "document.json"',
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take an operation and its arguments."""
+        parser.add_argument("operation", nargs="?", help="Its name, as in --list.")
+        parser.add_argument("arguments", nargs="*", metavar="name=value", help="JSON where it is JSON, else text.")
+        parser.add_argument("--json", dest="document", help="The arguments as a JSON object.")
+        parser.add_argument("--json-file", help="A file that holds them; - is standard input.")
+        parser.add_argument(
+            "--user", help="Whose memory is meant. Default: the owner of BIGMIND_API_KEY, else of this instance."
+        )
+        parser.add_argument("--idempotency-key", help="Makes a write that is tried again have one effect.")
+        parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="Default: markdown.")
+        parser.add_argument("--list", action="store_true", help="List the operations, or the arguments of one.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Perform it."""
+        operation = _operation(options["operation"])
+        if options["list"]:
+            self._list(operation)
+            return
+        if operation is None:
+            raise misused("Which operation? `bigmind op --list` shows them.")
+        outcome = perform(
+            operation,
+            _actor(options["user"]),
+            _arguments(operation, options),
+            door="command",
+            idempotency_key=options["idempotency_key"],
+        )
+        if options["format"] == "json":
+            self.print_json(outcome.structured())
+        else:
+            self.stdout.write(outcome.markdown(), ending="")
+
+    def _list(self, operation: Operation | None) -> None:
+        if operation is None:
+            rows = ((each.name, each.toolset, each.effect, each.title) for each in CATALOGUE.values())
+            self.print_table(("operation", "toolset", "effect", "what it does"), rows)
+            return
+        self.stdout.write(f"{operation.description}\n")
+        arguments = arguments_in_words(operation)
+        self.print_table(("argument", "presence", "value"), ((a.name, a.presence, a.kind) for a in arguments))
+
+
+def _operation(name: str | None) -> Operation | None:
+    if name is None or name in CATALOGUE:
+        return CATALOGUE[name] if name else None
+    nearest = get_close_matches(name, CATALOGUE, n=3)
+    hint = f"Do you mean {', '.join(nearest)}?" if nearest else "`bigmind op --list` shows them all."
+    raise misused(f"There is no operation {name}. {hint}")
+
+
+def _actor(reference: str | None) -> Actor:
+    """Return who acts: the user named, else whose key is in the environment, else the owner in personal mode."""
+    token = os.environ.get("BIGMIND_API_KEY", "")
+    if reference is None and token:
+        try:
+            return authenticate_key(token, client_name=CLIENT, client_version=__version__, host=socket.gethostname())
+        except BadKey as error:
+            raise Refused(f"BIGMIND_API_KEY: {error}") from error
+    if reference is None and settings.BIGMIND_MODE != "personal":
+        raise misused("Whose memory is meant? Say --user, or set BIGMIND_API_KEY.")
+    return _actor_at_the_keyboard(owner_of_instance() if reference is None else find_user(reference))
+
+
+def _actor_at_the_keyboard(user: User) -> Actor:
+    agent = note_agent(user, client_name=CLIENT, client_version=__version__, host=socket.gethostname())
+    return Actor.of(user, agent=agent)
+
+
+def _arguments(operation: Operation, options: Mapping[str, Any]) -> dict[str, Any]:
+    document = options["document"]
+    if options["json_file"]:
+        document = _read(options["json_file"])
+    arguments = _object(document) if document is not None else {}
+    return {**arguments, **_pairs(operation, options["arguments"])}
+
+
+def _read(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise misused(f"{file} cannot be read: {error}.") from error
+
+
+def _object(document: str) -> dict[str, Any]:
+    try:
+        found = read_json(document.encode("utf-8", "surrogateescape"))
+    except Malformed as error:
+        raise misused(str(error.detail)) from error
+    if not isinstance(found, dict):
+        raise misused("The arguments must be a JSON object, such as {}.")
+    return found
+
+
+def _pairs(operation: Operation, pairs: Sequence[str]) -> dict[str, Any]:
+    texts = {
+        name for name, part in operation.input_schema().get("properties", {}).items() if part.get("type") == "string"
+    }
+    arguments: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise misused(f"“{pair}” is not an argument: write name=value.")
+        if name in arguments:
+            raise misused(f"{name} is given more than once.")
+        # A text is taken as it stands: fact=123 and fact=true are what somebody said.
+        arguments[name] = value if name in texts else _json_or_text(value)
+    return arguments
+
+
+def _json_or_text(value: str) -> Any:
+    try:
+        return read_json(value.encode("utf-8", "surrogateescape"))
+    except Malformed:
+        return value

@@ -1,0 +1,28 @@
+"""List the users."""
+
+from typing import Any
+
+from accounts.services.users import list_users
+from bigmind.management.base import OperatorCommand
+from bigmind.management.people import day_of, described_user
+
+
+class Command(OperatorCommand):
+    """Lists the users with their roles and the number of keys that work."""
+
+    help = "List the users with their roles and the number of keys that work."
+    examples = ("bigmind user_list", "bigmind user_list --json")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """List them."""
+        users: Any = list_users()  # with the number of keys, which the model does not have
+        if options["json"]:
+            self.print_json([{**described_user(user), "usable_keys": user.usable_keys} for user in users])
+            return
+        self.print_table(
+            ("username", "role", "keys", "last seen", "name", "id"),
+            (
+                (user.username, user.role, user.usable_keys, day_of(user.last_seen), user.display_name or "-", user.pk)
+                for user in users
+            ),
+        )

@@ -1,0 +1,72 @@
+"""What surrounds every page and REST request: its id, the health answers, and refusals told as pages."""
+
+from collections.abc import Callable
+
+import structlog
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+
+from bigmind.api.problems import STATUSES, is_rest, problem_of
+from bigmind.core.errors import BigMindError
+from bigmind.health import ANSWERS
+from bigmind.request_ids import HEADER, begin_request
+
+HEADINGS = {
+    403: "You may not do that",
+    404: "There is nothing here",
+    409: "That is not possible now",
+    422: "That cannot be accepted",
+    429: "That was too much at once",
+}
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+log = structlog.get_logger()
+
+
+class RequestIdMiddleware:
+    """Gives each request an id, which its response, its log lines and its error page carry.
+
+    It comes first, and so it also answers the health paths: before the Host header is judged.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.id = begin_request(request.headers.get(HEADER, ""))  # type: ignore[attr-defined]
+        respond = ANSWERS.get(request.path_info, self.get_response)
+        response = respond(request)
+        response[HEADER] = request.id  # type: ignore[attr-defined]
+        return response
+
+
+class RefusalMiddleware:
+    """Tells the refusals of operations as pages, and as problems below `/api/`."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Answer what a view has raised; None leaves it to Django."""
+        if is_rest(request):
+            return problem_of(exception)
+        if isinstance(exception, BigMindError):
+            return _page(request, exception)
+        if isinstance(exception, OperationalError | InterfaceError):
+            log.error("The database refused or did not answer.", error=str(exception))
+            # Without the request: who is signed in is asked of the database, too.
+            return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": "5"})
+        return None
+
+
+def _page(request: HttpRequest, refusal: BigMindError) -> HttpResponse:
+    status = next(status for kind, status in STATUSES.items() if isinstance(refusal, kind))
+    response = render(request, "refusal.html", {"refusal": refusal, "heading": HEADINGS[status]}, status=status)
+    if "retry_after" in refusal.details:
+        response["Retry-After"] = str(refusal.details["retry_after"])
+    return response

@@ -1,0 +1,33 @@
+"""Where everything is. The endpoint of MCP, `/mcp`, is not Django's: see `bigmind/asgi.py`."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from accounts.views import keys
+from bigmind.health import healthz, readyz
+from bigmind.operations import TOOLSETS
+from bigmind.views.admin import admin_sign_in
+from bigmind.views.connect import connect
+from bigmind.views.profile import profile
+from bigmind.views.styleguide import styleguide
+from bigmind.views.theme import choose_theme
+
+urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("api/", include("bigmind.api.urls")),
+    path("styleguide/", styleguide, name="styleguide"),
+    path("theme/", choose_theme, name="theme"),
+    path("admin/login/", admin_sign_in),
+    path("admin/", admin.site.urls),
+    path("connect/", connect, name="connect"),
+    path("keys/new/", keys.create, {"toolsets": TOOLSETS}, name="key-create"),
+    path("u/<str:username>/", profile, name="profile"),
+    path("", include("accounts.urls")),
+    path("", include("knowledge.urls")),
+]
+
+handler400 = "bigmind.api.handlers.bad_request"
+handler403 = "bigmind.api.handlers.permission_denied"
+handler404 = "bigmind.api.handlers.not_found"
+handler500 = "bigmind.api.handlers.server_error"

@@ -1,0 +1,197 @@
+"""Looking at what is remembered, and mending it by the services that everyone uses.
+
+What people wrote is theirs: here it is read, set aside, restored and erased, never reworded. Its wording also stands in
+the index of passages, which a change made past the services would leave behind.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from accounts.actor import Actor
+from bigmind.core.errors import BigMindError
+from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session, Summary
+from knowledge.services.asides import Remembered, restore, set_aside
+from knowledge.services.facts import erase_fact
+from knowledge.services.hypotheses import erase_hypothesis
+from knowledge.services.notes import delete_note
+from knowledge.services.sessions import erase_chunk, erase_session
+
+REASON = "Set aside by an admin."
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Shows rows and changes none."""
+
+    list_select_related = True
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nothing is made here."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nothing is reworded here."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Derived rows come and go with what they belong to."""
+        return False
+
+
+class RememberedAdmin(ReadOnlyAdmin):
+    """Shows what people stored, and sets aside, restores and erases it as they would themselves."""
+
+    kind: ClassVar[str]
+    raw_id_fields = ("user",)
+    actions = ("set_aside", "restore")
+
+    def erase(self, owner: Actor, thing: Any) -> None:
+        """Erase one thing for good, with its passages."""
+        raise NotImplementedError
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Erasing is permitted: somebody may have asked an admin for it."""
+        return bool(request.user.is_authenticated and request.user.is_admin)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Name what goes with it; that some of it cannot be deleted on its own is no objection."""
+        to_delete, counts, _, protected = super().get_deleted_objects(objs, request)
+        return to_delete, counts, set(), protected
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Erase as the owner would."""
+        self.erase(Actor.of(obj.user), obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Erase one by one."""
+        for thing in queryset:
+            self.delete_model(request, thing)
+
+    @admin.action(description="Set aside: hidden everywhere, kept on record", permissions=["delete"])
+    def set_aside(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Take things out of sight."""
+        self._each(
+            request, queryset, lambda owner, id: set_aside(owner, kind=self._kind, id=id, reason=REASON), "Set aside"
+        )
+
+    @admin.action(description="Restore what was set aside", permissions=["delete"])
+    def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Bring things back into sight."""
+        self._each(request, queryset, lambda owner, id: restore(owner, kind=self._kind, id=id), "Restored")
+
+    @property
+    def _kind(self) -> Any:
+        return self.kind
+
+    def _each(
+        self, request: HttpRequest, queryset: QuerySet[Any], change: Callable[[Actor, str], Remembered], done: str
+    ) -> None:
+        changed = 0
+        for thing in queryset:
+            try:
+                change(Actor.of(thing.user), str(thing.pk))
+                changed += 1
+            except BigMindError as refusal:
+                messages.warning(request, f"{thing}: {refusal}")
+        messages.success(request, f"{done}: {changed}.")
+
+
+@admin.register(Session)
+class SessionAdmin(RememberedAdmin):
+    """Conversations."""
+
+    kind = "session"
+    list_display = ("handle", "user", "one_liner", "project", "started_at", "ended_at", "agent", "auto_closed")
+    list_filter = ("auto_closed", "started_at", "ended_at", "set_aside_at")
+    search_fields = ("user__username", "project", "one_liner", "outcome", "id")
+    ordering = ("-started_at",)
+
+    def erase(self, owner: Actor, thing: Session) -> None:
+        """Erase a session, with its summary and chunks."""
+        erase_session(owner, session_id=str(thing.pk))
+
+
+@admin.register(Chunk)
+class ChunkAdmin(RememberedAdmin):
+    """Flagged exchanges."""
+
+    kind = "chunk"
+    list_display = ("__str__", "user", "session", "seq", "role", "created_at")
+    list_filter = ("role", "created_at", "set_aside_at")
+    search_fields = ("user__username", "content", "flag_reason", "session__id")
+    ordering = ("-created_at",)
+
+    def erase(self, owner: Actor, thing: Chunk) -> None:
+        """Erase a chunk."""
+        erase_chunk(owner, chunk_id=thing.pk)
+
+
+@admin.register(Fact)
+class FactAdmin(RememberedAdmin):
+    """Facts."""
+
+    kind = "fact"
+    list_display = ("__str__", "user", "category", "confidence", "project", "created_at", "deprecated_at")
+    list_filter = ("category", "created_at", "deprecated_at")
+    search_fields = ("user__username", "project", "fact", "deprecation_reason")
+    ordering = ("-created_at",)
+
+    def erase(self, owner: Actor, thing: Fact) -> None:
+        """Erase a fact."""
+        erase_fact(owner, fact_id=thing.pk)
+
+
+@admin.register(Hypothesis)
+class HypothesisAdmin(RememberedAdmin):
+    """Beliefs."""
+
+    kind = "hypothesis"
+    list_display = ("__str__", "user", "status", "confidence", "project", "created_at", "resolved_at")
+    list_filter = ("status", "created_at", "set_aside_at")
+    search_fields = ("user__username", "project", "hypothesis", "resolution")
+    ordering = ("-created_at",)
+
+    def erase(self, owner: Actor, thing: Hypothesis) -> None:
+        """Erase a hypothesis."""
+        erase_hypothesis(owner, hypothesis_id=thing.pk)
+
+
+@admin.register(Note)
+class NoteAdmin(RememberedAdmin):
+    """Notes."""
+
+    kind = "note"
+    list_display = ("__str__", "user", "project", "expires_at", "updated_at")
+    list_filter = ("domain", "updated_at", "expires_at", "set_aside_at")
+    search_fields = ("user__username", "project", "domain", "key", "content")
+    ordering = ("user", "domain", "key")
+
+    def erase(self, owner: Actor, thing: Note) -> None:
+        """Erase a note, wherever it stands."""
+        if not thing.is_in_view:
+            restore(owner, kind="note", id=str(thing.pk))
+        delete_note(owner, domain=thing.domain, key=thing.key)
+
+
+@admin.register(Summary)
+class SummaryAdmin(ReadOnlyAdmin):
+    """Narratives of sessions; they go with their session."""
+
+    list_display = ("session", "created_at")
+    list_filter = ("created_at",)
+    search_fields = ("summary", "session__one_liner", "session__user__username")
+    ordering = ("-created_at",)
+
+
+@admin.register(Passage)
+class PassageAdmin(ReadOnlyAdmin):
+    """The index of search. Every row is derived from what it is a piece of."""
+
+    list_display = ("kind", "source_id", "ordinal", "owner", "project", "created_at")
+    list_filter = ("kind", "created_at")
+    search_fields = ("source_id", "text", "owner__username")
+    ordering = ("-created_at",)
+    exclude = ("lexemes",)

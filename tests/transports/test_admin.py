@@ -1,0 +1,161 @@
+"""The admin: every model can be looked at, and mending goes through the services."""
+
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.db.models import Model
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import ApiKey, Call, Role, SignInLink, User
+from accounts.services.keys import create_key
+from accounts.services.sign_in_links import make_sign_in_link
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session, Summary
+from knowledge.services.facts import store_fact
+from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.notes import set_note
+from knowledge.services.sessions import append_chunk, end_session, start_session
+from tests.factories import make_agent, make_user
+
+pytestmark = pytest.mark.django_db
+
+OURS = [model for label in ("accounts", "knowledge", "curation") for model in apps.get_app_config(label).get_models()]
+
+
+@pytest.fixture
+def browser() -> Client:
+    """An admin who is signed in."""
+    client = Client()
+    client.force_login(make_user("root", role=Role.ADMIN))
+    return client
+
+
+@pytest.fixture
+def one_of_everything() -> None:
+    """Somebody's memory with one row of every model."""
+    user = make_user("ada")
+    create_key(user)
+    make_sign_in_link(user)
+    actor = make_agent(user, "claude-code")
+    perform(CATALOGUE["memory_update_profile"], actor, {"role": "Engineer"}, door="command", idempotency_key="profile")
+    start_session(actor)
+    append_chunk(actor, role="user", content="It was the pool.")
+    end_session(actor, one_liner="Found the leak", summary="A long hunt.")
+    store_fact(actor, category="identity", fact="Is called Ada.")
+    add_hypothesis(actor, hypothesis="I believe it is the pool.")
+    set_note(actor, domain="email", key="rules", content="Be brief.")
+
+
+def _url(model: type[Model], page: str, *args: Any) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+def _act(browser: Client, model: type[Model], action: str, **more: str) -> Any:
+    chosen = [str(pk) for pk in model._default_manager.values_list("pk", flat=True)]
+    form = {"action": action, "_selected_action": chosen, **more}
+    return browser.post(_url(model, "changelist"), form, follow=True)
+
+
+def test_every_model_is_there() -> None:
+    assert [model for model in OURS if not admin.site.is_registered(model)] == []
+
+
+@pytest.mark.parametrize("model", OURS, ids=lambda model: model.__name__)
+def test_every_list_can_be_searched_and_every_row_opened(
+    model: type[Model], browser: Client, one_of_everything: None
+) -> None:
+    row = model._default_manager.first()
+    assert row is not None
+
+    pages = [
+        browser.get(_url(model, "changelist"), {"q": "ada"}),
+        browser.get(_url(model, "change", row.pk)),
+    ]
+
+    assert [page.status_code for page in pages] == [200, 200]
+
+
+@pytest.mark.parametrize("role", [Role.MEMBER, Role.CURATOR])
+def test_only_admins_enter(role: str) -> None:
+    client = Client()
+    client.force_login(make_user(role=role))
+
+    response = client.get("/admin/", follow=True)
+
+    assert response.status_code == 403
+
+
+def test_who_is_not_signed_in_is_sent_to_the_sign_in_page() -> None:
+    response = Client().get("/admin/", follow=True)
+
+    assert response.redirect_chain[-1][0].startswith(reverse("sign-in"))
+
+
+def test_a_user_made_here_has_no_password(browser: Client) -> None:
+    browser.post(_url(User, "add"), {"username": "eric", "role": "member", "is_active": "on"})
+
+    assert not User.objects.get(username="eric").has_usable_password()
+
+
+def test_a_key_is_revoked_by_the_same_service_as_everywhere(browser: Client) -> None:
+    create_key(make_user())
+
+    _act(browser, ApiKey, "revoke")
+
+    assert ApiKey.objects.get().state == "revoked"
+
+
+def test_the_last_admin_cannot_be_deleted(browser: Client) -> None:
+    make_user()
+
+    page = _act(browser, User, "delete_selected", post="yes")
+
+    assert "last admin" in page.content.decode()
+    assert list(User.objects.values_list("username", flat=True)) == ["root"]
+
+
+@pytest.mark.parametrize("model", [Session, Chunk, Fact, Hypothesis, Note], ids=lambda model: model.__name__)
+def test_what_is_erased_here_is_gone_from_search_too(
+    model: type[Model], browser: Client, one_of_everything: None
+) -> None:
+    before = Passage.objects.count()
+
+    _act(browser, model, "delete_selected", post="yes")
+
+    assert not model._default_manager.exists()
+    assert Passage.objects.count() < before
+
+
+@pytest.mark.parametrize("model", [Session, Chunk, Fact, Hypothesis, Note], ids=lambda model: model.__name__)
+def test_what_is_set_aside_here_is_out_of_sight_until_it_is_restored(
+    model: type[Model], browser: Client, one_of_everything: None
+) -> None:
+    before = Passage.objects.count()
+
+    _act(browser, model, "set_aside")
+    aside = Passage.objects.count()
+    _act(browser, model, "restore")
+
+    assert aside < before
+    assert Passage.objects.count() == before
+
+
+def test_a_user_is_deleted_with_everything_they_own(browser: Client, one_of_everything: None) -> None:
+    browser.post(_url(User, "delete", User.objects.get(username="ada").pk), {"post": "yes"})
+
+    assert [model.__name__ for model in (Session, Fact, Passage, Call) if model._default_manager.exists()] == []
+
+
+def test_what_people_wrote_and_what_happened_is_not_reworded(browser: Client, one_of_everything: None) -> None:
+    for model in (Fact, Session, Note, Summary, Passage, Call):
+        pk = model._default_manager.values_list("pk", flat=True).first()
+        assert browser.post(_url(model, "change", pk), {"fact": "Something else"}).status_code == 403
+
+
+def test_keys_and_links_are_not_made_where_nobody_would_see_them(browser: Client) -> None:
+    for model in (ApiKey, SignInLink):
+        assert browser.get(_url(model, "add")).status_code == 403

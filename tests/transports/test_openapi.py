@@ -1,0 +1,165 @@
+"""The OpenAPI document is valid and true: what it promises is what the routes do."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
+from openapi_spec_validator import validate
+
+from bigmind.api.examples import ARGUMENTS, example_arguments, example_reply
+from bigmind.api.json_schema import LIMITS, schema_of
+from bigmind.api.schema import openapi
+from bigmind.core import text, vocabulary
+from bigmind.operations import CATALOGUE
+from tests.transports.rest_wire import Rest
+
+
+def _operation(name: str) -> dict[str, Any]:
+    operation = CATALOGUE[name]
+    described: dict[str, Any] = openapi()["paths"][f"/api/v1/{operation.path}"][operation.method.lower()]
+    return described
+
+
+def _validator(schema: dict[str, Any]) -> Draft202012Validator:
+    """Check against a schema of the document, whose references lead into the document."""
+    return Draft202012Validator({**openapi(), **schema}, format_checker=FormatChecker())
+
+
+def _reply_schema(name: str, status: int) -> dict[str, Any]:
+    schema: dict[str, Any] = _operation(name)["responses"][str(status)]["content"]["application/json"]["schema"]
+    return schema
+
+
+def test_the_document_is_valid_openapi_3_1() -> None:
+    document = json.loads(json.dumps(openapi()))
+
+    validate(document)
+
+    assert document["openapi"].startswith("3.1")
+
+
+def test_everyone_may_download_it() -> None:
+    response = Client().get("/api/v1/openapi.json")
+
+    assert response.json()["info"]["title"] == "BigMind"
+    assert 'filename="bigmind-openapi.json"' in response["Content-Disposition"]
+    assert Client().get("/api/v1/openapi.json", headers={"If-None-Match": response["ETag"]}).status_code == 304
+
+
+def test_every_operation_is_described_and_nothing_else() -> None:
+    described = {
+        operation["operationId"]: (method.upper(), path)
+        for path, methods in openapi()["paths"].items()
+        for method, operation in methods.items()
+    }
+
+    assert described == {name: (each.method, f"/api/v1/{each.path}") for name, each in CATALOGUE.items()}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_each_operation_says_what_it_is_for_what_it_refuses_and_who_may(name: str) -> None:
+    operation = _operation(name)
+
+    assert operation["tags"] == [CATALOGUE[name].toolset]
+    assert operation["security"] == [{"key": []}]
+    assert CATALOGUE[name].description.split("\n")[0] in operation["description"]
+    assert {"400", "401", "403", "404", "422", "429", "500", "503"} <= set(operation["responses"])
+
+
+def test_every_operation_has_an_example() -> None:
+    assert set(ARGUMENTS) == set(CATALOGUE)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_example_is_accepted(name: str) -> None:
+    operation = CATALOGUE[name]
+    arguments = example_arguments(operation)
+
+    operation.accept(arguments)
+    schema, components = schema_of(operation.arguments, "validation")
+
+    Draft202012Validator({**schema, "components": {"schemas": components}}).validate(arguments)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_examples_reply_fits_the_shape(name: str) -> None:
+    operation = CATALOGUE[name]
+    status = 201 if "201" in _operation(name)["responses"] else 200
+
+    reply = example_reply(operation)
+
+    operation.shape.model_validate(reply)
+    _validator(_reply_schema(name, status)).validate(reply)
+
+
+def test_every_limit_is_that_of_a_validator_which_exists() -> None:
+    for name in LIMITS:
+        assert hasattr(text, name) or hasattr(vocabulary, name), name
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "good", "bad"),
+    [
+        ("memory_store_fact", "fact", ["x", " x\n\ty "], ["", "  \n", "a\0b", "\x1b", "x" * 65_537]),
+        ("memory_store_fact", "project", ["", " billing\n"], ["a\tb", "zero\u200bwidth", "x" * 101]),
+        ("knowledge_set", "domain", ["email", " e mail "], ["", "  ", "a\nb", "a\u202eb", "x" * 201]),
+    ],
+)
+def test_the_limits_of_texts_are_in_the_document(name: str, argument: str, good: list[str], bad: list[str]) -> None:
+    schema, _ = schema_of(CATALOGUE[name].arguments, "validation")
+    validator = Draft202012Validator(schema["properties"][argument])
+
+    assert [value for value in good if not validator.is_valid(value)] == []
+    assert [value for value in bad if validator.is_valid(value)] == []
+
+
+@pytest.mark.django_db
+def test_real_replies_fit_the_document() -> None:
+    rest = Rest()
+    fact = rest.post("facts/", category="identity", fact="Is called Ada.")
+    rest.post("sessions/", project="billing")
+    ended = rest.post("sessions/current/end/", one_liner="Said hello", topics=["hello"])
+    session = rest.get(f"sessions/{ended.json()['id']}/")
+
+    for name, response in (
+        ("memory_store_fact", fact),
+        ("memory_end_session", ended),
+        ("memory_get_session_detail", session),
+        ("memory_list_facts", rest.get("facts/")),
+        ("memory_get_profile", rest.get("profile/")),
+        ("memory_export", rest.get("export/")),
+        ("memory_get_stats", rest.get("stats/")),
+        ("memory_health_check", rest.get("health/")),
+    ):
+        _validator(_reply_schema(name, response.status_code)).validate(response.json())
+
+
+@pytest.mark.django_db
+def test_what_was_exported_fits_what_an_import_takes() -> None:
+    rest = Rest()
+    rest.post("facts/", category="identity", fact="Is called Ada.")
+    document = rest.get("export/").json()
+    schema, components = schema_of(CATALOGUE["memory_import"].arguments, "validation")
+
+    Draft202012Validator({**schema, "components": {"schemas": components}}).validate({"document": document})
+    imported = rest.post("import/", document=document)
+
+    assert imported.json()["known"]["facts"] == 1
+
+
+@pytest.mark.django_db
+def test_a_refusal_fits_the_document() -> None:
+    problem = Rest().post("facts/", fact=1).json()
+
+    _validator({"$ref": "#/components/schemas/Problem"}).validate(problem)
+
+
+def test_the_page_needs_no_script_and_no_other_site() -> None:
+    page = Client().get("/api/").content.decode()
+
+    assert "https://" not in page.replace("https://www.w3.org", "")
+    for operation in CATALOGUE.values():
+        assert f'id="{operation.name}"' in page
+        assert f"{operation.method} /api/v1/{operation.path}" in page
