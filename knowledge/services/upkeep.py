@@ -126,11 +126,11 @@ def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
     in_progress = Session.objects.of(user).open().order_by("started_at")
     untold = Session.objects.of(user).exclude(ended_at=None).filter(summary=None).newest_first()
     findings = [
-        _finding("stale_facts", stale, f"facts not touched for {stale_days} days: confirm or deprecate them"),
-        _finding("low_confidence_facts", doubtful, f"facts with a confidence below {LOW_CONFIDENCE}"),
-        _finding("open_sessions", in_progress, "sessions in progress", calm=True),
-        _finding("sessions_without_summary", untold, "ended sessions without a summary", calm=True),
-        _finding("search_index", _unfindable(actor), "facts that search cannot find"),
+        _finding("stale_facts", stale, f"Facts not touched for {stale_days} days, to confirm or set aside"),
+        _finding("low_confidence_facts", doubtful, f"Facts with a confidence below {LOW_CONFIDENCE}"),
+        _finding("open_sessions", in_progress, "Sessions in progress", calm=True),
+        _finding("sessions_without_summary", untold, "Ended sessions without a summary", calm=True),
+        _finding("search_index", _unfindable(actor), "Facts that search cannot find"),
     ]
     attention = any(finding.status == "attention" for finding in findings)
     return Health("attention" if attention else "ok", findings)
