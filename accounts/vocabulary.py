@@ -8,7 +8,7 @@ from bigmind.core.text import clean_name
 from bigmind.core.vocabulary import Lines, LongText
 
 JobTitle = Annotated[
-    str, AfterValidator(clean_name), Field(max_length=500, description="Job title or engineering role.")
+    str, Field(max_length=500, description="Job title or engineering role."), AfterValidator(clean_name)
 ]
 Preferences = Annotated[LongText, Field(description="How the user likes to work, in markdown.")]
 PinnedFacts = Annotated[Lines, Field(description="Facts every session must know, one sentence each.")]

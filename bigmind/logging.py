@@ -32,13 +32,16 @@ def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"structured": formatter},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "structured"},
+            "nowhere": {"class": "logging.NullHandler"},
+        },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "httpx": {"level": "WARNING"},
             "mcp": {"level": "WARNING"},
-            "django.security.DisallowedHost": {"handlers": [], "propagate": False},
+            "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
             # It would log the path, and that of a sign-in link is as good as a password.
-            "django.security.csrf": {"handlers": [], "propagate": False},
+            "django.security.csrf": {"handlers": ["nowhere"], "propagate": False},
         },
     }

@@ -3,7 +3,7 @@
 from typing import Any
 
 from a2wsgi import WSGIMiddleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bigmind.environment import environment
@@ -40,11 +40,24 @@ class WholeRequests:
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > BODY_BYTES:
-                refusal = PlainTextResponse(f"The request is larger than {BODY_BYTES:,} bytes.\n", 413)
-                await refusal(scope, receive, send)
+                await _too_large(scope["path"])(scope, receive, send)
                 return
         headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
+        if body and not any(name == b"content-length" for name, _ in headers):
+            # It came in chunks. WSGI reads nothing of a body without a length.
+            headers.append((b"content-length", str(len(body)).encode()))
         await self.app({**scope, "headers": headers}, _replaying(bytes(body), receive), send)
+
+
+def _too_large(path: str) -> Response:
+    detail = f"The request is larger than {BODY_BYTES:,} bytes."
+    if not path.startswith("/api/"):
+        return Response(f"{detail}\n", 413, media_type="text/plain")
+    # Imported here, because Django must be set up first.
+    from bigmind.api.problems import problem
+
+    refusal = problem(413, "too_large", detail)
+    return Response(refusal.content, 413, dict(refusal.headers))
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:

@@ -31,6 +31,7 @@ SomeSessionId = Annotated[
 ]
 OneLiner = Annotated[
     str,
+    Field(max_length=120),
     AfterValidator(clean_name),
     Field(min_length=1, max_length=120, description="Headline, up to 120 characters."),
 ]
@@ -43,11 +44,13 @@ Role = Annotated[Literal["user", "assistant", "system"], Field(description="Who 
 FlagReason = Annotated[LongText, Field(description="Why this exchange matters.")]
 Domain = Annotated[
     str,
+    Field(max_length=TITLE_CHARS),
     AfterValidator(clean_name),
     Field(min_length=1, max_length=TITLE_CHARS, description="Area, such as email, calendar, general."),
 ]
 Key = Annotated[
     str,
+    Field(max_length=TITLE_CHARS),
     AfterValidator(clean_name),
     Field(min_length=1, max_length=TITLE_CHARS, description="Name within the domain, such as dymon-packages."),
 ]

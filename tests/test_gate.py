@@ -116,6 +116,18 @@ def test_what_was_erased_is_not_repeated_by_a_kept_reply():
 
 
 @pytest.mark.django_db
+def test_an_erasure_with_an_idempotency_key_keeps_nothing_of_what_it_erased():
+    actor = make_actor()
+    stored = perform(CATALOGUE["memory_store_fact"], actor, {"category": "identity", "fact": "x"}, door="rest")
+    erase = {"fact_id": stored.structured()["fact"]["id"]}
+
+    erased = perform(ERASE, actor, erase, door="rest", idempotency_key="k-2")
+
+    assert erased.structured()["fact"] == "x"
+    assert not KeptReply.objects.exists()
+
+
+@pytest.mark.django_db
 def test_each_call_is_recorded_with_how_it_ended_and_never_with_what_it_said():
     actor = make_actor()
     perform(ADD, actor, {"hypothesis": "Zanzibar"}, door="mcp")

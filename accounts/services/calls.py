@@ -85,9 +85,10 @@ def once(
                 "This idempotency key was used for a different call.", hint="Use a new key for each new write."
             )
         return kept.reply, True
-    kept.reply = perform()
-    kept.save(update_fields=["reply"])
-    return kept.reply, False
+    reply = perform()
+    # An erasure deletes all kept replies, this one too: then nothing is left to keep it in, and a retry is performed.
+    KeptReply.objects.filter(pk=kept.pk).update(reply=reply)
+    return reply, False
 
 
 def forget_old_calls() -> int:

@@ -1,6 +1,5 @@
 """What Django calls when it refuses a request itself: a problem below `/api/`, elsewhere a page."""
 
-from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views import defaults
 
@@ -10,9 +9,7 @@ from bigmind.views import errors
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a request that cannot be read, or that names a host which is not ours."""
-    return (
-        problem_of(exception or SuspiciousOperation()) if is_rest(request) else errors.bad_request(request, exception)
-    )
+    return problem_of(exception) if is_rest(request) else errors.bad_request(request, exception)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

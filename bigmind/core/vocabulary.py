@@ -67,10 +67,13 @@ Content = Annotated[str, AfterValidator(checked_content), AfterValidator(_within
 LongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]
 """Like Content, but it may be empty."""
 
-Name = Annotated[str, AfterValidator(clean_name), Field(min_length=1, max_length=TITLE_CHARS)]
+# Sizes hold for what was sent, so that a schema can tell them, and for what is kept: NFC lengthens some texts.
+Name = Annotated[
+    str, Field(max_length=TITLE_CHARS), AfterValidator(clean_name), Field(min_length=1, max_length=TITLE_CHARS)
+]
 """A name or a key: NFC, stripped, without hidden characters, up to 200 characters."""
 
-Tag = Annotated[str, AfterValidator(clean_name), Field(max_length=TAG_CHARS)]
+Tag = Annotated[str, Field(max_length=TAG_CHARS), AfterValidator(clean_name), Field(max_length=TAG_CHARS)]
 Tags = Annotated[list[Tag], BeforeValidator(_split_commas), AfterValidator(_each_once), Field(max_length=TAGS)]
 Lines = Annotated[list[Content], BeforeValidator(_split_lines), Field(max_length=TAGS)]
 """Up to 50 sentences; a text with one a line is accepted too."""
@@ -82,8 +85,9 @@ Query = Annotated[
 ]
 Project = Annotated[
     str,
-    AfterValidator(clean_name),
     Field(max_length=TAG_CHARS, description="Repository or product."),
+    AfterValidator(clean_name),
+    Field(max_length=TAG_CHARS),
 ]
 Reason = Annotated[str, AfterValidator(checked_content), AfterValidator(_not_blank), Field(max_length=1_000)]
 Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS)]

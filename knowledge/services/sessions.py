@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
-from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import AUTO_CLOSED, Chunk, Kind, Session, Summary
@@ -348,4 +348,4 @@ def _id_range(session_id: str) -> tuple[UUID, UUID]:
     try:
         return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
     except ValueError as error:
-        raise Invalid(f"session_id “{session_id}” is not a session id.", hint="It looks like 1e9e32c7.") from error
+        raise NotFound(f"You have no session {session_id}.", hint="An id looks like 1e9e32c7.") from error

@@ -96,6 +96,10 @@ def test_a_refusal_names_the_field_the_limit_and_what_was_seen(arguments, says):
     assert str(_refusal(**arguments)) == says
 
 
+def test_a_name_that_nfc_makes_too_long_to_keep_is_refused():
+    assert "limit is 200" in str(_refusal(text="x", kind="fact", name="\u0958" * 150))
+
+
 def test_an_unknown_argument_is_told_the_known_ones():
     assert "Known: text, kind, confidence" in str(_refusal(text="x", kind="fact", txet="y"))
 
