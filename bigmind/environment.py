@@ -58,7 +58,7 @@ class Environment(BaseSettings):
         default=600, ge=0, description="Operations a key may perform in a minute. 0 switches the limit off."
     )
     web_threads: int = Field(default=8, ge=1, le=128, description="Pages and REST requests served at once.")
-    mcp_threads: int = Field(default=8, ge=1, le=128, description="Tool calls served at once.")
+    mcp_threads: int = Field(default=4, ge=1, le=128, description="Tool calls served at once.")
     time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
 
     @field_validator("home")
