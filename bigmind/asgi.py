@@ -15,7 +15,7 @@ django = get_wsgi_application()  # sets Django up, which the imports below need
 from bigmind.mcp.endpoint import Endpoint  # noqa: E402
 from bigmind.web import web_application  # noqa: E402
 
-# The event loop and the threads share one interpreter lock. At Python's default of 5 ms a thread that comes back from the
+# The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
 # database waits for the lock longer than it worked: calls took twice as long (make bench).
 sys.setswitchinterval(0.0005)
 

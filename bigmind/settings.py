@@ -1,6 +1,7 @@
 """Django's settings: one file; everything that differs between instances comes from `bigmind.environment`."""
 
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -199,10 +200,15 @@ CELERY_BEAT_SCHEDULE = {
     "set-aside-expired-notes": {"task": "knowledge.tasks.forget_expired_notes", "schedule": 60.0},
     "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
 }
-CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _REDIS}
+# Redis away must not be felt for long: the cache answers like an empty one then.
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "bigmind.cache.ForgivingRedisCache",
+        "LOCATION": _REDIS,
+        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+    }
     if _REDIS
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}}
 }
 
 # --- Language, time, files, logs --------------------------------------------------------------------------------
