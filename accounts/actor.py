@@ -10,6 +10,7 @@ _SCOPES_OF_ROLE: dict[str, frozenset[str]] = {
     Role.CURATOR: frozenset({"read", "write", "curate"}),
     Role.ADMIN: frozenset(SCOPES),
 }
+_DEEDS = {"read": "read", "write": "write", "curate": "decide what is shared", "admin": "do what admins do"}
 
 
 @dataclass(frozen=True)
@@ -42,19 +43,16 @@ class Actor:
         """Refuse when the scope is missing, saying whether the key or the role is in the way."""
         if scope in self.scopes:
             return
+        deed = _DEEDS[scope]
         if scope in _SCOPES_OF_ROLE[self.user.role]:
-            raise Forbidden(f"This key may not {scope}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
-        raise Forbidden(f"A {self.user.role} may not {scope}.", hint="Ask an admin of this BigMind.", scope=scope)
+            raise Forbidden(f"This key may not {deed}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
+        raise Forbidden(f"A {self.user.role} may not {deed}.", hint="Ask an admin of this BigMind.", scope=scope)
 
     def require_toolset(self, toolset: str) -> None:
         """Refuse when the key is limited to other toolsets."""
         if not self.may_use(toolset):
             allowed = ", ".join(sorted(self.toolsets))
             raise Forbidden(f"This key is limited to: {allowed}.", hint=f"Use a key with the toolset `{toolset}`.")
-
-    def require_curator(self) -> None:
-        """Refuse who does not decide about company knowledge."""
-        self.require("curate")
 
     def may_use(self, toolset: str) -> bool:
         """Whether the key may use this toolset."""

@@ -2,20 +2,38 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
-from accounts.models import Agent, ApiKey, Call, KeptReply, Profile, SignInLink, User
+from accounts.models import Agent, ApiKey, Call, KeptReply, Profile, Role, SignInLink, SignInTry, User
 from accounts.services.keys import revoke_key
-from accounts.services.users import delete_user
+from accounts.services.users import delete_user, require_another_admin
 from bigmind.core.errors import Conflict
+
+
+class UserForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Asks what may be changed of a person. It is checked within the transaction in which it is saved."""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse to demote or deactivate the last admin, in the words of the command."""
+        said = super().clean() or self.cleaned_data
+        if said.get("role") != Role.ADMIN or not said.get("is_active"):
+            try:
+                require_another_admin(self.instance)
+            except Conflict as refusal:
+                raise ValidationError(str(refusal)) from refusal
+        return said
 
 
 @admin.register(User)
 class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """People. They sign in by a link unless they have set a password, which nobody else can."""
 
+    form = UserForm
     list_display = ("username", "display_name", "role", "is_active", "created_at", "last_seen")
     list_filter = ("role", "is_active")
     search_fields = ("username", "display_name", "email", "id")
@@ -68,8 +86,24 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("prefix", "label", "digest", "user__username")
     ordering = ("-created_at",)
     raw_id_fields = ("user", "replaces")
-    readonly_fields = ("id", "prefix", "digest", "created_at", "last_used_at", "last_used_by", "state", "ends_at")
+    readonly_fields = (
+        "id",
+        "prefix",
+        "digest",
+        "created_at",
+        "last_used_at",
+        "last_used_by",
+        "unlinked_at",
+        "state",
+        "ends_at",
+    )
     actions = ("revoke",)
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        """Save; a key whose user was taken away here stays closed like one that was unlinked by the command."""
+        if "user" in form.changed_data:
+            obj.unlinked_at = None if obj.user else timezone.now()
+        obj.save()
 
     @admin.action(description="Revoke the selected keys now")
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
@@ -135,6 +169,16 @@ class _Record:
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
         """Nobody changes it either."""
         return False
+
+
+@admin.register(SignInTry)
+class SignInTryAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Passwords that were tried lately. Deleting the tries of an address lets it try again at once."""
+
+    list_display = ("at", "address", "name_digest")
+    list_filter = ("at",)
+    search_fields = ("address",)
+    ordering = ("-at",)
 
 
 @admin.register(Call)

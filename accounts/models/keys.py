@@ -23,6 +23,10 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
             models.Q(expires_at=None) | models.Q(expires_at__gt=now)
         )
 
+    def never_linked(self) -> "ApiKeyQuerySet":
+        """Those that came without a user, as imported ones do; not those that were taken from theirs."""
+        return self.filter(user=None, unlinked_at=None)
+
 
 class ApiKey(models.Model):
     """A key of a user. `revoked_at` may lie ahead: that is the overlap of a rotation."""
@@ -40,6 +44,7 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True)
     last_used_by = models.CharField(max_length=200, blank=True, help_text="The client that used it last.")
     revoked_at = models.DateTimeField(null=True, blank=True)
+    unlinked_at = models.DateTimeField(null=True, blank=True, help_text="When it was taken from its user.")
 
     objects = ApiKeyQuerySet.as_manager()
 
@@ -50,6 +55,9 @@ class ApiKey(models.Model):
             models.CheckConstraint(
                 condition=models.Q(scopes__contained_by=list(SCOPES)) & ~models.Q(scopes=[]), name="scopes_are_known"
             ),
+            models.CheckConstraint(
+                condition=models.Q(user=None) | models.Q(unlinked_at=None), name="unlinked_means_no_user"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -59,9 +67,11 @@ class ApiKey(models.Model):
     def state(self) -> str:
         """`active`, `ending` (it has been rotated and still works), `revoked` or `expired`."""
         now = timezone.now()
-        if self.revoked_at:
-            return "ending" if self.revoked_at > now else "revoked"
-        return "expired" if self.expires_at and self.expires_at <= now else "active"
+        if self.revoked_at and self.revoked_at <= now:
+            return "revoked"
+        if self.expires_at and self.expires_at <= now:
+            return "expired"
+        return "ending" if self.revoked_at else "active"
 
     @property
     def ends_at(self) -> datetime | None:

@@ -64,11 +64,6 @@ class User(AbstractBaseUser):
         return self.display_name or self.username
 
     @property
-    def is_curator(self) -> bool:
-        """Whether this person decides what becomes company knowledge; admins do too."""
-        return self.role in {Role.CURATOR, Role.ADMIN}
-
-    @property
     def is_admin(self) -> bool:
         """Whether this person manages users, keys and the instance."""
         return self.role == Role.ADMIN

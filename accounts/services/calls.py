@@ -30,7 +30,7 @@ SELECT %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
 
 
 def count_against_limit(actor: Actor, *, per_minute: int) -> None:
-    """Count one operation of this key, or of this person in the browser.
+    """Count one operation of this key, or of this person where no key is used.
 
     Raises:
         TooMany: more than `per_minute` in this minute. 0 switches the limit off.
@@ -68,14 +68,16 @@ def once(
     operation: str,
     arguments: Mapping[str, Any],
     perform: Callable[[], Any],
+    keeps_reply: bool = True,
 ) -> tuple[Any, bool]:
     """Perform a write once per idempotency key; return its JSON reply and whether it was kept from before.
 
     The reply and what the write stored commit together. A second call with the same key waits for the first, then
-    gets its reply; if the first was refused, nothing was kept, and the second is performed.
+    gets its reply; if the first was refused, nothing was kept, and the second is performed. The reply of an erasure
+    shows what it erased, so it is not kept (`keeps_reply`).
 
     Raises:
-        Conflict: the key was used for another operation or with other arguments.
+        Conflict: the key was used for another operation or with other arguments, or the reply is gone.
     """
     fingerprint = _fingerprint(operation, arguments)
     kept, is_first = KeptReply.objects.get_or_create(
@@ -88,10 +90,12 @@ def once(
             raise Conflict(
                 "This idempotency key was used for a different call.", hint="Use a new key for each new write."
             )
+        if kept.reply is None:
+            raise Conflict("This call was performed before, and what it replied has been erased since.")
         return kept.reply, True
     reply = perform()
-    # An erasure deletes all kept replies, this one too: then nothing is left to keep it in, and a retry is performed.
-    KeptReply.objects.filter(pk=kept.pk).update(reply=reply)
+    if keeps_reply:
+        KeptReply.objects.filter(pk=kept.pk).update(reply=reply)
     return reply, False
 
 
@@ -104,8 +108,11 @@ def forget_old_calls() -> int:
 
 
 def forget_kept_replies(user: User) -> None:
-    """Delete the kept replies of a user: whoever erases something must not find it in a reply."""
-    KeptReply.objects.filter(user=user).delete()
+    """Blank the kept replies of a user: whoever erases something must not find it in a reply.
+
+    That the calls were performed is still known, so that none of them is performed again.
+    """
+    KeptReply.objects.filter(user=user).update(reply=None)
 
 
 def _fingerprint(operation: str, arguments: Mapping[str, Any]) -> str:

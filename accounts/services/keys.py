@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import SCOPES, ApiKey, User
 from bigmind.core.errors import Conflict, Invalid, NotFound
 
-from .key_text import SHOWN_CHARS, digest_of, new_key_text
+from .key_text import SHOWN_CHARS, digest_of, is_well_formed, new_key_text
 
 DEFAULT_SCOPES = ("read", "write")
 DEFAULT_OVERLAP = timedelta(hours=24)
@@ -101,20 +101,24 @@ def revoke_key(key: ApiKey) -> ApiKey:
 
 
 def find_key(reference: str, *, user: User | None = None) -> ApiKey:
-    """Find a key by its id, its SHA-256 or the first characters of it (those that lists show).
+    """Find a key by its text, its id, its SHA-256, or the first characters that lists show of it: all, and no more.
 
     Raises:
         NotFound: no key fits, or more than one does.
     """
     reference = reference.strip()
-    keys = list_keys(user)
-    try:
-        fitting = list(keys.filter(pk=UUID(reference))[:2])
-    except ValueError:
-        fitting = list(keys.filter(digest=reference.lower())[:2]) or list(
-            keys.filter(prefix=reference[:SHOWN_CHARS])[:2]
-        )
+    fitting = list(list_keys(user).filter(_is_meant_by(reference))[:2])
     if len(fitting) == 1:
         return fitting[0]
     hint = "Give its id or its SHA-256: `bigmind key_list` shows them."
     raise NotFound(f"{'Several keys begin' if fitting else 'No key begins'} with “{reference[:12]}”.", hint=hint)
+
+
+def _is_meant_by(reference: str) -> Q:
+    if is_well_formed(reference):
+        return Q(digest=digest_of(reference))
+    try:
+        return Q(pk=UUID(reference))
+    except ValueError:
+        # The whole of what is shown is compared: a mistyped key must not find another that begins like it.
+        return Q(digest=reference.lower()) | Q(prefix=reference)

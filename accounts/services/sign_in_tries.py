@@ -1,45 +1,66 @@
-"""Sign-in tries: after ten wrong passwords a name is locked for the address they came from, for a while."""
+"""Sign-in tries: after ten wrong passwords a name is locked for the address they came from, for a while.
+
+They are kept in the database: every process counts the same ones, and no flood of other names pushes them out.
+"""
 
 import hashlib
 from datetime import timedelta
+from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
-from secrets import token_hex
-from time import time
 
-from django.core.cache import cache
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 
+from accounts.models import SignInTry
 from bigmind.core.errors import TooMany
 
 TRIES = 10
+TRIES_OF_AN_ADDRESS = 50
 WITHIN = timedelta(minutes=15)
 
-_SECONDS = int(WITHIN.total_seconds())
 
-
+@transaction.atomic
 def count_try(name: str, address: str) -> None:
     """Count one try, before its password is looked at: many at once are not more than ten either.
 
-    The address is part of it, so that nobody can lock others out from elsewhere.
+    The address is part of it, so that nobody can lock others out from elsewhere. All names together may be tried 50
+    times from one address, so that nobody tries one password on everyone; without an address only the name counts.
 
     Raises:
-        TooMany: there were ten within a quarter of an hour. It says when the next one is welcome.
+        TooMany: there were as many within a quarter of an hour. It says when the next one is welcome.
     """
-    window = _window(name, address)
-    ends, counter = cache.get_or_set(window, _begin, timeout=_SECONDS) or _begin()
-    # The counter outlives its window, so that it cannot expire between these two lines.
-    cache.add(counter, 0, timeout=2 * _SECONDS)
-    if cache.incr(counter) > TRIES:
-        raise _locked(max(1, ends - int(time())))
+    name_digest, place = _digest(name), _place(address)
+    _one_at_a_time(place or name_digest)
+    from_there = SignInTry.objects.filter(address=place, at__gt=timezone.now() - WITHIN)
+    _require_fewer(from_there.filter(name_digest=name_digest), TRIES)
+    if place:
+        _require_fewer(from_there, TRIES_OF_AN_ADDRESS)
+    SignInTry.objects.create(name_digest=name_digest, address=place, at=timezone.now())
 
 
 def forget_tries(name: str, address: str) -> None:
     """Begin to count anew: the right password was given."""
-    cache.delete(_window(name, address))
+    SignInTry.objects.filter(name_digest=_digest(name), address=_place(address)).delete()
 
 
-def _begin() -> tuple[int, str]:
-    """Return when a window that begins now ends, and the name of its counter, which no other window has."""
-    return int(time()) + _SECONDS, f"sign-in-tries:{token_hex(16)}"
+def forget_old_tries() -> int:
+    """Delete the tries that count no more; return how many went."""
+    gone, _ = SignInTry.objects.filter(at__lte=timezone.now() - WITHIN).delete()
+    return gone
+
+
+def _require_fewer(tries: QuerySet[SignInTry], most: int) -> None:
+    """Refuse when there are `most`: one is welcome again when the oldest of the newest `most` counts no more."""
+    moments = tries.order_by("-at").values_list("at", flat=True)[most - 1 : most]
+    for moment in moments:
+        raise _locked(max(1, ceil((moment + WITHIN - timezone.now()).total_seconds())))
+
+
+def _one_at_a_time(place: str) -> None:
+    """Let tries from one place wait for each other until each is counted, so that none slips through between two."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"sign-in-tries:{place}"])
 
 
 def _locked(seconds: int) -> TooMany:
@@ -48,7 +69,17 @@ def _locked(seconds: int) -> TooMany:
     return TooMany("Too many wrong tries.", retry_after=seconds, hint=f"Try again in {wait}.")
 
 
-def _window(name: str, address: str) -> str:
+def _digest(name: str) -> str:
     # Upper case, as the database compares user names: another spelling of the same name is not another name.
-    said = f"{name.strip().upper()}\n{address}"
-    return f"sign-in-tries:{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return hashlib.sha256(name.strip().upper().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _place(address: str) -> str:
+    """Return what counts as one address: of IPv6 the network, because everybody has 2^64 addresses in theirs."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:  # a Unix socket has none
+        return ""
+    if isinstance(parsed, IPv6Address) and not parsed.ipv4_mapped:
+        return str(ip_network((int(parsed), 64), strict=False))
+    return str(parsed)

@@ -1,14 +1,18 @@
 """Users: add, list, delete, and link keys to them (seed 004, phase 1)."""
 
+from itertools import chain, count
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
 
 from accounts.models import ApiKey, Role, User
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.text import clean_name
+
+LONGEST_STEM = 140
 
 
 def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, password: str | None = None) -> User:
@@ -63,21 +67,38 @@ def delete_user(user: User) -> dict[str, int]:
     Raises:
         Conflict: this is the last admin, and nobody could manage the instance any more.
     """
-    others = User.objects.select_for_update().filter(role=Role.ADMIN, is_active=True).exclude(pk=user.pk)
-    if user.is_admin and User.objects.exclude(pk=user.pk).exists() and not others.exists():
-        raise Conflict(f"{user} is the last admin.", hint="Make somebody else an admin first.")
+    if User.objects.exclude(pk=user.pk).exists():
+        require_another_admin(user)
     _, counts = user.delete()
     return {label.rpartition(".")[2]: count for label, count in sorted(counts.items())}
 
 
+def require_another_admin(user: User) -> None:
+    """Refuse, within a transaction, to lose the last admin who is active: nobody could manage the instance any more.
+
+    Whoever deletes, demotes or deactivates somebody asks this first.
+
+    Raises:
+        Conflict: nobody but this user is an active admin.
+    """
+    # All of them are locked, always in the same order: of two admins who demote each other the second one sees it.
+    admins = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("pk").select_for_update()
+    if {admin.pk for admin in admins} == {user.pk}:
+        raise Conflict(f"{user} is the last admin.", hint="Make somebody else an admin first.")
+
+
+@transaction.atomic
 def set_role(user: User, role: str) -> User:
     """Give a user another role.
 
     Raises:
         Invalid: there is no such role.
+        Conflict: this is the last admin.
     """
     if role not in Role.values:
         raise Invalid(f"role must be one of: {', '.join(Role.values)}.")
+    if role != Role.ADMIN:
+        require_another_admin(user)
     user.role = role
     user.save(update_fields=["role", "updated_at"])
     return user
@@ -94,29 +115,42 @@ def link_key(user: User, key: ApiKey) -> ApiKey:
         return key
     if key.user is not None:
         raise Conflict(f"This key belongs to {key.user}.", hint="Unlink it first: `bigmind user_unlink`.")
-    key.user = user
-    key.save(update_fields=["user"])
+    key.user, key.unlinked_at = user, None
+    key.save(update_fields=["user", "unlinked_at"])
     return key
 
 
 def unlink_key(key: ApiKey) -> ApiKey:
     """Take a key from its user. It opens nothing until it is linked again; what was stored stays with the user."""
-    key.user = None
-    key.save(update_fields=["user"])
+    key.user, key.unlinked_at = None, timezone.now()
+    key.save(update_fields=["user", "unlinked_at"])
     return key
 
 
 @transaction.atomic
 def adopt_orphan_keys() -> list[ApiKey]:
-    """Give each usable key without a user a user of its own (seed 004: existing keys are migrated on start).
+    """Give each usable key that came without a user one of its own (seed 004: existing keys are migrated on start).
 
-    A key that an operator unlinked is adopted too: a key never stays in a state in which it silently opens nothing.
+    A key that an operator unlinked stays closed: it opens nothing until somebody links it.
     """
-    orphans = list(ApiKey.objects.usable().filter(user=None).select_for_update())
+    orphans = list(ApiKey.objects.usable().never_linked().select_for_update())
     for key in orphans:
-        key.user = add_user(f"key-{key.pk.hex[:12]}", display_name=key.label or f"Owner of {key.prefix}…")
-        key.save(update_fields=["user"])
+        link_key(add_user(fresh_username(f"key-{key.pk.hex[:12]}"), display_name=_owner_of(key)), key)
     return orphans
+
+
+def fresh_username(wanted: str) -> str:
+    """Return the name that is wanted, or where it is taken the first of wanted-2, wanted-3, … that is not."""
+    names = chain([wanted], (f"{wanted[:LONGEST_STEM]}-{number}" for number in count(2)))
+    return next(name for name in names if not User.objects.filter(username__iexact=name).exists())
+
+
+def _owner_of(key: ApiKey) -> str:
+    """Name the owner of a key by its label. An imported label may not be a name; that must not hold up the start."""
+    try:
+        return clean_name(key.label) or f"Owner of {key.prefix}…"
+    except ValueError:
+        return f"Owner of {key.prefix}…"
 
 
 def _clean(name: str) -> str:

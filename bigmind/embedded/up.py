@@ -6,12 +6,14 @@ from collections.abc import Collection
 
 from accounts.services.first_run import first_run
 from accounts.services.sign_in_links import make_sign_in_link
+from bigmind.core.errors import BigMindError
 from bigmind.embedded.children import Child, end_leftovers
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
 from bigmind.embedded.home import clear_queue, locked, prepare_home
 from bigmind.embedded.listeners import LOOPBACK, listen
 from bigmind.embedded.logs import rotate
 from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.refusal import CannotStart
 from bigmind.embedded.signals import StopRequested, StopSignals
 from bigmind.embedded.supervisor import Say, Supervisor
 from bigmind.embedded.welcome import ready_lines
@@ -40,6 +42,8 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
             supervisor.watch()
         except StopRequested:
             say("Stopping; Ctrl-C again to hurry.")
+        except BigMindError as refusal:
+            raise CannotStart(str(refusal)) from refusal
         finally:
             supervisor.stop(signals.is_hurried)
 

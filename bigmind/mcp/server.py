@@ -34,8 +34,8 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
             return failed(trouble.message, trouble.data)
 
     async def listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        user_id = await _answered(lambda turn, _: turn.actor.user.pk, caller_of)(ctx, params)
-        return await changes.listen(user_id, ctx, params)
+        actor = await _answered(changes.listener, caller_of)(ctx, params)
+        return await changes.listen(actor, ctx, params)
 
     return Server(
         "bigmind",

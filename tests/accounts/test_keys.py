@@ -192,6 +192,27 @@ def test_a_key_that_does_not_exist_is_not_found(reference: str) -> None:
         find_key(reference)
 
 
+def test_a_mistyped_or_foreign_key_does_not_find_one_that_begins_like_it() -> None:
+    key, foreign = make_key().key, new_key_text()
+    key.prefix = foreign[:8]
+    key.save()
+
+    for other in (foreign, f"{foreign[:-1]}!", foreign[:9], foreign[:7]):
+        with pytest.raises(NotFound, match="No key begins"):
+            find_key(other)
+    assert find_key(foreign[:8]) == key
+
+
+def test_a_key_that_expires_within_its_overlap_is_expired() -> None:
+    key = make_key(expires_at=timezone.now() + timedelta(hours=1))
+    rotate_key(key.key)
+    ApiKey.objects.filter(pk=key.key.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    assert ApiKey.objects.get(pk=key.key.pk).state == "expired"
+    with pytest.raises(BadKey, match="expired"):
+        authenticate_key(key.text)
+
+
 def test_after_a_hundred_rotations_what_was_stored_is_the_same() -> None:
     actor = make_actor(scopes=["read", "write"])
     start_session(actor, project="billing")

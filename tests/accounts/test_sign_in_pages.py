@@ -13,9 +13,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import SignInLink, User
+from accounts.models import SignInLink, SignInTry, User
 from accounts.services.sign_in_links import make_sign_in_link
-from accounts.services.sign_in_tries import TRIES
+from accounts.services.sign_in_tries import TRIES, TRIES_OF_AN_ADDRESS, WITHIN, count_try, forget_old_tries
 from tests.factories import make_user
 
 PASSWORD = "a horse, a battery, a staple"
@@ -229,6 +229,41 @@ def test_the_right_password_begins_the_count_anew(client: Client, ada: User) -> 
     page = sign_in(client, password="wrong")
 
     assert page.status_code == 422
+
+
+def test_a_flood_of_other_names_does_not_make_the_tries_forgotten(client: Client, ada: User) -> None:
+    for _ in range(TRIES):
+        sign_in(client, password="wrong")
+    cache.clear()  # as a process that starts anew, or one that had to make room
+
+    page = sign_in(client)
+
+    assert page.status_code == 429
+
+
+def test_from_one_address_not_everybodys_name_can_be_tried(client: Client, ada: User) -> None:
+    elsewhere = Client(REMOTE_ADDR="2001:db8::1")
+    for number in range(TRIES_OF_AN_ADDRESS):
+        count_try(f"user{number}", f"2001:db8::{number:x}")
+
+    page = sign_in(elsewhere)
+    sign_in(client)
+
+    assert page.status_code == 429
+    assert 1 <= int(page["Retry-After"]) <= 15 * 60
+    assert is_signed_in(client)
+
+
+def test_tries_count_for_a_quarter_of_an_hour_and_are_deleted_then(client: Client, ada: User) -> None:
+    for _ in range(TRIES):
+        sign_in(client, password="wrong")
+    SignInTry.objects.update(at=timezone.now() - WITHIN)
+
+    sign_in(client)
+    forget_old_tries()
+
+    assert is_signed_in(client)
+    assert not SignInTry.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,11 +2,17 @@
 
 import json
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from io import StringIO
+from threading import Barrier
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
 
 from accounts.authentication import BadKey, authenticate_key
 from accounts.models import ApiKey, Role, User
@@ -37,10 +43,9 @@ def everything() -> list[Any]:
 def test_adding_a_user_prints_an_id_that_never_changes() -> None:
     user_id = run("user_add", "eric").strip()
 
-    user = User.objects.get(pk=uuid.UUID(user_id))
-    set_role(user, Role.CURATOR)
+    run("user_role", "eric", "curator")
 
-    assert User.objects.get(username="eric").pk == user.pk
+    assert User.objects.get(username="eric").pk == uuid.UUID(user_id)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +154,63 @@ def test_an_unknown_role_is_refused() -> None:
         add_user("eric", role="owner")
 
 
+def test_a_role_is_given_by_name_or_id() -> None:
+    user = make_user("eric")
+    make_user("ada", role=Role.ADMIN)
+
+    said = run("user_role", "eric", "curator")
+    described = json.loads(run("user_role", str(user.pk), "admin", "--json"))
+
+    assert said == "eric is curator now.\n"
+    assert described["role"] == User.objects.get(username="eric").role == Role.ADMIN
+
+
+def test_the_last_admin_is_not_demoted() -> None:
+    make_user("ada", role=Role.ADMIN)
+    make_user("off", role=Role.ADMIN, is_active=False)
+
+    with pytest.raises(CommandError, match=r"ada is the last admin\. Make somebody else an admin first\."):
+        run("user_role", "ada", "member")
+
+    assert User.objects.get(username="ada").role == Role.ADMIN
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_admins_who_demote_each_other_at_once_one_stays() -> None:
+    admins = [make_user(role=Role.ADMIN), make_user(role=Role.ADMIN)]
+    together = Barrier(2)
+
+    def demote(user: User) -> None:
+        try:
+            together.wait()
+            with suppress(Conflict):
+                set_role(user, Role.MEMBER)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(demote, admins))
+
+    assert User.objects.filter(role=Role.ADMIN).count() == 1
+
+
+@pytest.mark.parametrize("change", [{"role": "member", "is_active": "on"}, {"role": "admin"}])
+def test_the_last_admin_is_neither_demoted_nor_deactivated_in_the_admin(client: Client, change: dict[str, str]) -> None:
+    ada = make_user("ada", role=Role.ADMIN)
+    client.force_login(ada)
+    page = reverse("admin:accounts_user_change", args=[ada.pk])
+
+    refused = client.post(page, {"username": "ada", **change})
+    ada.refresh_from_db()
+    before = (ada.role, ada.is_active)
+    make_user("eve", role=Role.ADMIN)
+    done = client.post(page, {"username": "ada", **change})
+
+    assert "ada is the last admin." in refused.text
+    assert before == (Role.ADMIN, True)
+    assert done.status_code == 302
+
+
 def test_a_key_is_unlinked_and_linked_by_hash_and_nothing_stored_changes() -> None:
     actor = make_actor(scopes=["read", "write"])
     store_fact(actor, category="identity", fact="Is called Ada.")
@@ -197,8 +259,7 @@ def test_a_key_is_found_by_its_id_its_hash_or_how_it_begins(reference: str) -> N
 def test_keys_without_a_user_get_one_each_on_start_and_keep_working() -> None:
     keys = [make_key(label="laptop"), make_key()]
     owners = [key.key.user for key in keys]
-    for key in keys:
-        unlink_key(key.key)
+    ApiKey.objects.update(user=None)
 
     first_run("ada")
     again = first_run("ada")
@@ -214,17 +275,79 @@ def test_keys_without_a_user_get_one_each_on_start_and_keep_working() -> None:
 
 def test_a_key_that_has_ended_is_not_adopted() -> None:
     key = make_key().key
-    unlink_key(key)
+    ApiKey.objects.update(user=None)
     run("key_revoke", str(key.pk))
 
     assert adopt_orphan_keys() == []
 
 
+def test_a_key_that_was_unlinked_stays_closed_over_every_start_until_it_is_linked() -> None:
+    key = make_key()
+    ApiKey.objects.update(user=None)
+    first_run("ada")
+
+    told = StringIO()
+    call_command("user_unlink", str(key.key.pk), stdout=StringIO(), stderr=told)
+    for _ in range(2):
+        first_run("ada")
+
+    assert "until it is linked again" in told.getvalue()
+    with pytest.raises(BadKey, match="linked to no active user"):
+        authenticate_key(key.text)
+    run("user_link", "ada", str(key.key.pk))
+    assert authenticate_key(key.text).user.username == "ada"
+
+
+def test_a_key_whose_user_was_taken_away_in_the_admin_stays_closed_too(client: Client) -> None:
+    client.force_login(make_user("root", role=Role.ADMIN))
+    key = make_key().key
+    page = reverse("admin:accounts_apikey_change", args=[key.pk])
+    form = {"scopes": "read", "toolsets": "", "label": "", "user": ""}
+
+    client.post(page, form)
+
+    assert ApiKey.objects.get().user is None
+    assert adopt_orphan_keys() == []
+    client.post(page, {**form, "user": str(make_user("eric").pk)})
+    linked = ApiKey.objects.select_related("user").get()
+    assert (str(linked.user), linked.unlinked_at) == ("eric", None)
+
+
+@pytest.mark.parametrize("label", ["", "line\nbreak", "zero\u200bwidth"])
+def test_no_label_and_no_name_that_is_taken_holds_up_the_start(label: str) -> None:
+    key = make_key(label=label)
+    make_user(f"key-{key.key.pk.hex[:12]}")
+    ApiKey.objects.update(user=None)
+
+    first_run("ada")
+
+    assert authenticate_key(key.text).user.username == f"key-{key.key.pk.hex[:12]}-2"
+
+
+def test_the_one_user_there_is_becomes_admin_again_where_none_is_left() -> None:
+    ada = make_user("Ada")
+    ApiKey.objects.update(user=None)
+
+    first = first_run("ada")
+
+    assert (first.user.pk, first.user.role) == (ada.pk, Role.ADMIN)
+    assert first.key_text is not None
+
+
+def test_nobody_becomes_admin_because_of_their_name_where_there_are_others() -> None:
+    ada = make_user("ada")
+    make_user("eve")
+
+    first = first_run("ada")
+
+    assert (first.user.username, first.user.role) == ("ada-2", Role.ADMIN)
+    assert User.objects.get(pk=ada.pk).role == Role.MEMBER
+
+
 def test_adoption_on_start_changes_nothing_that_was_stored() -> None:
     actor = make_actor(scopes=["read", "write"])
     store_fact(actor, category="identity", fact="Is called Ada.")
-    assert actor.key is not None
-    unlink_key(actor.key)
+    ApiKey.objects.update(user=None)
     before = everything()
 
     first_run("ada")

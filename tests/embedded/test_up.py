@@ -73,6 +73,14 @@ def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
     assert set(found.values()) == {"ok"}
 
 
+def test_a_first_user_who_cannot_be_named_so_is_refused_in_one_sentence(home: Path) -> None:
+    refused = Instance(home, BIGMIND_USER="no name!").launch()
+
+    assert refused.finish() == 1
+    assert refused.printed.startswith("bigmind: username: Enter a valid username.")
+    assert refused.printed.count("\n") == 1
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_kill_9_of_a_part_heals(running: Instance, part: str) -> None:
     eventually(lambda: set(running.processes()) == set(PARTS))

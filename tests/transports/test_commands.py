@@ -19,6 +19,7 @@ from tests.factories import make_key, make_user
 OURS = [
     "user_add",
     "user_list",
+    "user_role",
     "user_delete",
     "user_link",
     "user_unlink",

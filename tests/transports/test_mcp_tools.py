@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from jsonschema import validate  # type: ignore[import-untyped]
 
-from accounts.models import Call
+from accounts.models import SCOPES, Call, Role
 from accounts.services.keys import rotate_key
 from bigmind.core.tokens import count_tokens
 from bigmind.mcp.server import server_instructions
 from bigmind.operations import CATALOGUE
 from knowledge.models import Fact
-from tests.factories import make_key
+from tests.factories import make_key, make_user
 from tests.serving import Served
 from tests.transports.mcp_wire import Wire, text_of
 
@@ -38,7 +38,9 @@ def test_the_toolsets_asked_for_are_listed(served: Served, asked: str) -> None:
 
 
 def test_all_toolsets_list_everything(served: Served) -> None:
-    names = _names(Wire(served, make_key().text, path="/mcp?toolsets=all"))
+    admin = make_key(make_user(role=Role.ADMIN), scopes=SCOPES)
+
+    names = _names(Wire(served, admin.text, path="/mcp?toolsets=all"))
 
     assert names == list(CATALOGUE)
 

@@ -27,4 +27,4 @@ class Command(OperatorCommand):
             self.print_json(described_key(key))
             return
         self.stdout.write(f"The key {key} is linked to nobody.")
-        self.remark("The next start gives it a user of its own. To link it before: bigmind user_link <user> <key>")
+        self.remark("It opens nothing until it is linked again: bigmind user_link <user> <key>")

@@ -1,0 +1,121 @@
+"""What a client hears that listens: changes of its own user, as far as its key permits, and for as long."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from accounts.models import ApiKey, User
+from accounts.services.keys import NewKey, revoke_key
+from accounts.services.users import link_key, unlink_key
+from tests.factories import make_key, make_user
+from tests.serving import Served
+from tests.transports.mcp_wire import STATELESS_REVISION, Wire, envelope
+
+CONTEXT, EMAIL = "bigmind://context", "bigmind://notes/email"
+WANTED = {"resourcesListChanged": True, "resourceSubscriptions": [CONTEXT, EMAIL]}
+LISTEN = {
+    "jsonrpc": "2.0",
+    "id": "l1",
+    "method": "subscriptions/listen",
+    "params": {"_meta": envelope(STATELESS_REVISION), "notifications": WANTED},
+}
+HEADERS = {"MCP-Protocol-Version": STATELESS_REVISION, "Mcp-Method": "subscriptions/listen"}
+Messages = Iterator[dict[str, Any]]
+
+
+@contextmanager
+def listening(served: Served, key: NewKey) -> Iterator[Messages]:
+    """Open a stream and yield what it says after the acknowledgement."""
+    wire = Wire(served, key.text)
+    with wire.http.stream("POST", "/mcp", json=LISTEN, headers=HEADERS) as response:
+        lines = response.iter_lines()
+        messages = (json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data: {"))
+        assert next(messages)["method"] == "notifications/subscriptions/acknowledged"
+        yield messages
+
+
+def set_note(served: Served, key: NewKey) -> None:
+    Wire(served, key.text).call("knowledge_set", {"domain": "email", "key": "rules", "content": "Be brief."})
+
+
+def heard_before_the_end(messages: Messages, key: NewKey) -> list[str]:
+    """End the key, and return what its stream has said until then."""
+    time.sleep(0.5)
+    revoke_key(key.key)
+    return [message["params"].get("uri", "list") for message in messages if "method" in message]
+
+
+def deactivate(key: ApiKey) -> None:
+    User.objects.filter(keys=key).update(is_active=False)
+
+
+def hand_over(key: ApiKey) -> None:
+    link_key(make_user(), unlink_key(key))
+
+
+def forbid_reading(key: ApiKey) -> None:
+    ApiKey.objects.filter(pk=key.pk).update(scopes=["write"])
+
+
+@pytest.mark.parametrize("shut", [revoke_key, unlink_key, deactivate, hand_over, forbid_reading])
+def test_a_stream_ends_within_a_second_of_its_key(served: Served, shut: Callable[[ApiKey], object]) -> None:
+    key = make_key()
+
+    with listening(served, key) as messages:
+        shut(key.key)
+        shut_at = time.monotonic()
+        said = list(messages)
+
+    assert [message["id"] for message in said] == ["l1"]
+    assert "result" in said[0]
+    assert time.monotonic() - shut_at < 1
+
+
+def test_a_stream_goes_on_while_its_key_is_good(served: Served) -> None:
+    user = make_user()
+    key, writer, stranger = make_key(user), make_key(user), make_key()
+
+    with listening(served, key) as messages:
+        time.sleep(1.2)
+        set_note(served, stranger)
+        set_note(served, writer)
+        heard = heard_before_the_end(messages, key)
+
+    assert heard == [CONTEXT, "list", EMAIL]
+
+
+@pytest.mark.parametrize(("toolsets", "heard"), [(["core"], [CONTEXT]), (["notes"], ["list", EMAIL])])
+def test_a_key_hears_only_of_what_it_may_read(served: Served, toolsets: list[str], heard: list[str]) -> None:
+    user = make_user()
+    key, writer = make_key(user, toolsets=toolsets), make_key(user)
+
+    with listening(served, key) as messages:
+        set_note(served, writer)
+
+        assert heard_before_the_end(messages, key) == heard
+
+
+def test_who_may_not_read_may_not_listen(served: Served) -> None:
+    wire = Wire(served, make_key(scopes=["write"]).text)
+
+    response = wire.http.post("/mcp", json=LISTEN, headers=HEADERS)
+
+    assert "This key may not read." in response.text
+
+
+def test_a_user_has_so_many_streams_and_no_more(served: Served) -> None:
+    key = make_key()
+    wire = Wire(served, key.text)
+
+    streams = [listening(served, key) for _ in range(32)]
+    for stream in streams:
+        stream.__enter__()
+    refused = wire.http.post("/mcp", json=LISTEN, headers=HEADERS)
+    for stream in streams:
+        stream.__exit__(None, None, None)
+
+    assert "You have 32 open streams" in refused.text
