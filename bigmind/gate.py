@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
 
+import structlog
 from django.conf import settings
+from django.db import DatabaseError, connection
 from django.template.loader import render_to_string
 from pydantic import BaseModel
 
@@ -20,6 +22,8 @@ from bigmind.request_ids import current_request_id
 
 Door = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -65,15 +69,25 @@ def perform(
         outcome = refusal.code
         raise
     finally:
+        _record(actor, operation, door, outcome, perf_counter() - started)
+    return performed
+
+
+def _record(actor: Actor, operation: Operation, door: Door, outcome: str, seconds: float) -> None:
+    """Write the usage log. What has been stored is stored, and answered so, even if this fails."""
+    try:
         record_call(
             actor,
             operation=operation.name,
             door=door,
             outcome=outcome,
-            milliseconds=round((perf_counter() - started) * 1000, 3),
+            milliseconds=round(seconds * 1000, 3),
             request_id=current_request_id(),
         )
-    return performed
+    except DatabaseError as error:
+        if connection.in_atomic_block:
+            raise
+        log.warning("A call was not recorded.", operation=operation.name, error=str(error))
 
 
 def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None) -> Outcome:
@@ -95,5 +109,6 @@ def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], i
         operation=operation.name,
         arguments=accepted,
         perform=lambda: call().model_dump(mode="json"),
+        keeps_reply=operation.effect is not Effect.DESTROY,
     )
     return Outcome(operation, operation.shape.model_validate(reply), replayed)

@@ -40,6 +40,8 @@ def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:
         "loggers": {
             "httpx": {"level": "WARNING"},
             "mcp": {"level": "WARNING"},
+            # It warns that the file broker of the embedded default has no host name.
+            "kombu.connection": {"level": "ERROR"},
             "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
             # It would log the path, and that of a sign-in link is as good as a password.
             "django.security.csrf": {"handlers": ["nowhere"], "propagate": False},
