@@ -5,7 +5,7 @@ RUN useradd --uid 7700 --create-home bigmind && install --directory --mode 700 -
 WORKDIR /srv/bigmind
 
 COPY requirements/run.txt requirements/run.txt
-RUN pip install --no-cache-dir --require-hashes -r requirements/run.txt
+RUN pip install --no-cache-dir --require-hashes --no-deps -r requirements/run.txt
 
 COPY . .
 RUN pip install --no-cache-dir --no-deps --no-build-isolation --editable .

@@ -72,13 +72,13 @@ clean: ## Remove what make made in this folder; your data in BIGMIND_HOME stays
 # The stamps lie inside the environment, so they go with it.
 $(VENV)/.run: requirements/run.txt pyproject.toml $(VENV)/.made
 	@echo "Installing what BigMind needs (once, a minute or so)."
-	@$(PIP_INSTALL) --require-hashes -r requirements/run.txt
+	@$(PIP_INSTALL) --require-hashes --no-deps -r requirements/run.txt
 	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt requirements/run.txt pyproject.toml $(VENV)/.made
 	@echo "Installing what BigMind and its tests need (once, a minute or so)."
-	@$(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	@$(PIP_INSTALL) --require-hashes --no-deps -r requirements/dev.txt
 	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $(VENV)/.run $@
 

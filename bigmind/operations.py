@@ -11,6 +11,7 @@ from knowledge.operations import OPERATIONS as KNOWLEDGE
 TOOLSETS: dict[str, str] = {
     "core": "What most sessions need: start, remember, recall, end.",
     "memory": "The rest of the personal memory: profile, hypotheses, corrections, erasure.",
+    "kb": "The knowledge base that everybody here shares.",
     "notes": "Texts addressed by domain and key.",
     "admin": "Health, statistics, pruning, export and import.",
 }

@@ -174,13 +174,22 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
 }
 
+# --- Meaning --------------------------------------------------------------------------------------------------
+
+EMBEDDING_PROVIDER = ENVIRONMENT.embedding_provider
+EMBEDDING_URL = ENVIRONMENT.embedding_url
+EMBEDDING_MODEL = ENVIRONMENT.embedding_model
+EMBEDDING_API_KEY = ENVIRONMENT.embedding_api_key.get_secret_value()
+EMBEDDING_DIMENSIONS = ENVIRONMENT.embedding_dimensions
+EMBEDDING_DAILY_TOKENS = ENVIRONMENT.embedding_daily_tokens
+
 # --- Work that waits ------------------------------------------------------------------------------------------
 
 _REDIS = ENVIRONMENT.redis_url.get_secret_value()
 _QUEUE = ENVIRONMENT.home / "queue"
 CELERY_BROKER_URL = _REDIS or "filesystem://"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {}
+    {"socket_connect_timeout": 1, "socket_timeout": 5}
     if _REDIS
     else {
         "data_folder_in": str(_QUEUE / "in"),
@@ -191,11 +200,13 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
     }
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
+    "embed-pending": {"task": "knowledge.tasks.embed_pending", "schedule": 60.0},
     "close-stale-sessions": {"task": "knowledge.tasks.close_stale_sessions", "schedule": 600.0},
     "set-aside-expired-notes": {"task": "knowledge.tasks.forget_expired_notes", "schedule": 60.0},
     "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},

@@ -13,7 +13,19 @@ from django.http import HttpRequest
 
 from accounts.actor import Actor
 from bigmind.core.errors import BigMindError
-from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session, Summary
+from knowledge.models import (
+    CachedVector,
+    Chunk,
+    EmbeddingSpace,
+    Entry,
+    Fact,
+    Hypothesis,
+    Note,
+    Passage,
+    PassageVector,
+    Session,
+    Summary,
+)
 from knowledge.services.asides import Remembered, restore, set_aside
 from knowledge.services.facts import erase_fact
 from knowledge.services.hypotheses import erase_hypothesis
@@ -195,3 +207,50 @@ class PassageAdmin(ReadOnlyAdmin):
     search_fields = ("source_id", "text", "owner__username")
     ordering = ("-created_at",)
     exclude = ("lexemes",)
+
+
+@admin.register(Entry)
+class EntryAdmin(ReadOnlyAdmin):
+    """The shared knowledge base, to look at: it is changed by its operations, which keep its passages true."""
+
+    list_display = ("content_start", "entry_type", "source_story", "confidence", "created_by", "created_at")
+    list_filter = ("entry_type", "created_at")
+    search_fields = ("content", "source_story", "source_file")
+
+    @admin.display(description="content")
+    def content_start(self, entry: Entry) -> str:
+        """The beginning of the content."""
+        return str(entry)
+
+
+@admin.register(EmbeddingSpace)
+class EmbeddingSpaceAdmin(ReadOnlyAdmin):
+    """The models whose vectors there are."""
+
+    list_display = ("name", "dimensions", "batch_size", "created_at", "active_since")
+    search_fields = ("name",)
+
+
+@admin.register(PassageVector)
+class PassageVectorAdmin(ReadOnlyAdmin):
+    """The vectors, and which of them wait or made trouble."""
+
+    list_display = ("id", "space", "owner", "not_before", "trouble")
+    list_filter = ("space",)
+    search_fields = ("trouble",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PassageVector]:
+        """Leave the vectors themselves in the database: nobody reads them here."""
+        return super().get_queryset(request).defer("vector")
+
+
+@admin.register(CachedVector)
+class CachedVectorAdmin(ReadOnlyAdmin):
+    """The texts that are never embedded again."""
+
+    list_display = ("digest", "space")
+    search_fields = ("digest",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CachedVector]:
+        """Leave the vectors themselves in the database: nobody reads them here."""
+        return super().get_queryset(request).defer("vector")

@@ -3,7 +3,13 @@
 from celery import shared_task
 
 from knowledge.models import Session
-from knowledge.services import notes, sessions
+from knowledge.services import embedding, notes, sessions
+
+
+@shared_task
+def embed_pending() -> None:
+    """Make the vectors that wait."""
+    embedding.embed_pending()
 
 
 @shared_task

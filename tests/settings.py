@@ -57,3 +57,5 @@ from bigmind.settings import DATABASES  # noqa: E402
 # Tests drop their database at the end, which connections kept by other threads would prevent.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# Deterministic, and no model to load. The built-in model has tests of its own.
+EMBEDDING_PROVIDER = "hashing"

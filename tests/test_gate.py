@@ -112,7 +112,9 @@ def test_what_was_erased_is_not_repeated_by_a_kept_reply():
 
     perform(ERASE, actor, {"fact_id": stored.structured()["fact"]["id"]}, door="rest")
 
-    assert not KeptReply.objects.exists()
+    assert KeptReply.objects.get().reply is None
+    with pytest.raises(Conflict, match="performed before"):
+        perform(store, actor, {"category": "identity", "fact": "x"}, door="rest", idempotency_key="k-1")
 
 
 @pytest.mark.django_db
@@ -124,7 +126,9 @@ def test_an_erasure_with_an_idempotency_key_keeps_nothing_of_what_it_erased():
     erased = perform(ERASE, actor, erase, door="rest", idempotency_key="k-2")
 
     assert erased.structured()["fact"] == "x"
-    assert not KeptReply.objects.exists()
+    assert KeptReply.objects.get().reply is None
+    with pytest.raises(Conflict, match="performed before"):
+        perform(ERASE, actor, erase, door="rest", idempotency_key="k-2")
 
 
 @pytest.mark.django_db

@@ -9,6 +9,7 @@ from typing import Any
 from bigmind.core.operations import Operation
 
 SESSION = "1e9e32c7-4a5b-4c6d-8e7f-901234567890"
+ENTRY = "7b0c9f7e-2f7d-4a56-9d1e-3c2b1a098765"
 MOMENT = "2026-03-30T09:15:00Z"
 LATER = "2036-03-30T09:15:00Z"
 
@@ -87,6 +88,24 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "knowledge_delete": {"domain": "email", "key": "dymon-packages"},
     "knowledge_rename": {"domain": "email", "key": "dymon-packages", "new_key": "packages"},
     "knowledge_search": {"query": "package at the storage unit"},
+    "kb_search": {"query": "order of routes in vercel.json", "role": "dev", "limit": 5},
+    "kb_get": {"id": ENTRY},
+    "kb_get_related": {"entry_id": ENTRY, "limit": 5},
+    "kb_list": {"tags": ["routing"], "entry_type": "fact", "order_by": "confidence"},
+    "kb_add": {
+        "content": "In vercel.json specific routes must come before parameterized ones.",
+        "entry_type": "fact",
+        "roles": ["dev"],
+        "tags": ["vercel", "routing"],
+        "source_story": "STORY-007",
+        "confidence": 0.9,
+    },
+    "kb_update": {"id": ENTRY, "confidence": 1.0, "metadata": {"gate_result": "PASS"}},
+    "kb_delete": {"id": ENTRY},
+    "kb_bulk_import": {"entries": [{"content": "Write tests alongside code, not after.", "tags": ["testing"]}]},
+    "kb_rebuild_embeddings": {"batch_size": 100, "clear_cache": False},
+    "kb_stats": {},
+    "memory_semantic_search": {"query": "why did we choose blue-green deploys", "limit": 5},
     "memory_get_stats": {},
     "memory_health_check": {"stale_days": 90},
     "memory_vacuum": {"older_than_days": 90, "dry_run": True},

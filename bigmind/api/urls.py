@@ -15,7 +15,7 @@ operation_routes = [
             operations=operations,
             http_method_names=[*operations, *(HARMLESS if "get" in operations else ("options",))],
         ),
-        name=f"api:{route}",
+        name=f"api-{route}",
     )
     for route, operations in operations_by_path().items()
 ]

@@ -11,6 +11,7 @@ from bigmind.core.text import checked_content, clean_name
 CONTENT_BYTES = 64 * 1024
 TITLE_CHARS = 200
 QUERY_CHARS = 2_000
+SENTENCE_CHARS = 2_000
 TAG_CHARS = 100
 TAGS = 50
 PAGE_ROWS = 200
@@ -75,8 +76,9 @@ Name = Annotated[
 
 Tag = Annotated[str, Field(max_length=TAG_CHARS), AfterValidator(clean_name), Field(max_length=TAG_CHARS)]
 Tags = Annotated[list[Tag], BeforeValidator(_split_commas), AfterValidator(_each_once), Field(max_length=TAGS)]
-Lines = Annotated[list[Content], BeforeValidator(_split_lines), Field(max_length=TAGS)]
-"""Up to 50 sentences; a text with one a line is accepted too."""
+Sentence = Annotated[Content, Field(max_length=SENTENCE_CHARS)]
+Lines = Annotated[list[Sentence], BeforeValidator(_split_lines), Field(max_length=TAGS)]
+"""Up to 50 sentences of up to 2,000 characters; a text with one a line is accepted too."""
 
 Query = Annotated[
     str,

@@ -17,6 +17,7 @@ class Kind(models.TextChoices):
     SUMMARY = "summary"
     NOTE = "note"
     HYPOTHESIS = "hypothesis"
+    ENTRY = "entry"
 
 
 class Lexemes(models.Func):

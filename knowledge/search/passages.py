@@ -1,19 +1,34 @@
 """Writing passages: in the transaction that writes what they are a piece of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from django.db import connection
 
 from accounts.models import User
+from bigmind.core.background import after_commit
 from bigmind.core.text import digest
 from knowledge.models import Kind, Passage
+from knowledge.search.pieces import pieces_of
+
+_QUEUE = """
+INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)
+SELECT passage.id, space.id, passage.owner_id, ''
+FROM knowledge_passage AS passage CROSS JOIN knowledge_embeddingspace AS space
+WHERE passage.id = ANY(%s)
+ON CONFLICT (space_id, passage_id) DO NOTHING
+"""
 
 
-def index_passages(kind: Kind, source_id: object, texts: Iterable[str], *, owner: User, project: str = "") -> None:
+def index_passages(
+    kind: Kind, source_id: object, texts: Iterable[str], *, owner: User | None, project: str = ""
+) -> None:
     """Make `texts` the passages of one thing, in place of those it had. Blank texts are left out.
 
-    Call this in the transaction that writes the thing: what is stored can be found by keyword at once.
+    Call this in the transaction that writes the thing: what is stored can be found by keyword at once, and by meaning
+    as soon as a worker has made its vectors. Long texts become several passages. Without an owner it is shared.
     """
     forget_passages(kind, [source_id])
-    Passage.objects.bulk_create(
+    passages = Passage.objects.bulk_create(
         Passage(
             kind=kind,
             source_id=str(source_id),
@@ -23,8 +38,16 @@ def index_passages(kind: Kind, source_id: object, texts: Iterable[str], *, owner
             text=text,
             digest=digest(text),
         )
-        for ordinal, text in enumerate(text for text in texts if text.strip())
+        for ordinal, text in enumerate(piece for text in texts for piece in pieces_of(text))
     )
+    queue_vectors([passage.pk for passage in passages])
+
+
+def queue_vectors(passage_ids: Sequence[int]) -> None:
+    """Note that these passages wait for a vector in every space there is, and wake a worker."""
+    with connection.cursor() as cursor:
+        cursor.execute(_QUEUE, [list(passage_ids)])
+    after_commit("knowledge.tasks.embed_pending")
 
 
 def forget_passages(kind: Kind, source_ids: Iterable[object]) -> None:

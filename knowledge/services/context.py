@@ -21,7 +21,7 @@ from accounts.services.profiles import get_profile
 from bigmind.core.text import inline
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
-from knowledge.models import Category, Fact, Session, Summary
+from knowledge.models import AUTO_CLOSED, Category, Fact, Session, Summary
 from knowledge.vocabulary import Topics
 
 TOTAL_TOKENS = 1_300
@@ -64,8 +64,7 @@ class Context:
     facts_left: int = 0
     sessions: list[SessionLine] = field(default_factory=list)
     closed_shown: int = 0
-    open_left: int = 0
-    closed_left: int = 0
+    sessions_left: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -95,7 +94,7 @@ def get_context(
 
 def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions: int = 5) -> Context:
     """Put the context together: profile (≤ 300 tokens), then sessions and facts (≤ 800 together)."""
-    context = Context(loaded_at=timezone.now(), project=inline(project))
+    context = Context(loaded_at=timezone.now(), project=cut_to_tokens(inline(project), ITEM_TOKENS // 2))
     _add_profile(context, get_profile(actor))
     spent = _add_sessions(context, actor, shown=sessions)
     _add_facts(context, actor, project=project, topics=topics, budget=INDEX_TOKENS - spent)
@@ -121,13 +120,12 @@ def _add_sessions(context: Context, actor: Actor, *, shown: int) -> int:
         .in_view()
         .annotate(has_summary=Exists(Summary.objects.filter(session=OuterRef("pk"))))
     )
-    in_progress = list(mine.open().newest_first()[: OPEN_SESSIONS_SHOWN + 1])
-    closed = list(mine.exclude(ended_at=None).newest_first()[: shown + 1])
-    lines = [_line(session) for session in (*in_progress[:OPEN_SESSIONS_SHOWN], *closed[:shown])]
+    in_progress = mine.open().newest_first()[:OPEN_SESSIONS_SHOWN]
+    closed = mine.exclude(ended_at=None).newest_first()[:shown]
+    lines = [_line(session) for session in (*in_progress, *closed)]
     context.sessions, spent = _fitting(lines, SESSIONS_TOKENS - 60, _tokens_of_line)
     context.closed_shown = sum(not line.is_open for line in context.sessions)
-    context.open_left = int(len(in_progress) > OPEN_SESSIONS_SHOWN)
-    context.closed_left = int(len(closed) > context.closed_shown)
+    context.sessions_left = Session.objects.of(actor.user).in_view().count() - len(context.sessions)
     return spent + 60 if context.sessions else 0
 
 
@@ -183,7 +181,7 @@ def _usefulness(project: str, topics: Sequence[str]) -> Callable[[_Candidate], t
 def _line(session: Session) -> SessionLine:
     return SessionLine(
         date=session.started_at,
-        headline=_item(session.one_liner),
+        headline=AUTO_CLOSED if session.one_liner == AUTO_CLOSED else _item(session.one_liner),
         topics=cut_to_tokens(inline(",".join(session.topics[:6])), ITEM_TOKENS // 2),
         outcome=_item(session.outcome),
         handle=session.handle,

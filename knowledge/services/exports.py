@@ -1,28 +1,26 @@
-"""Export and import: everything a user owns as one document, there and back without loss."""
+"""Export: everything a user owns as one document, which `imports` takes back without loss."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Literal
-from uuid import UUID, uuid5
+from uuid import UUID
 
-from django.db import transaction
+from django.core.signing import BadSignature, Signer
 from django.db.models import Prefetch
 from django.utils import timezone
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from accounts.actor import Actor
-from accounts.models import Profile
+from accounts.models import User
 from accounts.services.profiles import get_profile
 from accounts.vocabulary import JobTitle
-from bigmind.core.text import digest
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
-from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
-from knowledge.search.passages import index_passages
+from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
 from knowledge.vocabulary import CategoryName, Domain, Key, Role
 
-from .hypotheses import index_hypothesis
-from .notes import index_note
-from .sessions import index_chunk, index_session
+LAST_PLACE = 2**31 - 1
+_PLACE_TAKEN = PydanticCustomError("place_taken", "is that of an earlier chunk. Give each chunk a place of its own")
+_PROOFS = Signer(salt="knowledge.session", sep=":")
 
 
 class _Exported(BaseModel):
@@ -62,7 +60,7 @@ class _CanBeSetAside(_Exported):
 class ExportedChunk(_CanBeSetAside):
     """One flagged exchange."""
 
-    seq: Annotated[int, Field(ge=1, le=2**31 - 1)]
+    seq: Annotated[int, Field(ge=1, le=LAST_PLACE)]
     role: Role
     content: Content
     flag_reason: LongText = ""
@@ -79,9 +77,10 @@ class ExportedSummary(_Exported):
 
 
 class ExportedSession(_CanBeSetAside):
-    """One conversation, with its summary and its chunks."""
+    """One conversation, with its summary and its chunks. `proof` says that the id was the user's own."""
 
     id: UUID
+    proof: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9_-]*$")] = ""
     project: Project = ""
     started_at: Moment
     ended_at: Moment | None = None
@@ -92,6 +91,28 @@ class ExportedSession(_CanBeSetAside):
     auto_closed: bool = False
     summary: ExportedSummary | None = None
     chunks: list[ExportedChunk] = []
+
+    @field_validator("ended_at")
+    @classmethod
+    def _ends_after_it_started(cls, ended_at: datetime | None, info: ValidationInfo) -> datetime | None:
+        started_at = info.data.get("started_at")
+        if ended_at and started_at and ended_at < started_at:
+            raise ValueError("lies before started_at. A session ends after it started")
+        return ended_at
+
+    @field_validator("chunks")
+    @classmethod
+    def _one_chunk_per_place(cls, chunks: list[ExportedChunk]) -> list[ExportedChunk]:
+        taken: set[int] = set()
+        problems: list[InitErrorDetails] = []
+        for number, chunk in enumerate(chunks):
+            if chunk.seq in taken:
+                problems.append({"type": _PLACE_TAKEN, "loc": (number, "seq"), "input": chunk.seq})
+            taken.add(chunk.seq)
+        if problems:
+            # Only so does pydantic name the chunk that is wrong, instead of the whole list.
+            raise ValidationError.from_exception_data("chunks", problems)
+        return chunks
 
 
 class ExportedHypothesis(_CanBeSetAside):
@@ -105,6 +126,13 @@ class ExportedHypothesis(_CanBeSetAside):
     session: UUID | None = Field(default=None, validation_alias="session_id")
     created_at: Moment
     resolved_at: Moment | None = None
+
+    @field_validator("resolved_at")
+    @classmethod
+    def _open_until_resolved(cls, resolved_at: datetime | None, info: ValidationInfo) -> datetime | None:
+        if resolved_at and info.data.get("status") == "open":
+            raise ValueError("is set, but status is open. Leave it out, or say what became of the belief")
+        return resolved_at
 
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
@@ -135,25 +163,6 @@ class MemoryDocument(_Exported):
 
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
-TryOnly = Annotated[bool, Field(description="True: only say what would happen.")]
-
-
-@dataclass
-class Imported:
-    """What an import added, and what was there already."""
-
-    dry_run: bool
-    added: dict[str, int] = field(default_factory=dict)
-    known: dict[str, int] = field(default_factory=dict)
-
-    def count(self, kind: str, *, is_new: bool) -> None:
-        """Count one item."""
-        for name, counts in ((True, self.added), (False, self.known)):
-            counts[kind] = counts.get(kind, 0) + (name is is_new)
-
-
-class _DryRun(Exception):
-    """Rolls an import back after it has been counted."""
 
 
 def export_memory(actor: Actor) -> MemoryDocument:
@@ -178,136 +187,17 @@ def export_memory(actor: Actor) -> MemoryDocument:
     )
 
 
-def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False) -> Imported:
-    """Import a document that memory_export made, into the memory of the caller.
-
-    Call this to restore or to merge: what is there already stays as it is, so that importing twice changes nothing.
-    Returns how many of each kind were added and how many were known. One wrong item refuses the whole document.
-    """
-    imported = Imported(dry_run)
+def was_own(user: User, told: ExportedSession) -> bool:
+    """Whether this BigMind once exported the session, under this id, for the same user."""
     try:
-        with transaction.atomic():
-            _import(actor, document, imported)
-            if dry_run:
-                raise _DryRun
-    except _DryRun:
-        pass
-    return imported
+        _PROOFS.unsign(f"{_claim(user.pk, told.id)}:{told.proof}")
+    except BadSignature:
+        return False
+    return True
 
 
-def _import(actor: Actor, document: MemoryDocument, imported: Imported) -> None:
-    _import_profile(actor, document.profile, imported)
-    sessions = {one.id: _import_session(actor, one, imported) for one in document.sessions}
-    _import_facts(actor, document.facts, sessions, imported)
-    for belief in document.hypotheses:
-        _import_hypothesis(actor, belief, sessions, imported)
-    for note in document.notes:
-        _import_note(actor, note, imported)
-
-
-def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Imported) -> None:
-    if told is None:
-        return
-    profile = get_profile(actor)
-    is_new = profile.is_empty
-    if is_new:
-        profile.role, profile.preferences, profile.pinned_facts = told.role, told.preferences, told.pinned_facts
-        profile.save()
-        if told.updated_at:
-            Profile.objects.filter(pk=profile.pk).update(updated_at=told.updated_at)
-    imported.count("profile", is_new=is_new)
-
-
-def _import_session(actor: Actor, told: ExportedSession, imported: Imported) -> Session:
-    known = Session.objects.filter(pk__in=[told.id, _own_id(actor, told.id)], user=actor.user).first()
-    session = known or _new_session(actor, told)
-    imported.count("sessions", is_new=known is None)
-    if told.summary and not Summary.objects.filter(session=session).exists():
-        Summary.objects.create(session=session, **told.summary.model_dump(exclude={"created_at"}))
-        Summary.objects.filter(session=session).update(created_at=told.summary.created_at)
-    places = set(session.chunks.values_list("seq", flat=True))
-    for chunk in told.chunks:
-        imported.count("chunks", is_new=chunk.seq not in places)
-        if chunk.seq not in places:
-            _import_chunk(session, chunk)
-    if known is None and session.ended_at:
-        index_session(session)
-    return session
-
-
-def _new_session(actor: Actor, told: ExportedSession) -> Session:
-    taken = Session.objects.filter(pk=told.id).exists()
-    fields = told.model_dump(exclude={"id", "summary", "chunks"})
-    return Session.objects.create(id=_own_id(actor, told.id) if taken else told.id, user=actor.user, **fields)
-
-
-def _own_id(actor: Actor, session_id: UUID) -> UUID:
-    """The id a session gets when its own is taken by someone else: always the same, so that twice is once."""
-    return uuid5(actor.user.pk, str(session_id))
-
-
-def _import_chunk(session: Session, told: ExportedChunk) -> None:
-    chunk = Chunk.objects.create(session=session, user=session.user, **told.model_dump(exclude={"created_at"}))
-    Chunk.objects.filter(pk=chunk.pk).update(created_at=told.created_at)
-    index_chunk(chunk)
-
-
-def _import_facts(
-    actor: Actor, told: Iterable[ExportedFact], sessions: Mapping[UUID, Session], imported: Imported
-) -> None:
-    told = list(told)
-    rows: dict[int, Fact] = {}
-    for one in told:
-        known = _known_fact(actor, one)
-        rows[one.id] = known or _new_fact(actor, one, sessions)
-        imported.count("facts", is_new=known is None)
-    for one in told:
-        successor = rows.get(one.superseded_by) if one.superseded_by else None
-        if successor and rows[one.id].superseded_by_id is None and successor.pk != rows[one.id].pk:
-            Fact.objects.filter(pk=rows[one.id].pk).update(superseded_by=successor)
-
-
-def _known_fact(actor: Actor, told: ExportedFact) -> Fact | None:
-    same = Fact.objects.of(actor.user).filter(digest=digest(told.fact))
-    if told.deprecated_at is None:
-        return same.current().first()
-    return same.filter(created_at=told.created_at, deprecated_at=told.deprecated_at).first()
-
-
-def _new_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID, Session]) -> Fact:
-    fact = Fact.objects.create(
-        user=actor.user,
-        digest=digest(told.fact),
-        source_session=sessions.get(told.source_session) if told.source_session else None,
-        **told.model_dump(exclude={"id", "source_session", "superseded_by"}),
-    )
-    if fact.is_current:
-        index_passages(Kind.FACT, fact.pk, [fact.fact], owner=actor.user, project=fact.project)
-    return fact
-
-
-def _import_hypothesis(
-    actor: Actor, told: ExportedHypothesis, sessions: Mapping[UUID, Session], imported: Imported
-) -> None:
-    is_new = not Hypothesis.objects.filter(
-        user=actor.user, hypothesis=told.hypothesis, created_at=told.created_at
-    ).exists()
-    imported.count("hypotheses", is_new=is_new)
-    if is_new:
-        session = sessions.get(told.session) if told.session else None
-        fields = told.model_dump(exclude={"session"})
-        if fields["status"] != "open":
-            fields["resolved_at"] = fields["resolved_at"] or timezone.now()
-        index_hypothesis(Hypothesis.objects.create(user=actor.user, session=session, **fields))
-
-
-def _import_note(actor: Actor, told: ExportedNote, imported: Imported) -> None:
-    note, is_new = Note.objects.get_or_create(
-        user=actor.user, domain=told.domain, key=told.key, defaults=told.model_dump(exclude={"domain", "key"})
-    )
-    imported.count("notes", is_new=is_new)
-    if is_new:
-        index_note(note)
+def _claim(user_id: UUID, session_id: UUID) -> str:
+    return f"{user_id} {session_id}"
 
 
 def _exported_session(session: Session) -> ExportedSession:
@@ -315,5 +205,9 @@ def _exported_session(session: Session) -> ExportedSession:
     return ExportedSession(
         summary=ExportedSummary.model_validate(narrative) if narrative else None,
         chunks=[ExportedChunk.model_validate(chunk) for chunk in session.chunks.all()],
-        **{name: getattr(session, name) for name in ExportedSession.model_fields if name not in {"summary", "chunks"}},
+        proof=_PROOFS.signature(_claim(session.user_id, session.pk)),
+        **{
+            name: getattr(session, name)
+            for name in ExportedSession.model_fields.keys() - {"proof", "summary", "chunks"}
+        },
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -12,11 +12,11 @@ from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Confidence, Limit, Offset, Project, Query, Reason
-from knowledge.models import Fact, Kind, Session
+from knowledge.models import Fact, Kind
 from knowledge.search.passages import forget_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
 
-from .sessions import own_session
+from .sessions import in_progress, own_session
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ def store_fact(
     Call this when the user states a preference, a decision, a constraint or something lasting. Returns the fact with
     its id; the same fact is not stored twice (`duplicate`).
     """
-    session = own_session(actor, source_session) if source_session else _session_in_progress(actor)
+    session = own_session(actor, source_session) if source_session else in_progress(actor)
     stored, is_new = Fact.objects.get_or_create(
         user=actor.user,
-        digest=_digest(fact),
+        digest=digest(fact),
         deprecated_at=None,
         defaults={
             "category": category,
@@ -109,24 +109,28 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
     old = own_fact(actor, fact_id)
     if not old.is_current:
         raise Conflict(f"Fact {old.pk} has been set aside.", hint="Restore it first, or store a new one.")
-    if _digest(fact) == old.digest:
+    if digest(fact) == old.digest:
         if category and category != old.category:
             old.category = category
             old.save(update_fields=["category", "updated_at"])
         return old
     _set_aside(old, "Corrected.")
-    new = _known(actor, fact) or Fact.objects.create(
+    new, is_new = Fact.objects.get_or_create(
         user=actor.user,
-        category=category or old.category,
-        fact=fact,
-        digest=_digest(fact),
-        confidence=old.confidence,
-        project=old.project,
-        source_session=old.source_session,
+        digest=digest(fact),
+        deprecated_at=None,
+        defaults={
+            "category": category or old.category,
+            "fact": fact,
+            "confidence": old.confidence,
+            "project": old.project,
+            "source_session": old.source_session,
+        },
     )
     old.superseded_by = new
     old.save(update_fields=["superseded_by"])
-    _index(new)
+    if is_new:
+        _index(new)
     return new
 
 
@@ -149,7 +153,11 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
         hint = f"Set fact {successor.pk} aside first."
         raise Conflict(f"That fact was corrected: see fact {successor.pk}.", hint=hint, fact_id=successor.pk)
     fact.deprecated_at, fact.deprecation_reason, fact.superseded_by = None, "", None
-    fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
+    try:
+        with transaction.atomic():
+            fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
+    except IntegrityError as error:  # somebody was faster
+        raise Conflict("That fact has been stored again since.", hint="memory_list_facts shows it.") from error
     _index(fact)
     return fact
 
@@ -189,17 +197,9 @@ def _set_aside(fact: Fact, reason: str) -> None:
     forget_passages(Kind.FACT, [fact.pk])
 
 
-def _session_in_progress(actor: Actor) -> Session | None:
-    return Session.objects.of(actor.user).open().filter(agent=actor.agent).newest_first().first()
-
-
 def _known(actor: Actor, text: str) -> Fact | None:
-    return Fact.objects.of(actor.user).current().filter(digest=_digest(text)).first()
+    return Fact.objects.of(actor.user).current().filter(digest=digest(text)).first()
 
 
 def _index(fact: Fact) -> None:
     index_passages(Kind.FACT, fact.pk, [fact.fact], owner=fact.user, project=fact.project)
-
-
-def _digest(text: str) -> str:
-    return digest(text)

@@ -11,11 +11,11 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Confidence, Content, Limit, Offset, Project
-from knowledge.models import Hypothesis, Kind, Session
+from knowledge.models import Hypothesis, Kind
 from knowledge.search.passages import forget_passages, index_passages
 from knowledge.vocabulary import HypothesisId, HypothesisText, SessionId
 
-from .sessions import own_session
+from .sessions import in_progress, own_session
 
 Resolution = Annotated[Content, Field(description="What actually happened.")]
 
@@ -34,11 +34,7 @@ def add_hypothesis(
     Call this when you act on something that is not proven, so that it can be confirmed or refuted later.
     Returns the hypothesis with its id, open.
     """
-    session = (
-        own_session(actor, session_id)
-        if session_id
-        else Session.objects.of(actor.user).open().filter(agent=actor.agent).newest_first().first()
-    )
+    session = own_session(actor, session_id) if session_id else in_progress(actor)
     belief = Hypothesis.objects.create(
         user=actor.user,
         session=session,

@@ -42,6 +42,7 @@ def set_note(
             "expires_at lies in the past.",
             problems=[{"field": "expires_at", "message": "must lie ahead, or be left out"}],
         )
+    _refuse_set_aside(actor, domain, key)
     note, _ = Note.objects.update_or_create(
         user=actor.user,
         domain=domain,
@@ -51,7 +52,6 @@ def set_note(
             "expires_at": expires_at,
             "project": project,
             "updated_at": now,
-            "set_aside_at": None,
         },
         create_defaults={
             "content": content,
@@ -88,9 +88,10 @@ def get_notes(
 def delete_note(actor: Actor, *, domain: Domain, key: Key) -> Note:
     """Delete the note at this domain and key.
 
-    Call this when the rule no longer holds. Returns what was deleted; it cannot be undone.
+    Call this when the rule no longer holds. Returns what was deleted; it cannot be undone. A note set aside goes too.
     """
-    note = own_note(actor, domain, key)
+    mine = Note.objects.of(actor.user).select_for_update().filter(domain=domain, key=key)
+    note = mine.first() or own_note(actor, domain, key)
     forget_passages(Kind.NOTE, [note.pk])
     forget_kept_replies(actor.user)
     deleted = note.pk
@@ -107,12 +108,15 @@ def rename_note(
 
     Call this to tidy up. Refused when a note is there already. Returns the note at its new address.
     """
-    note = own_note(actor, domain, key)
+    note = own_note(actor, domain, key, lock=True)
     target = (new_domain or domain, new_key or key)
     if target == (note.domain, note.key):
         return note
     # An expired note still holds its address until the sweep: it must not stand in the way.
-    Note.objects.of(actor.user).expired().filter(domain=target[0], key=target[1]).delete()
+    _refuse_set_aside(actor, *target)
+    expired = Note.objects.of(actor.user).expired().filter(domain=target[0], key=target[1])
+    forget_passages(Kind.NOTE, expired.values_list("pk", flat=True))
+    expired.delete()
     note.domain, note.key, note.updated_at = *target, timezone.now()
     try:
         with transaction.atomic():
@@ -129,20 +133,28 @@ def note_domains(actor: Actor) -> dict[str, int]:
     return dict(counted)
 
 
-def own_note(actor: Actor, domain: str, key: str) -> Note:
-    """Return the actor's note at this address.
+def own_note(actor: Actor, domain: str, key: str, *, lock: bool = False) -> Note:
+    """Return the actor's note at this address, locked until the transaction ends if asked for.
 
     Raises:
         NotFound: there is none; the hint names the nearest keys there are.
     """
     mine = Note.objects.of(actor.user).current()
-    note = mine.filter(domain=domain, key=key).first()
+    note = (mine.select_for_update() if lock else mine).filter(domain=domain, key=key).first()
     if note is None:
         addresses = [str(other) for other in mine.only("domain", "key")[:2000]]
         nearest = [found for found, *_ in process.extract(f"{domain}/{key}", addresses, limit=3, score_cutoff=60)]
         hint = f"The nearest: {', '.join(nearest)}." if nearest else "knowledge_get without arguments lists yours."
         raise NotFound(f"You have no note {domain}/{key}.", hint=hint)
     return note
+
+
+def _refuse_set_aside(actor: Actor, domain: str, key: str) -> None:
+    """What was set aside can be restored, so nothing may take its place unasked."""
+    hidden = Note.objects.of(actor.user).filter(domain=domain, key=key).exclude(set_aside_at=None).first()
+    if hidden:
+        hint = f"Bring it back with memory_restore (kind note, id {hidden.pk}), or delete it with knowledge_delete."
+        raise Conflict(f"The note {hidden} has been set aside.", hint=hint, note_id=hidden.pk)
 
 
 def forget_expired_notes() -> int:

@@ -16,6 +16,7 @@ from knowledge.vocabulary import Domain
 
 SUGGESTIONS = 3
 SUGGEST_FROM = 2000
+PERSONAL = (Kind.FACT, Kind.CHUNK, Kind.SUMMARY, Kind.NOTE, Kind.HYPOTHESIS)
 
 Kinds = Annotated[
     list[Literal["fact", "chunk", "summary", "note", "hypothesis"]], Field(description="What to look among.")
@@ -95,7 +96,7 @@ def search_memory(
 
     The search box of the pages asks this. Returns excerpts, the best first, whatever their kind.
     """
-    wanted = [Kind(kind) for kind in kinds or Kind.values]
+    wanted = [Kind(kind) for kind in kinds or PERSONAL]
     found = search_by_keyword(query, owner=actor.user, kinds=wanted, project=project, limit=limit, offset=offset)
     rows = {kind: _rows(actor, kind, found.items) for kind in {match.kind for match in found.items}}
     read = [(match, rows[match.kind].get(match.source_id)) for match in found.items]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Case, F, Max, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -13,6 +13,7 @@ from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import AUTO_CLOSED, Chunk, Kind, Session, Summary
+from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import forget_passages, index_passages
 from knowledge.vocabulary import (
     ChunkId,
@@ -245,8 +246,9 @@ def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
 
 
 def close_sessions(stale: QuerySet[Session]) -> int:
-    """Close these sessions, saying that nobody did; return how many."""
-    return stale.update(ended_at=timezone.now(), one_liner=AUTO_CLOSED, auto_closed=True)
+    """Close these sessions, saying that nobody did; return how many. A headline that somebody wrote stays."""
+    headline = Case(When(one_liner="", then=Value(AUTO_CLOSED)), default=F("one_liner"))
+    return stale.update(ended_at=timezone.now(), one_liner=headline, auto_closed=True)
 
 
 def index_session(session: Session) -> None:
@@ -270,7 +272,7 @@ def index_chunk(chunk: Chunk) -> None:
     if not (chunk.is_in_view and chunk.session.is_in_view):
         forget_passages(Kind.CHUNK, [chunk.pk])
         return
-    text = f"{chunk.content}\n\n{chunk.flag_reason}"
+    text = f"{chunk.content}\n\n{chunk.flag_reason}".strip()
     index_passages(Kind.CHUNK, chunk.pk, [text], owner=chunk.user, project=chunk.session.project)
 
 
@@ -323,10 +325,16 @@ def open_session(actor: Actor, session_id: str | None, *, lock: bool = False) ->
                 session_id=str(session.pk),
             )
         return session
-    newest = sessions.open().filter(agent=actor.agent).order_by("-started_at").first()
+    newest = in_progress(actor, sessions)
     if newest is None:
         raise Conflict("You have no open session.", hint="Call memory_start_session first, or name a session_id.")
     return newest
+
+
+def in_progress(actor: Actor, sessions: SessionQuerySet | None = None) -> Session | None:
+    """Return the newest open session of the actor's agent, if there is one."""
+    mine = Session.objects.of(actor.user) if sessions is None else sessions
+    return mine.open().filter(agent=actor.agent).newest_first().first()
 
 
 def session_to_end(actor: Actor, session_id: str | None) -> Session:

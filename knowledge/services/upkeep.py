@@ -15,6 +15,7 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
+from accounts.models import User
 from accounts.services.calls import forget_kept_replies
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
 from knowledge.search.passages import forget_passages
@@ -123,14 +124,14 @@ def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
     facts = Fact.objects.of(user).current()
     stale = facts.filter(updated_at__lt=timezone.now() - timedelta(days=stale_days)).order_by("updated_at")
     doubtful = facts.filter(confidence__lt=LOW_CONFIDENCE).order_by("confidence")
-    in_progress = Session.objects.of(user).open().order_by("started_at")
-    untold = Session.objects.of(user).exclude(ended_at=None).filter(summary=None).newest_first()
+    in_progress = Session.objects.of(user).in_view().open().order_by("started_at")
+    untold = Session.objects.of(user).in_view().exclude(ended_at=None).filter(summary=None).newest_first()
     findings = [
         _finding("stale_facts", stale, f"Facts not touched for {stale_days} days, to confirm or set aside"),
         _finding("low_confidence_facts", doubtful, f"Facts with a confidence below {LOW_CONFIDENCE}"),
         _finding("open_sessions", in_progress, "Sessions in progress", calm=True),
         _finding("sessions_without_summary", untold, "Ended sessions without a summary", calm=True),
-        _finding("search_index", _unfindable(actor), "Facts that search cannot find"),
+        _index_finding(user),
     ]
     attention = any(finding.status == "attention" for finding in findings)
     return Health("attention" if attention else "ok", findings)
@@ -189,9 +190,23 @@ def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) 
     return Finding(check, status, count, says, ids)
 
 
-def _unfindable(actor: Actor) -> QuerySet[Fact]:
-    passages = Passage.objects.filter(kind=Kind.FACT, source_id=Cast(OuterRef("pk"), TextField()))
-    return Fact.objects.of(actor.user).current().filter(~Exists(passages)).order_by("pk")
+def _index_finding(user: User) -> Finding:
+    """What search cannot find although it is in view, and passages of things that are gone."""
+    in_view: dict[Kind, QuerySet[Any]] = {
+        Kind.FACT: Fact.objects.of(user).current(),
+        Kind.CHUNK: Chunk.objects.filter(user=user, set_aside_at=None, session__set_aside_at=None),
+        Kind.NOTE: Note.objects.of(user).current(),
+        Kind.HYPOTHESIS: Hypothesis.objects.filter(user=user, set_aside_at=None),
+    }
+    lost = [f"{kind} {pk}" for kind, rows in in_view.items() for pk in _without_passages(kind, rows)[:SHOWN]]
+    count = sum(_without_passages(kind, rows).count() for kind, rows in in_view.items()) if lost else 0
+    status = "attention" if count else "ok"
+    return Finding("search_index", status, count, "Things that search cannot find", lost[:SHOWN])
+
+
+def _without_passages(kind: Kind, rows: QuerySet[Any]) -> QuerySet[Any]:
+    passages = Passage.objects.filter(kind=kind, source_id=Cast(OuterRef("pk"), TextField()))
+    return rows.filter(~Exists(passages)).order_by("pk").values_list("pk", flat=True)
 
 
 def _database_bytes() -> int:

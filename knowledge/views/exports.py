@@ -16,7 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from knowledge.services.exports import Imported, export_memory, import_memory
+from knowledge.services.exports import export_memory
+from knowledge.services.imports import Imported, import_memory
 from knowledge.views.forms import OperationForm
 from knowledge.views.pages import memory_page, own_page, tell
 

@@ -10,6 +10,8 @@ from django.utils import timezone
 from accounts.services.profiles import update_profile
 from bigmind.core.text import digest, normalised
 from bigmind.core.tokens import count_tokens
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
 from knowledge.models import Fact, Session
 from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context
 from knowledge.services.facts import store_fact
@@ -167,3 +169,30 @@ def test_reading_the_context_changes_nothing():
 
     assert list(Session.objects.all()) == [started]
     assert Session.objects.get().is_open
+
+
+@pytest.mark.parametrize("project", ["🧠" * 100, "ក" * 100, "p" * 100])
+def test_the_reply_to_a_start_stays_within_its_budget_with_any_project(project):
+    actor = make_actor()
+    _fill(
+        actor,
+        facts=3_000,
+        sessions=100,
+        texts=["Deploys go through the router, never by hand, in stage and production."],
+    )
+    update_profile(actor, role="r " * 200, preferences="p " * 900, pinned_facts=["A pinned fact of some length."] * 30)
+
+    started = perform(CATALOGUE["memory_start_session"], actor, {"project": project}, door="mcp")
+
+    assert count_tokens(started.markdown()) <= TOTAL_TOKENS
+
+
+def test_what_did_not_fit_is_counted():
+    actor = make_actor()
+    _fill(actor, facts=500, sessions=300, texts=["Deploys go through the router."])
+
+    context = get_context(actor, sessions=3)
+
+    assert context.facts_left == 500 - len(context.facts)
+    assert context.sessions_left == 300 - len(context.sessions)
+    assert f"_{context.sessions_left} more: memory_list_sessions_" in context.markdown

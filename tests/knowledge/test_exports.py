@@ -1,24 +1,56 @@
 """Export and import: there and back without loss, and twice is once."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
+from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from accounts.services.profiles import update_profile
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from knowledge.models import Chunk, Fact, Session
+from knowledge.models import Chunk, Fact, Hypothesis, Session
 from knowledge.services.asides import set_aside
-from knowledge.services.exports import export_memory, import_memory
+from knowledge.services.exports import export_memory
 from knowledge.services.facts import correct_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis, resolve_hypothesis
+from knowledge.services.imports import import_memory
 from knowledge.services.notes import set_note
 from knowledge.services.recall import search_chunks
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
+
+MOMENT = "2026-03-30T09:15:00Z"
+EARLIER = "2026-03-30T09:14:59Z"
+
+
+def _session(**fields):
+    return {"id": str(uuid4()), "started_at": MOMENT, **fields}
+
+
+def _chunk(seq, content):
+    return {"seq": seq, "role": "user", "content": content, "created_at": MOMENT}
+
+
+def _fact(number, text, **fields):
+    return {"id": number, "category": "decision", "fact": text, "created_at": MOMENT, **fields}
+
+
+def _belief(text, **fields):
+    return {"hypothesis": text, "created_at": MOMENT, **fields}
+
+
+def _take_in(actor, **kinds):
+    return carry_out(import_memory, actor, {"document": kinds})
+
+
+def _exported(actor):
+    return export_memory(actor).model_dump(mode="json")
 
 
 def _remember_a_bit_of_everything(actor):
@@ -55,7 +87,7 @@ def test_a_memory_moves_to_another_person_without_loss():
     theirs, ours = _document(heir), _document(actor)
     for told in (theirs, ours):
         for session in told["sessions"]:
-            del session["id"]
+            del session["id"], session["proof"]
         for thing in (*told["facts"], *told["hypotheses"]):
             thing.pop("source_session", None)
             thing.pop("session", None)
@@ -133,3 +165,126 @@ def test_one_wrong_item_refuses_the_whole_document_and_names_it():
 def test_a_document_of_an_unknown_version_is_refused():
     with pytest.raises(Invalid, match=r"document\.version"):
         carry_out(import_memory, make_actor(), {"document": {"format": "bigmind-memory", "version": 2}})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "field"),
+    [
+        ({"sessions": [_session(chunks=[_chunk(1, "One."), _chunk(1, "Two.")])]}, "sessions.0.chunks.1.seq"),
+        ({"sessions": [_session(ended_at=EARLIER)]}, "sessions.0.ended_at"),
+        ({"hypotheses": [_belief("It is the cache.", status="open", resolved_at=MOMENT)]}, "hypotheses.0.resolved_at"),
+    ],
+)
+def test_what_contradicts_itself_is_refused_by_the_name_of_its_field(kinds, field):
+    actor = make_actor()
+
+    with pytest.raises(Invalid) as refusal:
+        _take_in(actor, **kinds)
+
+    assert [problem["field"] for problem in refusal.value.problems] == [f"document.{field}"]
+    assert _document(actor)["sessions"] == []
+
+
+def test_a_belief_resolved_at_no_known_moment_is_resolved_now():
+    actor = make_actor()
+    before = timezone.now()
+
+    _take_in(actor, hypotheses=[_belief("It is the cache.", status="confirmed")])
+
+    assert Hypothesis.objects.get(user=actor.user).resolved_at >= before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_document_imported_many_times_at_once_is_imported_once():
+    actor, heir = make_actor(), make_actor()
+    _remember_a_bit_of_everything(actor)
+    document = _exported(actor)
+    start = Barrier(6)
+
+    def take_in(_):
+        try:
+            start.wait(10)
+            return _take_in(heir, **document)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as threads:
+        counts = list(threads.map(take_in, range(6)))
+
+    assert sorted(sum(imported.added.values()) > 0 for imported in counts) == [False] * 5 + [True]
+    assert len(_document(heir)["hypotheses"]) == 2
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_what_comes_in_parts_stays_linked(is_own):
+    source = make_actor()
+    _remember_a_bit_of_everything(source)
+    document = _exported(source)
+    told_in = [session for session in document["sessions"] if session["one_liner"] == "Done"]
+    reader = source if is_own else make_actor()
+    Session.objects.all().delete()
+    Fact.objects.all().delete()
+    source.user.hypotheses.all().delete()
+
+    _take_in(reader, sessions=document["sessions"])
+    _take_in(reader, facts=document["facts"])
+    _take_in(reader, hypotheses=document["hypotheses"])
+
+    session = Session.objects.of(reader.user).get(one_liner="Done")
+    old = Fact.objects.get(fact="Deploys on Fridays.")
+    assert told_in
+    assert {fact.source_session for fact in Fact.objects.of(reader.user)} == {session}
+    assert {belief.session for belief in reader.user.hypotheses.all()} == {session}
+    assert old.superseded_by == Fact.objects.get(fact="Deploys on Mondays.")
+
+
+def test_chunks_of_one_session_that_came_in_parts_are_all_kept():
+    actor = make_actor()
+    session = _session()
+    _take_in(actor, sessions=[{**session, "chunks": [_chunk(1, "One."), _chunk(2, "Two.")]}])
+    other = {**session, "chunks": [_chunk(2, "Another two."), _chunk(3, "Three.")]}
+
+    imported = _take_in(actor, sessions=[other])
+    again = _take_in(actor, sessions=[other])
+
+    kept = Chunk.objects.filter(user=actor.user).values_list("content", flat=True)
+    assert (imported.added["chunks"], again.added["chunks"]) == (2, 0)
+    assert sorted(kept) == ["Another two.", "One.", "Three.", "Two."]
+
+
+def test_a_chunk_finds_a_place_even_where_the_last_one_is_taken():
+    actor = make_actor()
+    session = _session()
+    last = 2**31 - 1
+    _take_in(actor, sessions=[{**session, "chunks": [_chunk(last, "Last.")]}])
+
+    _take_in(actor, sessions=[{**session, "chunks": [_chunk(last, "Another.")]}])
+
+    assert list(Chunk.objects.order_by("seq").values_list("seq", "content")) == [(1, "Another."), (last, "Last.")]
+
+
+def test_an_import_does_not_tell_whether_a_session_of_another_exists():
+    owner, stranger = make_actor(), make_actor()
+    _remember_a_bit_of_everything(owner)
+    theirs = _exported(owner)["sessions"][0]
+    of_nobody = {**theirs, "id": str(uuid4())}
+
+    outcomes = [_take_in(stranger, sessions=[told]) for told in (theirs, of_nobody)]
+
+    kept = {session.pk for session in Session.objects.of(stranger.user)}
+    assert outcomes[0] == outcomes[1]
+    assert len(kept) == 2
+    assert kept.isdisjoint({UUID(theirs["id"]), UUID(of_nobody["id"])})
+
+
+def test_an_import_takes_in_its_own_export_once_although_the_ids_were_replaced():
+    actor = make_actor()
+    session = _session(one_liner="Made elsewhere")
+    _take_in(actor, sessions=[session])
+    exported = _exported(actor)
+    Session.objects.all().delete()
+
+    _take_in(actor, sessions=exported["sessions"])
+    _take_in(actor, sessions=[session])
+
+    assert _exported(actor)["sessions"] == exported["sessions"]

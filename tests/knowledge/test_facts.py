@@ -1,6 +1,9 @@
 """Facts: stored once, corrected, set aside, restored, erased."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connection
 
 from bigmind.core.errors import Conflict, NotFound
 from knowledge.models import Fact, Passage
@@ -119,3 +122,21 @@ def test_someone_elses_fact_answers_like_one_that_does_not_exist(operation):
     assert str(of_another.value).replace(str(foreign.pk), "N") == str(of_nobody.value).replace(
         str(foreign.pk + 1000), "N"
     )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_corrections_to_one_text_at_once_end_in_one_fact():
+    actor = make_actor()
+    facts = [store_fact(actor, category="decision", fact=f"Deploys on day {n}.").fact for n in range(10)]
+
+    def correct(fact):
+        try:
+            return correct_fact(actor, fact_id=fact.pk, fact="Deploys on Mondays.")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(10) as threads:
+        corrected = set(threads.map(correct, facts))
+
+    assert len(corrected) == 1
+    assert Fact.objects.of(actor.user).current().count() == 1

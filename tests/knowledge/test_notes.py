@@ -9,6 +9,7 @@ from accounts.actor import Actor
 from accounts.services.keys import create_key, rotate_key
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.models import Note, Passage
+from knowledge.services.asides import set_aside
 from knowledge.services.notes import delete_note, get_notes, note_domains, rename_note, set_note
 from knowledge.services.recall import search_notes
 from knowledge.tasks import forget_expired_notes
@@ -116,3 +117,29 @@ def test_notes_survive_the_rotation_of_the_key():
     new = rotate_key(key)
 
     assert [n.content for n in get_notes(Actor.of(actor.user, key=new.key)).items] == ["Text"]
+
+
+def test_a_note_set_aside_is_never_overwritten_and_says_how_to_bring_it_back():
+    actor = make_actor()
+    note = set_note(actor, domain="email", key="k", content="First")
+    other = set_note(actor, domain="email", key="other", content="Other")
+    set_aside(actor, kind="note", id=str(note.pk))
+
+    with pytest.raises(Conflict, match="memory_restore"):
+        set_note(actor, domain="email", key="k", content="Second")
+    with pytest.raises(Conflict, match="memory_restore"):
+        rename_note(actor, domain="email", key=other.key, new_key="k")
+    assert Note.objects.get(pk=note.pk).content == "First"
+    delete_note(actor, domain="email", key="k")
+    assert set_note(actor, domain="email", key="k", content="Second").content == "Second"
+
+
+def test_a_note_that_takes_the_place_of_an_expired_one_leaves_nothing_of_it():
+    actor = make_actor()
+    set_note(actor, domain="d", key="old", content="PRIVATE", expires_at=timezone.now() + timedelta(days=1))
+    Note.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    set_note(actor, domain="d", key="new", content="Fine")
+
+    rename_note(actor, domain="d", key="new", new_key="old")
+
+    assert not Passage.objects.filter(text__contains="PRIVATE").exists()

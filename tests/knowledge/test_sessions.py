@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from bigmind.core.errors import Conflict, NotFound
-from knowledge.models import AUTO_CLOSED, Session
+from knowledge.models import AUTO_CLOSED, Passage, Session
 from knowledge.services.context import get_context
 from knowledge.services.recall import search_chunks
 from knowledge.services.sessions import (
@@ -194,3 +194,27 @@ def test_an_erased_session_is_gone_from_lists_search_and_context():
     assert "Unrepeatable" not in get_context(actor).markdown
     with pytest.raises(NotFound):
         get_session_detail(actor, session_id=str(session.pk))
+
+
+def test_closing_a_session_keeps_the_headline_that_somebody_wrote():
+    actor = make_actor()
+    session = start_session(actor).session
+    correct_session(actor, session_id=session.handle, one_liner="Chose Redis")
+    Session.objects.filter(pk=session.pk).update(started_at=timezone.now() - timedelta(hours=25))
+
+    close_stale_sessions()
+
+    session.refresh_from_db()
+    assert (session.one_liner, session.is_open) == ("Chose Redis", False)
+
+
+def test_the_largest_summary_that_is_allowed_is_stored_and_found():
+    actor = make_actor()
+    start_session(actor)
+    words = " ".join(f"word{number}" for number in range(6_000))
+
+    end_session(
+        actor, one_liner="Large", summary=words, key_facts=[f"{number} " + "x y " * 480 for number in range(50)]
+    )
+
+    assert Passage.objects.filter(kind="summary", text__contains="word5999").exists()

@@ -12,9 +12,12 @@ from django.urls import reverse
 from accounts.models import ApiKey, Call, Role, SignInLink, User
 from accounts.services.keys import create_key
 from accounts.services.sign_in_links import make_sign_in_link
+from accounts.services.sign_in_tries import count_try
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session, Summary
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
@@ -40,6 +43,7 @@ def one_of_everything() -> None:
     user = make_user("ada")
     create_key(user)
     make_sign_in_link(user)
+    count_try("ada", "192.0.2.7")
     actor = make_agent(user, "claude-code")
     perform(CATALOGUE["memory_update_profile"], actor, {"role": "Engineer"}, door="command", idempotency_key="profile")
     start_session(actor)
@@ -48,6 +52,8 @@ def one_of_everything() -> None:
     store_fact(actor, category="identity", fact="Is called Ada.")
     add_hypothesis(actor, hypothesis="I believe it is the pool.")
     set_note(actor, domain="email", key="rules", content="Be brief.")
+    add_entry(actor, content="Routes are ordered.", entry_type="fact")
+    embed_pending()
 
 
 def _url(model: type[Model], page: str, *args: Any) -> str:
@@ -147,7 +153,8 @@ def test_what_is_set_aside_here_is_out_of_sight_until_it_is_restored(
 def test_a_user_is_deleted_with_everything_they_own(browser: Client, one_of_everything: None) -> None:
     browser.post(_url(User, "delete", User.objects.get(username="ada").pk), {"post": "yes"})
 
-    assert [model.__name__ for model in (Session, Fact, Passage, Call) if model._default_manager.exists()] == []
+    assert [model.__name__ for model in (Session, Fact, Call) if model._default_manager.exists()] == []
+    assert not Passage.objects.exclude(owner=None).exists()
 
 
 def test_what_people_wrote_and_what_happened_is_not_reworded(browser: Client, one_of_everything: None) -> None:

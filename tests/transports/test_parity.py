@@ -16,6 +16,7 @@ from django.template.loader import get_template
 from mcp import types
 
 from accounts.actor import Actor
+from accounts.models import SCOPES, Role
 from accounts.services.agents import note_agent
 from accounts.services.keys import NewKey
 from accounts.services.profiles import update_profile
@@ -28,6 +29,7 @@ from bigmind.management.commands.op import CLIENT
 from bigmind.mcp.tools import call_tool, tool_of
 from bigmind.mcp.turns import Turn
 from bigmind.operations import CATALOGUE, TOOLSETS
+from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
@@ -54,8 +56,8 @@ class Answer:
 
 
 def _person() -> Person:
-    user = make_user()
-    key = make_key(user)
+    user = make_user(role=Role.ADMIN)
+    key = make_key(user, scopes=SCOPES)
     agent = note_agent(user, client_name=CLIENT, client_version=__version__, host=socket.gethostname())
     actor = Actor.of(user, key=key.key, agent=agent)
     update_profile(actor, role="Engineer", preferences="Short answers.", pinned_facts=["Lives in Berlin."])
@@ -68,7 +70,15 @@ def _person() -> Person:
     aside = store_fact(actor, category="identity", fact="Is called Eve.").fact
     deprecate_fact(actor, fact_id=aside.pk, reason="She is not.")
     set_note(actor, domain="email", key="dymon-packages", content="Ask about the package at the storage unit.")
-    ids = {"session_id": str(session.pk), "chunk_id": chunk.pk, "hypothesis_id": belief.pk, "fact_id": fact.pk}
+    summary = add_entry(actor, content="STORY-007: routing.", entry_type="summary").entry
+    entry = add_entry(actor, content="Routes are ordered.", entry_type="fact", parent_id=summary.pk).entry
+    ids = {
+        "entry_id": str(entry.pk),
+        "session_id": str(session.pk),
+        "chunk_id": chunk.pk,
+        "hypothesis_id": belief.pk,
+        "fact_id": fact.pk,
+    }
     return Person(key, actor, {**ids, "fact": str(fact.pk), "aside": str(aside.pk)})
 
 
@@ -77,7 +87,8 @@ def _arguments(operation: Operation, person: Person) -> dict[str, Any]:
     arguments = example_arguments(operation)
     known = {name: person.ids[name] for name in arguments if name in person.ids and name.endswith("_id")}
     if "id" in arguments:
-        known["id"] = person.ids["aside" if operation.name == "memory_restore" else "fact"]
+        aside_or_fact = person.ids["aside" if operation.name == "memory_restore" else "fact"]
+        known["id"] = person.ids["entry_id"] if operation.toolset == "kb" else aside_or_fact
     return {**arguments, **known}
 
 
@@ -177,7 +188,7 @@ def test_every_transport_refuses_a_wrong_value_by_the_name_of_its_field(name: st
     operation, person = CATALOGUE[name], _person()
 
     for argument, schema in operation.input_schema().get("properties", {}).items():
-        wrong = {"string": "a\0b", "array": ["a\0b"]}.get(schema.get("type"), {"a": 1})
+        wrong = {"string": "a\0b", "array": ["a\0b"], "object": ["a"]}.get(schema.get("type"), {"a": 1})
         arguments = {**_arguments(operation, person), argument: wrong}
         refusals = {door: ask(operation, person, arguments).refusal for door, ask in DOORS.items()}
 

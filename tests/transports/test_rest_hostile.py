@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from accounts.models import SCOPES, Role
+from accounts.services.keys import NewKey
 from bigmind.api.arguments import IN_THE_QUERY
 from bigmind.api.examples import example_arguments
 from bigmind.api.routes import path_parameters
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
+from tests.factories import make_key, make_user
 from tests.transports.rest_wire import Rest, problem_in
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +51,11 @@ def _every_argument() -> Iterator[Any]:
             yield pytest.param(operation, name, id=f"{operation.name}-{name}")
 
 
+def _key_for_everything() -> NewKey:
+    """An admin's key: what is refused is refused for what was sent, not for who sent it."""
+    return make_key(make_user(role=Role.ADMIN), scopes=SCOPES)
+
+
 def _send(rest: Rest, operation: Operation, arguments: dict[str, Any]) -> Any:
     in_path = path_parameters(operation)
     values = {name: _in_an_address(arguments.pop(name)) for name in in_path}
@@ -68,7 +76,7 @@ def _in_an_address(value: Any) -> str:
 def test_characters_that_no_text_may_have_are_refused_by_the_name_of_their_field(
     operation: Operation, name: str
 ) -> None:
-    rest = Rest()
+    rest = Rest(_key_for_everything())
 
     for kind, value in REFUSED_EVERYWHERE.items():
         arguments = {**example_arguments(operation), name: value}
@@ -82,7 +90,7 @@ def test_characters_that_no_text_may_have_are_refused_by_the_name_of_their_field
 def test_what_is_out_of_place_is_refused_or_taken_for_what_it_says_and_never_breaks_anything(
     operation: Operation, name: str
 ) -> None:
-    rest = Rest()
+    rest = Rest(_key_for_everything())
 
     for value in OUT_OF_PLACE.values():
         response = _send(rest, operation, {**example_arguments(operation), name: value})
@@ -96,7 +104,7 @@ def test_what_is_out_of_place_is_refused_or_taken_for_what_it_says_and_never_bre
 def test_an_unknown_argument_is_refused_by_its_name(name: str) -> None:
     operation = CATALOGUE[name]
 
-    response = _send(Rest(), operation, {**example_arguments(operation), "surprise": "x"})
+    response = _send(Rest(_key_for_everything()), operation, {**example_arguments(operation), "surprise": "x"})
 
     assert [error["field"] for error in problem_in(response, 422)["errors"]] == ["surprise"]
 
@@ -112,7 +120,7 @@ def test_an_unknown_argument_is_refused_by_its_name(name: str) -> None:
     ],
 )
 def test_what_is_accepted_comes_back_as_it_was(text: str) -> None:
-    rest = Rest()
+    rest = Rest(_key_for_everything())
 
     rest.send("PUT", "notes/", {"domain": "email", "key": "rules", "content": text})
 

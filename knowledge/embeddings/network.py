@@ -1,0 +1,176 @@
+"""BERT's forward pass in numpy, for many texts at once without padding.
+
+The tokens of all texts lie behind one another in one table, a row each. Only attention looks at one text at a time, so
+nothing is masked, nothing is computed for nothing, and a text has the same vector in every company.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows: TypeAlias = NDArray[np.float32]
+Weights: TypeAlias = dict[str, NDArray[np.float32]]
+
+_HALF = np.float32(0.5)
+_ROOT_OF_HALF = np.float32(0.5**0.5)
+_TINY = np.float32(1e-12)
+# Abramowitz and Stegun 7.1.26: erf to 1.5e-7, which is all that single precision has. numpy has no erf of its own.
+_ERF_SLOPE = np.float32(0.3275911)
+_ERF_TERMS = [np.float32(term) for term in (-1.453152027, 1.421413741, -0.284496736, 0.254829592)]
+_ERF_FIRST = np.float32(1.061405429)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Linear maps of each row: a table of weights and a bias."""
+
+    weight: Rows
+    bias: Rows
+
+    @classmethod
+    def read(cls, weights: Weights, name: str) -> Self:
+        """Take the layer of this name from the model's file."""
+        return cls(weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+    def __call__(self, rows: Rows) -> Rows:
+        result = rows @ self.weight.T
+        result += self.bias
+        return result
+
+
+@dataclass(frozen=True)
+class Norm:
+    """Layer normalisation, in place."""
+
+    gain: Rows
+    bias: Rows
+
+    @classmethod
+    def read(cls, weights: Weights, name: str) -> Self:
+        """Take the layer of this name from the model's file."""
+        return cls(weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+    def __call__(self, rows: Rows) -> Rows:
+        rows -= rows.mean(axis=1, keepdims=True)
+        variance = np.einsum("ij,ij->i", rows, rows) / np.float32(rows.shape[1])
+        rows /= np.sqrt(variance + _TINY)[:, np.newaxis]
+        rows *= self.gain
+        rows += self.bias
+        return rows
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One of the model's layers: attention, then two linear maps with a bend between them."""
+
+    attention_in: Linear
+    attention_out: Linear
+    attention_norm: Norm
+    widen: Linear
+    narrow: Linear
+    norm: Norm
+    heads: int
+
+    @classmethod
+    def read(cls, weights: Weights, name: str, heads: int) -> Self:
+        """Take the layer of this name from the model's file."""
+        return cls(
+            attention_in=_joined_attention(weights, f"{name}.attention.self", heads),
+            attention_out=Linear.read(weights, f"{name}.attention.output.dense"),
+            attention_norm=Norm.read(weights, f"{name}.attention.output.LayerNorm"),
+            widen=Linear.read(weights, f"{name}.intermediate.dense"),
+            narrow=Linear.read(weights, f"{name}.output.dense"),
+            norm=Norm.read(weights, f"{name}.output.LayerNorm"),
+            heads=heads,
+        )
+
+    def __call__(self, rows: Rows, texts: Sequence[slice]) -> Rows:
+        seen = self.attention_out(self._attend(rows, texts))
+        seen += rows
+        rows = self.attention_norm(seen)
+        result = self.narrow(_gelu(self.widen(rows)))
+        result += rows
+        return self.norm(result)
+
+    def _attend(self, rows: Rows, texts: Sequence[slice]) -> Rows:
+        asked_offered_said = self.attention_in(rows).reshape(len(rows), 3, self.heads, -1)
+        result = np.empty_like(rows)
+        for text in texts:
+            asked, offered, said = asked_offered_said[text].transpose(1, 2, 0, 3)
+            shares = _softmax(asked @ offered.transpose(0, 2, 1))
+            result[text] = (shares @ said).transpose(1, 0, 2).reshape(-1, rows.shape[1])
+        return result
+
+
+@dataclass(frozen=True)
+class Network:
+    """The whole model: tokens in, one unnormalised vector for each text out."""
+
+    words: Rows
+    positions: Rows
+    norm: Norm
+    layers: Sequence[Layer]
+
+    @classmethod
+    def read(cls, weights: Weights, *, layers: int, heads: int) -> Self:
+        """Put the network together from the tables of the model's file."""
+        return cls(
+            words=weights["embeddings.word_embeddings.weight"],
+            # Every token is of type 0 here, so its vector is added once and for all.
+            positions=weights["embeddings.position_embeddings.weight"]
+            + weights["embeddings.token_type_embeddings.weight"][0],
+            norm=Norm.read(weights, "embeddings.LayerNorm"),
+            layers=[Layer.read(weights, f"encoder.layer.{number}", heads) for number in range(layers)],
+        )
+
+    def __call__(self, texts: Sequence[Sequence[int]]) -> Rows:
+        """Return the mean of each text's tokens after the last layer."""
+        ends = list(accumulate(map(len, texts), initial=0))
+        rows = np.concatenate([self.words[tokens] + self.positions[: len(tokens)] for tokens in map(list, texts)])
+        rows = self.norm(rows)
+        places = [slice(*place) for place in pairwise(ends)]
+        for layer in self.layers:
+            rows = layer(rows, places)
+        return np.stack([rows[place].mean(axis=0) for place in places])
+
+
+def _joined_attention(weights: Weights, name: str, heads: int) -> Linear:
+    """Make one linear map of the three, with the scale of the scores in the first: one product instead of three."""
+    query, key, value = map(partial(Linear.read, weights), (f"{name}.query", f"{name}.key", f"{name}.value"))
+    scale = np.float32((len(query.bias) / heads) ** -0.5)
+    return Linear(
+        np.concatenate([query.weight * scale, key.weight, value.weight]),
+        np.concatenate([query.bias * scale, key.bias, value.bias]),
+    )
+
+
+def _softmax(scores: Rows) -> Rows:
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
+
+
+def _gelu(rows: Rows) -> Rows:
+    """Apply x · (1 + erf(x / √2)) / 2 in place, as max(x, 0) - |x| · erfc(|x| / √2) / 2."""
+    size = np.abs(rows)
+    argument = size * _ROOT_OF_HALF
+    slope = argument * _ERF_SLOPE
+    slope += 1
+    np.reciprocal(slope, out=slope)
+    lost = slope * _ERF_FIRST
+    for term in _ERF_TERMS:
+        lost += term
+        lost *= slope
+    argument *= argument
+    lost *= np.exp(np.negative(argument, out=argument), out=argument)
+    lost *= size
+    lost *= _HALF
+    np.maximum(rows, 0, out=rows)
+    rows -= lost
+    return rows

@@ -1,0 +1,92 @@
+"""How to ask an embedder: workers with patience, people who wait with none. Both heed the circuit and the budget."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import sleep
+
+import structlog
+
+from knowledge.embeddings import budget
+from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.providers import Provider
+from knowledge.embeddings.vectors import (
+    LARGEST_BATCH,
+    EmbedderBroken,
+    EmbedderDown,
+    EmbedderError,
+    TextsRefused,
+    Vectors,
+)
+
+PAUSES = (1.0, 2.0, 4.0)
+"""Seconds before each further try of a batch."""
+LONGEST_PAUSE = 10.0
+"""Whoever asks for more gets it from the circuit: a worker has other things to do than sleep."""
+BATCH_SECONDS = 30.0
+QUERY_SECONDS = 2.0
+
+log = structlog.get_logger()
+
+
+class CircuitOpen(EmbedderError):
+    """The embedder failed so often that it is left alone for a while. Nothing was sent."""
+
+
+def embed_batch(embedder: Provider, texts: Sequence[str], *, sleep: Callable[[float], object] = sleep) -> Vectors:
+    """Return the vectors of 1 to 100 texts, for a worker: three more tries, after 1, 2 and 4 seconds.
+
+    That can take two minutes, so hold neither a lock nor a transaction meanwhile.
+
+    Raises:
+        CircuitOpen, BudgetSpent: nothing was sent; leave the texts for a later sweep.
+        EmbedderDown, EmbedderBroken: the same, and it is counted as one failed batch.
+        TextsRefused: ask for each text alone, to find out which it is.
+    """
+    if not 1 <= len(texts) <= LARGEST_BATCH:
+        raise ValueError(f"A batch has 1 to {LARGEST_BATCH} texts, not {len(texts)}.")
+    with _admitted(embedder):
+        budget.pay(embedder, texts, share=budget.SHARE_OF_BATCHES)
+        return _try_again(lambda: embedder.embed(texts, timeout=BATCH_SECONDS), sleep)
+
+
+def embed_query(embedder: Provider, query: str) -> Vectors:
+    """Return the vector of a question somebody waits for: one try of two seconds, none while the circuit is open.
+
+    Raises:
+        EmbedderError: any of them means: answer by keyword, and say so.
+    """
+    with _admitted(embedder):
+        budget.pay(embedder, [query])
+        vector: Vectors = embedder.embed([query], timeout=QUERY_SECONDS)[0]
+        return vector
+
+
+def _try_again(ask: Callable[[], Vectors], sleep: Callable[[float], object]) -> Vectors:
+    for pause in PAUSES:
+        try:
+            return ask()
+        except EmbedderDown as error:
+            asked = max(pause, error.retry_after or 0)
+            if asked > LONGEST_PAUSE:
+                raise
+            sleep(asked)
+    return ask()
+
+
+@contextmanager
+def _admitted(embedder: Provider) -> Iterator[None]:
+    """Pass the circuit, and tell it how the call went."""
+    circuit = Circuit(embedder.space)
+    if not circuit.admits():
+        raise CircuitOpen("The embedder failed several times in a row and is left alone for a while.")
+    try:
+        yield
+    except (EmbedderDown, EmbedderBroken) as error:
+        circuit.failed(getattr(error, "retry_after", None))
+        log.warning("The embedder failed.", space=embedder.space, reason=error.reason, circuit_open=circuit.is_open())
+        raise
+    except TextsRefused:
+        circuit.succeeded()  # It answered: the texts are at fault.
+        raise
+    else:
+        circuit.succeeded()

@@ -1,0 +1,64 @@
+"""Vectors of passages, in a narrow table of their own, and the spaces they live in.
+
+The row is the queue: a passage that waits for its vector is a `PassageVector` without one.
+"""
+
+from django.db import models
+from django.db.models.functions import Now
+from pgvector.django import HalfVectorField
+
+from accounts.models import User
+
+from .passages import Passage
+
+
+class EmbeddingSpace(models.Model):
+    """One model's vectors. Vectors of two spaces are never compared."""
+
+    name = models.CharField(max_length=200, unique=True, help_text="Provider, model and length of the vectors.")
+    dimensions = models.PositiveIntegerField()
+    batch_size = models.PositiveSmallIntegerField(default=50, help_text="Texts a worker embeds at once, up to 100.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    active_since = models.DateTimeField(null=True, blank=True, help_text="Search uses the one activated last.")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PassageVector(models.Model):
+    """The vector of a passage in one space, or the fact that it is still to be made."""
+
+    passage = models.ForeignKey(Passage, models.CASCADE, related_name="vectors")
+    space = models.ForeignKey(EmbeddingSpace, models.CASCADE, related_name="vectors")
+    owner = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="+")
+    vector = HalfVectorField(null=True, blank=True)
+    not_before = models.DateTimeField(db_default=Now(), help_text="A text that failed waits until then.")
+    trouble = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "passage"], name="vector_once_per_space")]
+        indexes = [
+            models.Index(fields=["space", "owner"], name="vector_of_owner"),
+            models.Index(
+                fields=["space", "not_before", "id"],
+                name="vector_waiting",
+                condition=~models.Q(vector__isnull=False, trouble=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.passage_id} in {self.space}"
+
+
+class CachedVector(models.Model):
+    """The vector of a text, so that the same text is never embedded twice."""
+
+    space = models.ForeignKey(EmbeddingSpace, models.CASCADE, related_name="cached")
+    digest = models.CharField(max_length=64)
+    vector = HalfVectorField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "digest"], name="vector_cached_once")]
+
+    def __str__(self) -> str:
+        return self.digest

@@ -1,0 +1,1 @@
+"""Sources of knowledge that people keep in files, read into entries: pure functions, no database."""

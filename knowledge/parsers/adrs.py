@@ -1,0 +1,132 @@
+"""Architecture decision records, as Nygard or MADR write them: a summary of the record, and the decision as a fact."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from bigmind.core.text import one_line
+from knowledge.parsers.entries import SourceEntry, make_entry, slug
+from knowledge.parsers.outline import Outline, Section, read_outline, text_of, words_of
+from knowledge.parsers.tags import inferred_tags
+
+NUMBERED = re.compile(r"(?:adr[-\s]*)?(?P<number>\d{1,5})\s*[.:–—-]*\s*(?P<title>.*)", re.IGNORECASE)
+LABELLED = re.compile(r"(?P<name>status|date|deciders|decision-makers)\s*:\s*(?P<value>.+)", re.IGNORECASE)
+STATUSES = ("superseded", "deprecated", "rejected", "proposed", "draft", "accepted")
+CONFIDENCE = {"superseded": 0.2, "deprecated": 0.2, "rejected": 0.2, "proposed": 0.6, "draft": 0.6}
+"""Below 0.5, what `kb_search` asks for where nobody says otherwise, stands what no longer holds."""
+
+
+@dataclass
+class Record:
+    """What one record says."""
+
+    number: str
+    title: str
+    labels: dict[str, str] = field(default_factory=dict)
+    """Status, date and deciders, wherever they stand."""
+    context: str = ""
+    decision: str = ""
+    decision_line: int = 1
+    consequences: str = ""
+
+    @property
+    def status(self) -> str:
+        """One of the known statuses, the one that weighs most; `accepted` where the record does not say."""
+        said = self.labels.get("status", "").casefold()
+        return next((status for status in STATUSES if status in said), "accepted")
+
+
+def parse_adr(text: str, source_file: str) -> list[SourceEntry]:
+    """Return the summary of a decision record, and its decision as a fact below it.
+
+    What was superseded, deprecated or rejected keeps its words, with a confidence at which searches pass it over.
+
+    Raises:
+        Invalid: a part of it is longer than an entry may be.
+    """
+    outline = read_outline(text, source_file)
+    record = _record(outline, PurePosixPath(source_file).stem)
+    key = f"adr-{record.number.zfill(4)}" if record.number else f"adr-{slug(record.title) or 'untitled'}"
+    name = f"ADR {int(record.number)}: {record.title}" if record.number else f"ADR: {record.title}"
+    shared = {
+        "roles": ["dev", "pm"],
+        "source_file": source_file,
+        "confidence": CONFIDENCE.get(record.status, 1.0),
+        "metadata": _metadata(record),
+    }
+    summary = _summary(name, record)
+    tags = list(dict.fromkeys(["adr", "decision", *inferred_tags(summary + record.decision)]))
+    entries = [make_entry(1, {**shared, "key": key, "content": summary, "entry_type": "summary", "tags": tags})]
+    if record.decision:
+        fields = {
+            **shared,
+            "key": f"{key}/decision",
+            "content": f"{name}: {record.decision}",
+            "tags": tags,
+            "parent": key,
+        }
+        entries.append(make_entry(record.decision_line, fields))
+    return entries
+
+
+def _record(outline: Outline, stem: str) -> Record:
+    number, title = _number_and_title(outline.title, stem)
+    record = Record(number, title, {name: str(value) for name, value in outline.front_matter.items() if value})
+    for section in outline.sections:
+        _take_labels(record, section)
+        _take_text(record, section)
+    return record
+
+
+def _number_and_title(heading: str, stem: str) -> tuple[str, str]:
+    of_heading, of_file = NUMBERED.fullmatch(heading), NUMBERED.fullmatch(stem)
+    number = of_file["number"] if of_file else of_heading["number"] if of_heading else ""
+    title = of_heading["title"] if of_heading else heading
+    return number, title or (of_file["title"] if of_file else stem).replace("-", " ")
+
+
+def _take_labels(record: Record, section: Section) -> None:
+    """Take `Status: accepted`, on a line or in a bullet, and what stands below a heading of that name."""
+    name = section.title.casefold()
+    paragraphs = [text_of(block) for block in section.blocks if block.type == "paragraph"]
+    if name in {"status", "date", "deciders"} and paragraphs:
+        # A record that was superseded often says so in a line of its own below “Accepted”.
+        record.labels[name] = one_line(" ".join(paragraphs))
+    lines = paragraphs + [text_of(item) for block in section.blocks if "list" in block.type for item in block.children]
+    for line in lines if section.level <= 1 else []:
+        if found := LABELLED.fullmatch(words_of(line)):
+            record.labels.setdefault(found["name"].casefold(), found["value"].strip())
+
+
+def _take_text(record: Record, section: Section) -> None:
+    name, text = section.title.casefold(), "\n\n".join(one for block in section.blocks if (one := text_of(block)))
+    # Below “Decision Outcome”, MADR has consequences and confirmation: parts of the decision by place, not by name.
+    if "consequence" in name:
+        record.consequences += text
+    elif name.startswith("context"):
+        record.context += text
+    elif name in {"decision", "decision outcome", "decided"}:
+        record.decision += text
+        record.decision_line = section.line
+
+
+def _summary(name: str, record: Record) -> str:
+    dated = f", {record.labels['date']}" if "date" in record.labels else ""
+    parts = [
+        f"{name} ({record.status}{dated})",
+        record.context,
+        record.decision and f"Decision: {record.decision}",
+        record.consequences and f"Consequences: {record.consequences}",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _metadata(record: Record) -> dict[str, Any]:
+    said = words_of(record.labels.get("status", ""))
+    successor = re.search(r"supersed\w*\s+by\s+(?P<what>.+)", said, re.IGNORECASE)
+    return {
+        "status": record.status,
+        **({"superseded_by": successor["what"].rstrip(" .")} if successor else {}),
+        **{name: value for name, value in record.labels.items() if name in {"date", "deciders", "decision-makers"}},
+    }

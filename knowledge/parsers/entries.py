@@ -1,0 +1,165 @@
+"""What a source becomes: entries of the knowledge base, and how two readings of one source differ."""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import refusal
+from bigmind.core.text import checked_content, clean_name, digest
+from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Content, Tags
+
+EntryType = Literal["fact", "summary", "template"]
+Role = Literal["pm", "dev", "qa", "all"]
+KEY_CHARS = 200
+PATH_CHARS = 1_000
+JSON_DEPTH = 64
+SLUG_CHARS = 60
+
+
+def _json_within_limits(value: dict[str, Any]) -> dict[str, Any]:
+    _refuse_what_is_no_json(value, JSON_DEPTH)
+    if (size := len(json.dumps(value, ensure_ascii=False).encode())) > CONTENT_BYTES:
+        raise ValueError(f"is {size:,} bytes; the limit is {CONTENT_BYTES:,}")
+    return value
+
+
+def _refuse_what_is_no_json(value: Any, depth: int) -> None:
+    if depth == 0:
+        raise ValueError(f"is nested deeper than {JSON_DEPTH} levels")
+    if isinstance(value, str):
+        checked_content(value)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            _refuse_what_is_no_json(name, depth)
+            _refuse_what_is_no_json(inner, depth - 1)
+    elif isinstance(value, list):
+        for inner in value:
+            _refuse_what_is_no_json(inner, depth - 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("has a number that is not finite")
+    elif isinstance(value, int) and abs(value) >= 2**63:
+        raise ValueError("has a number that does not fit in 64 bits")
+    elif not (value is None or isinstance(value, bool | int | float)):
+        raise ValueError(f"has a {type(value).__name__}, which is not JSON")
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Key = Annotated[str, AfterValidator(clean_name), Field(max_length=KEY_CHARS)]
+SourcePath = Annotated[str, AfterValidator(clean_name), Field(max_length=PATH_CHARS)]
+Roles = Annotated[list[Role], BeforeValidator(_as_list), AfterValidator(lambda roles: list(dict.fromkeys(roles)))]
+Metadata = Annotated[dict[str, Any], AfterValidator(_json_within_limits)]
+
+
+class SourceEntry(BaseModel):
+    """One entry as a YAML file holds it, before the knowledge base knows it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: Key = ""
+    """Its stable identity within the source. Where a person left it out: a digest of the content."""
+    content: Content
+    entry_type: EntryType = "fact"
+    roles: Roles = ["all"]
+    tags: Tags = []
+    source_file: SourcePath = ""
+    source_story: Key = ""
+    parent: Key = ""
+    """The key of another entry in the same file, usually the summary of the story."""
+    confidence: Confidence = 1.0
+    metadata: Metadata = {}
+    origin: Annotated[str, Field(max_length=64)] = ""
+    """Digest of what the parser made, so that a person's edit is told from a change of the source."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_is_left_out(cls, fields: Any) -> Any:
+        return (
+            {name: value for name, value in fields.items() if value is not None} if isinstance(fields, dict) else fields
+        )
+
+    @model_validator(mode="after")
+    def _has_a_key(self) -> Self:
+        if not self.key:
+            object.__setattr__(self, "key", digest(self.content)[:16])
+        return self
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything an editor may change."""
+        fields = self.model_dump(exclude={"origin"})
+        return digest(json.dumps(fields, sort_keys=True, ensure_ascii=False))[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How the entries of a source differ from those read before, in the order of the newer reading."""
+
+    added: tuple[SourceEntry, ...] = ()
+    changed: tuple[SourceEntry, ...] = ()
+    removed: tuple[SourceEntry, ...] = ()
+    unchanged: tuple[SourceEntry, ...] = ()
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.added)} added, {len(self.changed)} changed, "
+            f"{len(self.removed)} removed, {len(self.unchanged)} unchanged"
+        )
+
+
+def changes(old: Iterable[SourceEntry], new: Iterable[SourceEntry]) -> Changes:
+    """Compare two readings of one source by the keys of their entries."""
+    before, after = {entry.key: entry for entry in old}, {entry.key: entry for entry in new}
+    kept = [entry for key, entry in after.items() if key in before]
+    return Changes(
+        added=tuple(entry for key, entry in after.items() if key not in before),
+        changed=tuple(entry for entry in kept if entry.fingerprint() != before[entry.key].fingerprint()),
+        removed=tuple(entry for key, entry in before.items() if key not in after),
+        unchanged=tuple(entry for entry in kept if entry.fingerprint() == before[entry.key].fingerprint()),
+    )
+
+
+def make_entry(line: int, fields: Mapping[str, Any]) -> SourceEntry:
+    """Return the entry a parser found at a line of its source, marked as not yet edited by anyone.
+
+    Raises:
+        Invalid: the source says something that an entry cannot hold, such as a bullet of 100 KiB.
+    """
+    try:
+        entry = SourceEntry.model_validate(fields)
+    except ValidationError as error:
+        found = refusal(error, known=list(SourceEntry.model_fields))
+        where = f"{fields.get('source_file') or 'source'}, line {line}"
+        raise Invalid(f"{where}: {found.message}", problems=[{**it, "line": line} for it in found.problems]) from error
+    return entry.model_copy(update={"origin": entry.fingerprint()})
+
+
+def slug(text: str, limit: int = SLUG_CHARS) -> str:
+    """Return the words of a text as lower-case letters, digits and hyphens, cut at a word."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    words = re.findall(r"[^\W_]+", "".join(char for char in plain if not unicodedata.combining(char)))
+    joined = "-".join(words)
+    if len(joined) <= limit:
+        return joined
+    return joined[: limit + 1].rpartition("-")[0] or joined[:limit]
+
+
+class Keys:
+    """Gives each entry of one source a key of its own: the second `a` becomes `a~2`."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def claim(self, *parts: str) -> str:
+        """Return the parts joined by slashes, made unique within this source."""
+        key = "/".join(part for part in parts if part)[: KEY_CHARS - 10] or "entry"
+        self._seen[key] = self._seen.get(key, 0) + 1
+        return key if self._seen[key] == 1 else f"{key}~{self._seen[key]}"

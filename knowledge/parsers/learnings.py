@@ -1,0 +1,223 @@
+"""LEARNINGS.yaml: what an agent wrote down while the knowledge base was out of reach, and that it has arrived since."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import refusal
+from knowledge.parsers.entries import Keys, SourceEntry, slug
+from knowledge.parsers.reading import read_text, replace_text
+from knowledge.parsers.sections import kind_of
+from knowledge.parsers.tags import inferred_tags
+from knowledge.parsers.yaml_nodes import Node, Position, read_yaml
+
+NAME = "LEARNINGS.yaml"
+OWN = {"tags", "roles", "confidence", "metadata", "source_file", "source_story"}
+
+
+@dataclass(frozen=True, slots=True)
+class Learnings:
+    """What a LEARNINGS.yaml still has to tell."""
+
+    story: str
+    entries: tuple[SourceEntry, ...] = ()
+    """What waits, with the parent of each by its key: of another entry here, or of one in `known`."""
+    known: Mapping[str, str] = field(default_factory=dict)
+    """Ids in the knowledge base of the entries that arrived already, by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """One entry as it stands in the file."""
+
+    key: str
+    node: Node
+    members: dict[str, Node]
+    has_arrived: bool
+
+    def text(self, name: str) -> str:
+        node = self.members.get(name)
+        return str(node.value) if node and isinstance(node.value, str | int | float) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    start: Position
+    end: Position
+    text: str
+
+
+def read_learnings(path: Path) -> Learnings:
+    """Read what waits in a LEARNINGS.yaml; nothing, where it says that all has arrived.
+
+    Raises:
+        Invalid: the file cannot be read, or an entry in it cannot be accepted; with file, line and number.
+    """
+    return pending_in(read_text(path), path.name)
+
+
+def pending_in(text: str, name: str) -> Learnings:
+    """As `read_learnings`, of a text."""
+    top = _top(text, name)
+    story = _said(top, "story_id")
+    written = list(_written(top, name))
+    if not _is_pending(top):
+        return Learnings(story, known=_ids(written))
+    entries = tuple(
+        _entry(one, number, story, written, name) for number, one in enumerate(written, 1) if not one.has_arrived
+    )
+    return Learnings(story, entries, _ids(one for one in written if one.has_arrived))
+
+
+def mark_synced(path: Path, ids: Mapping[str, str], when: datetime) -> None:
+    """Note in the file which entries arrived, by key, under which ids; everything else in it, comments too, stays.
+
+    The file stops being pending when all its entries have arrived; until then each that did carries `synced_at`.
+
+    Raises:
+        Invalid: the file cannot be read, or does not hold these entries.
+    """
+    text = read_text(path)
+    marked = marked_text(text, path.name, ids, when)
+    if marked != text:
+        replace_text(path, marked)
+
+
+def marked_text(text: str, name: str, ids: Mapping[str, str], when: datetime) -> str:
+    """As `mark_synced`, of a text."""
+    top = _top(text, name)
+    written = list(_written(top, name))
+    if unknown := set(ids) - {one.key for one in written}:
+        raise Invalid(f"{name}: has no entry {min(unknown)}.", hint="It was changed meanwhile. Read it again.")
+    is_complete = all(one.has_arrived or one.key in ids for one in written)
+    moment = when.isoformat(timespec="seconds").replace("+00:00", "Z")
+    edits = [edit for one in written for edit in _entry_edits(one, written, ids, moment, is_complete)]
+    if is_complete and _is_pending(top):
+        stated = {"synced_at": moment, "kb_available": "true", "pending_sync": "false"}
+        edits += _settings(top, {name: value for name, value in stated.items() if _is_worth_stating(top, name)})
+    marked = _applied(text, edits)
+    _top(marked, name)  # What cannot be read again is not written.
+    return marked
+
+
+def _top(text: str, name: str) -> Node:
+    top = read_yaml(text, name)
+    if top is None or not isinstance(top.value, dict):
+        raise Invalid(f"{name}: is not a LEARNINGS.yaml.", hint="It needs `story_id` and `entries`.")
+    return top
+
+
+def _members(node: Node) -> dict[str, Node]:
+    return node.value if isinstance(node.value, dict) else {}
+
+
+def _said(top: Node, name: str) -> str:
+    node = _members(top).get(name)
+    return str(node.value) if node and isinstance(node.value, str) else ""
+
+
+def _is_pending(top: Node) -> bool:
+    members = _members(top)
+    pending, available = members.get("pending_sync"), members.get("kb_available")
+    return bool(pending.value) if pending else bool(available and available.value is False)
+
+
+def _is_worth_stating(top: Node, name: str) -> bool:
+    return name != "pending_sync" or name in _members(top)
+
+
+def _written(top: Node, name: str) -> Iterator[_Written]:
+    listed = _members(top).get("entries")
+    if listed is None or listed.value is None:
+        return
+    if not isinstance(listed.value, list):
+        raise Invalid(f"{name}, line {listed.line}: entries must be a list.")
+    keys = Keys()
+    for node in listed.value:
+        members = _members(node)
+        told = {field: str(one.value) for field, one in members.items()}
+        # Not from its id: that changes when the entry arrives, and the key must not.
+        key = keys.claim(slug(told.get("category") or told.get("type", "")), slug(told.get("content", "")[:400]))
+        yield _Written(key, node, members, "synced_at" in members or not _is_pending(top))
+
+
+def _ids(written: Any) -> dict[str, str]:
+    return {one.key: one.text("id") for one in written if one.text("id")}
+
+
+def _parent_of(one: _Written, written: list[_Written]) -> _Written | None:
+    """Return the entry that an entry hangs below: the one its `parent_id` names, else the file's only summary."""
+    if parent := one.text("parent_id"):
+        return next((other for other in written if parent in {other.text("id"), other.text("key")}), None)
+    summaries = [other for other in written if other.text("type") == "summary"]
+    return summaries[0] if len(summaries) == 1 and one is not summaries[0] else None
+
+
+def _entry(one: _Written, number: int, story: str, written: list[_Written], name: str) -> SourceEntry:
+    plain = one.node.plain()
+    kind = kind_of(one.text("category"))
+    entry_type = one.text("type") or one.text("entry_type") or "fact"
+    parent = _parent_of(one, written)
+    inferred = {
+        "key": one.key,
+        "content": one.text("content"),
+        "entry_type": entry_type,
+        "roles": ["pm", "dev", "qa"] if entry_type == "summary" else list(kind.roles),
+        "tags": list(dict.fromkeys([*kind.tags, *inferred_tags(one.text("content"))])),
+        "source_story": story,
+        "parent": parent.key if parent else "",
+    }
+    own = {field: value for field, value in plain.items() if field in OWN} if isinstance(plain, dict) else {}
+    try:
+        entry = SourceEntry.model_validate({**inferred, **own})
+    except ValidationError as error:
+        found = refusal(error, known=list(SourceEntry.model_fields))
+        problems = [{**problem, "entry": number, "line": one.node.line} for problem in found.problems]
+        where = f"{name}, line {one.node.line}, entry {number}"
+        raise Invalid(f"{where}: {found.message}", problems=problems) from error
+    return entry.model_copy(update={"origin": entry.fingerprint()})
+
+
+def _entry_edits(
+    one: _Written, written: list[_Written], ids: Mapping[str, str], moment: str, is_complete: bool
+) -> list[_Edit]:
+    arrives = one.key in ids
+    settings = {"id": ids[one.key]} if arrives else {}
+    parent = _parent_of(one, written)
+    # Also where only the parent arrived: the name it had in this file is gone.
+    if parent is not None and (arrives or "parent_id" in one.members):
+        arrived = parent.text("id") if parent.has_arrived else ""
+        settings |= {"parent_id": parent_id} if (parent_id := ids.get(parent.key) or arrived) else {}
+    if arrives and not is_complete:
+        settings["synced_at"] = moment
+    return _settings(one.node, settings)
+
+
+def _settings(node: Node, settings: Mapping[str, str]) -> list[_Edit]:
+    """Return the edits that give members of a mapping a value: in place where they stand, else in front."""
+    members = _members(node)
+    changed = [
+        _Edit(members[name].start, members[name].end, text) for name, text in settings.items() if name in members
+    ]
+    between = ", " if node.is_flow else "\n" + " " * node.start.column
+    new = "".join(f"{name}: {text}{between}" for name, text in settings.items() if name not in members)
+    begin = Position(node.start.line, node.start.column + node.is_flow)
+    return [*changed, *([_Edit(begin, begin, new)] if new else [])]
+
+
+def _applied(text: str, edits: list[_Edit]) -> str:
+    lines = text.splitlines(keepends=True) if "\x85" not in text else text.split("\n")
+    begins = [0]
+    for line in lines:
+        begins.append(begins[-1] + len(line))
+    for edit in sorted(edits, key=lambda edit: (edit.start.line, edit.start.column), reverse=True):
+        start, end = begins[edit.start.line] + edit.start.column, begins[edit.end.line] + edit.end.column
+        # A value that was empty has no space before it yet: `id:`.
+        space = " " if start == end and text[start - 1 : start] == ":" else ""
+        text = text[:start] + space + edit.text + text[end:]
+    return text

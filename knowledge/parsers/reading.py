@@ -1,0 +1,119 @@
+"""Reading and replacing files that somebody else wrote: bounded, never through a link, always UTF-8."""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from bigmind.core.errors import Invalid
+from bigmind.core.text import checked_content
+
+FILE_BYTES = 4 * 1024 * 1024
+ARCHIVES = {
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"7z\xbc\xaf": "7z",
+    b"(\xb5/\xfd": "zstd",
+    b"Rar!": "rar",
+}
+OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+def read_text(path: Path, *, within: Path | None = None) -> str:
+    """Return the text of a file, with line breaks as `\\n` and without a byte order mark.
+
+    Raises:
+        Invalid: it is no plain file, too large, an archive, binary, not UTF-8, or outside the folder `within`.
+    """
+    if within is not None:
+        refuse_outside(path, within)
+    return decoded(_bytes_of(path), path.name)
+
+
+def refuse_outside(path: Path, folder: Path) -> None:
+    """Refuse a path that leads out of a folder, by `..` or through a link on the way.
+
+    Raises:
+        Invalid: it does.
+    """
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise Invalid(f"{path.name} is outside {folder.name}.", hint="Name a file within the folder.")
+
+
+def decoded(raw: bytes, name: str) -> str:
+    """Return the text of some bytes, or say in the name of their file why they are none.
+
+    Raises:
+        Invalid: they are too many, an archive, binary, or not UTF-8.
+    """
+    if len(raw) > FILE_BYTES:
+        raise Invalid(f"{name} is larger than {FILE_BYTES:,} bytes.", hint="Split it.")
+    for magic, kind in ARCHIVES.items():
+        if raw.startswith(magic):
+            raise Invalid(f"{name} is a {kind} archive.", hint="Unpack it and give the files.")
+    for mark, encoding in OTHER_ENCODINGS.items():
+        if raw.startswith(mark):
+            raise Invalid(f"{name} is {encoding}.", hint="Save it as UTF-8.")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise Invalid(f"{name}, line {line}: is not UTF-8.", hint="Save it as UTF-8.") from error
+    return _checked(text.replace("\r\n", "\n").replace("\r", "\n"), name)
+
+
+def _checked(text: str, name: str) -> str:
+    # A page break is how some editors part chapters; it is a blank line to everyone else.
+    text = text.replace("\f", "\n")
+    try:
+        return checked_content(text)
+    except ValueError as error:
+        line = 1 + next(number for number, part in enumerate(text.split("\n")) if _is_refused(part))
+        raise Invalid(f"{name}, line {line}: the text {error}.", hint="It looks like a binary file.") from error
+
+
+def _is_refused(line: str) -> bool:
+    try:
+        checked_content(line)
+    except ValueError:
+        return True
+    return False
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        # Not through a link, and without waiting for the other end of a pipe.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        reason = "is a link" if path.is_symlink() else (error.strerror or "cannot be read").lower()
+        raise Invalid(f"{path.name}: {reason}.", hint="Give the path of a readable file.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Invalid(f"{path.name} is not a plain file.", hint="Give the path of a readable file.")
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(FILE_BYTES + 1)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old text or the new, never half of it.
+
+    Raises:
+        Invalid: the path is a link.
+    """
+    if path.is_symlink():
+        raise Invalid(f"{path.name} is a link.", hint="Give the path of the file itself.")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,183 @@
+"""Any source by its path: which parser reads it, and what is refused before one does."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal, get_args
+
+from bigmind.core.errors import Invalid
+from knowledge.parsers.adrs import parse_adr
+from knowledge.parsers.entries import SourceEntry, slug
+from knowledge.parsers.instruction_files import parse_instructions
+from knowledge.parsers.learnings import pending_in
+from knowledge.parsers.lessons_learned import parse_lessons
+from knowledge.parsers.markdown import parse_markdown
+from knowledge.parsers.reading import read_text
+from knowledge.parsers.sections import known_kind
+from knowledge.parsers.templates import parse_template
+from knowledge.parsers.yaml_files import ENTRIES, parsed_entries
+
+SourceKind = Literal["lessons", "template", "markdown", "instructions", "adr", "learnings", "entries"]
+FILES = 10_000
+TOTAL_BYTES = 256 * 1024 * 1024
+FOLDER_DEPTH = 64
+HEAD_CHARS = 20_000
+
+MARKDOWN = {".md", ".markdown", ".mdx"}
+YAML = {".yaml", ".yml"}
+INSTRUCTIONS = {
+    *("claude.md", "claude.local.md", "agents.md", "agent.md", "gemini.md", "copilot-instructions.md"),
+    *(".cursorrules", ".windsurfrules", ".clinerules"),
+}
+INSTRUCTION_ENDINGS = (".mdc", ".instructions.md")
+READ_THOUGH_HIDDEN = {".github", ".cursor", ".claude"}
+LEFT_ALONE = {"node_modules", "__pycache__", "venv", "site-packages"}
+
+PARSERS: dict[SourceKind, Callable[[str, str], list[SourceEntry]]] = {
+    "lessons": parse_lessons,
+    "template": parse_template,
+    "markdown": parse_markdown,
+    "instructions": parse_instructions,
+    "adr": parse_adr,
+    "learnings": lambda text, source_file: list(pending_in(text, source_file).entries),
+    "entries": lambda text, source_file: list(parsed_entries(text, source_file).entries),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSource:
+    """A source and the entries in it."""
+
+    source_file: str
+    """Its path as the entries name it: relative, with forward slashes."""
+    kind: SourceKind
+    entries: tuple[SourceEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSource:
+    """A source in a folder that could not be read; the others were."""
+
+    source_file: str
+    error: Invalid
+
+
+def parse(path: Path, kind: SourceKind | None = None, *, within: Path | None = None) -> ParsedSource:
+    """Read the entries of one file, with the parser its name or contents ask for, or that of `kind`.
+
+    Args:
+        path: The file.
+        kind: The parser, where the name would choose the wrong one.
+        within: The folder that entries name the file from, and that it must be in.
+
+    Raises:
+        Invalid: the file is refused, or says something an entry cannot hold; in words that name file and line.
+    """
+    source_file = _named(path, within)
+    return parse_text(read_text(path, within=within), source_file, kind)
+
+
+def parse_text(text: str, source_file: str, kind: SourceKind | None = None) -> ParsedSource:
+    """Read the entries of a text, as of a file of that name: how an upload is parsed.
+
+    Raises:
+        Invalid: as `parse`.
+    """
+    if kind is not None and kind not in PARSERS:
+        raise Invalid(f"{kind} is no kind of source.", hint=f"Known: {', '.join(get_args(SourceKind))}.")
+    chosen = kind or kind_for(source_file, text)
+    entries = tuple(PARSERS[chosen](text, source_file))
+    if len(entries) > ENTRIES:
+        raise Invalid(f"{source_file}: has {len(entries):,} entries; the limit is {ENTRIES:,}.", hint="Split the file.")
+    return ParsedSource(source_file, chosen, entries)
+
+
+def parse_folder(folder: Path, kind: SourceKind | None = None) -> Iterator[ParsedSource | RefusedSource]:
+    """Read every source in a folder, one at a time, so that progress can be shown. A bad file does not stop the rest.
+
+    Raises:
+        Invalid: as `find_sources`.
+    """
+    for path in find_sources(folder):
+        try:
+            yield parse(path, kind, within=folder)
+        except Invalid as error:
+            yield RefusedSource(_named(path, folder), error)
+
+
+def find_sources(folder: Path) -> list[Path]:
+    """Return the files in a folder that a parser reads, in a stable order, without following links.
+
+    Raises:
+        Invalid: it is no folder, or holds more than 10,000 sources or 256 MiB of them.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        raise Invalid(f"{folder.name} is not a folder.", hint="Give the path of a folder, not of a link to one.")
+    found: list[Path] = []
+    size = 0
+    for path in _files(folder, FOLDER_DEPTH):
+        size += path.lstat().st_size
+        found.append(path)
+        if len(found) > FILES:
+            raise Invalid(f"{folder.name} has more than {FILES:,} sources.", hint="Name a smaller folder.")
+        if size > TOTAL_BYTES:
+            raise Invalid(f"{folder.name} has more than {TOTAL_BYTES:,} bytes.", hint="Name a smaller folder.")
+    return found
+
+
+def _files(folder: Path, depth: int) -> Iterator[Path]:
+    with os.scandir(folder) as found:
+        inside = sorted(found, key=lambda one: one.name)
+    for one in inside:
+        if one.is_dir(follow_symlinks=False):
+            if depth and _is_worth_entering(one.name):
+                yield from _files(Path(one.path), depth - 1)
+        elif one.is_file(follow_symlinks=False) and is_source(one.name):
+            yield Path(one.path)
+
+
+def _is_worth_entering(name: str) -> bool:
+    return name in READ_THOUGH_HIDDEN or not (name.startswith(".") or name in LEFT_ALONE)
+
+
+def is_source(name: str) -> bool:
+    """Say whether a parser exists for files of that name. YAML counts only where its name says what it holds."""
+    lowered = name.casefold()
+    ending = PurePosixPath(lowered).suffix
+    is_ours = ending in YAML and slug(PurePosixPath(lowered).stem) in {"learnings", "lessons-learned", "templates"}
+    return ending in MARKDOWN or lowered in INSTRUCTIONS or lowered.endswith(INSTRUCTION_ENDINGS) or is_ours
+
+
+def kind_for(source_file: str, text: str) -> SourceKind:
+    """Return the kind of source that the name of a file, its folder and its first headings suggest."""
+    path = PurePosixPath(source_file.casefold())
+    folders, stem = {slug(part) for part in path.parent.parts}, slug(path.stem)
+    if path.suffix in YAML:
+        return "learnings" if stem == "learnings" else "entries"
+    if path.name in INSTRUCTIONS or path.name.endswith(INSTRUCTION_ENDINGS):
+        return "instructions"
+    if "template" in stem.split("-") or {"template", "templates"} & folders:
+        return "template"
+    if "lessons-learned" in stem or stem in {"lessons", "learnings"}:
+        return "lessons"
+    if stem.startswith("adr-") or {"adr", "adrs", "decisions"} & folders:
+        return "adr"
+    return _kind_by_headings(text)
+
+
+def _kind_by_headings(text: str) -> SourceKind:
+    # A guess, so the first lines will do, and a full parse waits until it is known which.
+    headings = [line.lstrip("#").strip() for line in text[:HEAD_CHARS].split("\n") if line.startswith("#")]
+    names = {heading.casefold() for heading in headings}
+    if {"status", "context", "decision"} <= names or {"context and problem statement", "decision outcome"} <= names:
+        return "adr"
+    kinds = {kind.name for heading in headings if (kind := known_kind(heading))}
+    return "lessons" if len(kinds) >= 2 else "markdown"
+
+
+def _named(path: Path, within: Path | None) -> str:
+    """Return the path as entries name it: never an absolute one, which would tell where somebody keeps their files."""
+    if within is not None and path.resolve().is_relative_to(within.resolve()):
+        return path.resolve().relative_to(within.resolve()).as_posix()
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()

@@ -1,0 +1,243 @@
+"""The YAML between a source and the knowledge base: written by parsers, edited by people, read by the import."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import refusal
+from bigmind.core.text import one_line, show_hidden
+from knowledge.parsers.entries import Changes, SourceEntry, changes
+from knowledge.parsers.reading import decoded, read_text, replace_text
+from knowledge.parsers.yaml_nodes import INTEGER, NUMBER, WORDS, Node, read_yaml
+
+ENTRIES = 10_000
+PROBLEMS = 20
+LONG = 90
+Dumper: type[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+HEADER = """\
+# Entries for the knowledge base, made from {source}.
+# Edit what you like: an entry that was edited is kept when the source is parsed again.
+# To leave one out for good, delete it and put its key into `left_out`. Leave `key` and `origin` as they are.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFile:
+    """What a YAML file of entries holds."""
+
+    entries: tuple[SourceEntry, ...]
+    source: str = ""
+    kind: str = ""
+    left_out: tuple[str, ...] = ()
+    """Keys of entries that a person does not want, whatever the source says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """A YAML file after its source was parsed again."""
+
+    file: EntryFile
+    changes: Changes
+    kept: tuple[str, ...] = field(default=())
+    """Keys whose source changed although a person had edited them: the edit was kept, and somebody should look."""
+
+
+class _Inline(list[Any]):
+    """A list that is written in one line."""
+
+
+class _EntryDumper(Dumper):  # type: ignore[misc]  # C or Python, as the machine has it
+    """Writes texts as people like to edit them."""
+
+
+def _written_text(dumper: Any, text: str) -> Any:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=_style(text))
+
+
+def _style(text: str) -> str | None:
+    if re.search("[\x85\u2028\u2029\ufeff]", text):  # YAML counts most of these as line breaks, and would change them.
+        return '"'
+    if len(text) <= LONG and "\n" not in text:
+        return None
+    # A block that begins with white space needs an indentation hint, and ends of lines lose what nobody sees.
+    return '"' if text[0].isspace() or re.search(r"[ \t]$|\n\n\Z", text, re.MULTILINE) else "|"
+
+
+_EntryDumper.add_representer(str, _written_text)
+_EntryDumper.add_representer(
+    _Inline, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
+)
+# The reader takes these for numbers, the YAML 1.1 of the writer does not, and would leave them without quotes.
+_EntryDumper.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(f"^(?:{INTEGER.pattern})$"), None)
+_EntryDumper.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(f"^(?:{NUMBER.pattern})$"), None)
+_EntryDumper.add_implicit_resolver(
+    "tag:yaml.org,2002:null", re.compile(f"^(?:{'|'.join(map(re.escape, WORDS))})$", re.IGNORECASE), None
+)
+
+
+def write_entries(file: EntryFile) -> str:
+    """Return the YAML text of some entries: stable in order, long texts as blocks, with where they came from on top."""
+    head = HEADER.format(source=one_line(show_hidden(file.source)) or "several sources")
+    top = {"source": file.source, "kind": file.kind, "left_out": _Inline(file.left_out)}
+    stated = {name: value for name, value in top.items() if value}
+    # An empty line before each entry, which the dumper has no way to write.
+    entries = "\n".join(_dumped([_fields(entry)]) for entry in file.entries)
+    return head + (_dumped(stated) if stated else "") + ("entries:\n" + entries if entries else "entries: []\n")
+
+
+def _dumped(value: Any) -> str:
+    text: str = yaml.dump(value, Dumper=_EntryDumper, sort_keys=False, allow_unicode=True, width=10_000)
+    return text
+
+
+def _fields(entry: SourceEntry) -> dict[str, Any]:
+    fields = entry.model_dump(exclude_defaults=True)
+    fields = {"key": entry.key, "entry_type": entry.entry_type, **fields, "roles": entry.roles}
+    order = [name for name in SourceEntry.model_fields if name in fields]
+    return {name: _Inline(fields[name]) if name in {"roles", "tags"} else fields[name] for name in order}
+
+
+def read_entries(path: Path) -> EntryFile:
+    """Read a YAML file of entries.
+
+    Raises:
+        Invalid: it cannot be read, or an entry in it cannot be accepted; with file, line and number of the entry.
+    """
+    return parsed_entries(read_text(path), path.name)
+
+
+def write_entry_file(path: Path, file: EntryFile) -> None:
+    """Write a YAML file of entries, replacing the one that is there in one step."""
+    replace_text(path, write_entries(file))
+
+
+def parsed_entries(text: str, name: str) -> EntryFile:
+    """Read the entries in a YAML text: a list of them, or a mapping with `entries`.
+
+    Raises:
+        Invalid: as `read_entries`.
+    """
+    # A text from an upload has the same limits as a file.
+    top = read_yaml(decoded(text.encode("utf-8", "surrogatepass"), name), name)
+    if top is None:
+        return EntryFile(())
+    members = top.value if isinstance(top.value, dict) else {"entries": top}
+    listed = members.get("entries")
+    if listed is None or not isinstance(listed.value, list):
+        raise Invalid(f"{name}, line {(listed or top).line}: has no list of entries.", hint="See docs/importing.md.")
+    if len(listed.value) > ENTRIES:
+        raise Invalid(f"{name}: has {len(listed.value):,} entries; the limit is {ENTRIES:,}.", hint="Split the file.")
+    entries = _checked(listed.value, name)
+    return EntryFile(entries, _text(members, "source"), _text(members, "kind"), _texts(members, "left_out"))
+
+
+def _text(members: dict[str, Node], name: str) -> str:
+    return str(members[name].value) if name in members and isinstance(members[name].value, str) else ""
+
+
+def _texts(members: dict[str, Node], name: str) -> tuple[str, ...]:
+    plain = members[name].plain() if name in members else []
+    return tuple(str(one) for one in plain) if isinstance(plain, list) else ()
+
+
+def _checked(nodes: Sequence[Node], name: str) -> tuple[SourceEntry, ...]:
+    entries: list[SourceEntry] = []
+    problems: list[dict[str, Any]] = []
+    for number, node in enumerate(nodes, 1):
+        try:
+            entries.append(SourceEntry.model_validate(node.plain()))
+        except ValidationError as error:
+            problems += _problems(error, node, number)
+    if not problems:
+        problems = _misplaced(entries, nodes)
+    if problems:
+        raise _refusal(problems, name)
+    return tuple(entries)
+
+
+def _problems(error: ValidationError, node: Node, number: int) -> list[dict[str, Any]]:
+    found = refusal(error, known=list(SourceEntry.model_fields)).problems
+    members = node.value if isinstance(node.value, dict) else {}
+    if not isinstance(node.value, dict):
+        found = [{"field": "entry", "message": "must be a mapping with at least `content`"}]
+    # The line of the field itself, where it has one: an entry can be a page long.
+    lines = [members.get(str(problem["field"]).split(".")[0], node).line for problem in found]
+    return [{**problem, "entry": number, "line": line} for problem, line in zip(found, lines, strict=True)]
+
+
+def _misplaced(entries: Sequence[SourceEntry], nodes: Sequence[Node]) -> list[dict[str, Any]]:
+    """Find keys that stand twice, and parents that are not there or lead in a circle."""
+    parents = {entry.key: entry.parent for entry in entries}
+    seen: set[str] = set()
+    problems = []
+    for number, (entry, node) in enumerate(zip(entries, nodes, strict=True), 1):
+        at = {"entry": number, "line": node.line}
+        if entry.key in seen:
+            problems.append({"field": "key", "message": f"“{entry.key}” stands twice", **at})
+        if entry.parent and entry.parent not in parents:
+            problems.append({"field": "parent", "message": f"“{entry.parent}” is no key in this file", **at})
+        elif _is_its_own_ancestor(entry.key, parents):
+            problems.append({"field": "parent", "message": "leads back to the entry itself", **at})
+        seen.add(entry.key)
+    return problems
+
+
+def _is_its_own_ancestor(key: str, parents: dict[str, str]) -> bool:
+    above, steps = parents.get(key, ""), 0
+    while above and above != key and steps <= 100:  # A circle further up is reported where it is.
+        above, steps = parents.get(above, ""), steps + 1
+    return above == key
+
+
+def _refusal(problems: list[dict[str, Any]], name: str) -> Invalid:
+    first = problems[0]
+    more = f" And {len(problems) - 1} more." if len(problems) > 1 else ""
+    sentence = f"{name}, line {first['line']}, entry {first['entry']}: {first['field']} {first['message']}.{more}"
+    return Invalid(sentence, problems=[{**problem, "file": name} for problem in problems[:PROBLEMS]])
+
+
+def refresh(edited: EntryFile, parsed: Iterable[SourceEntry]) -> Refreshed:
+    """Bring a file that people may have edited up to what its source says now.
+
+    What nobody touched follows the source; what somebody edited, or wrote without a source, stays.
+    """
+    before = {entry.key: entry for entry in edited.entries}
+    fresh = {entry.key: entry for entry in parsed if entry.key not in edited.left_out}
+    merged = {key: _newer(before.get(key), entry) for key, entry in fresh.items()}
+    own = {key: entry for key, entry in before.items() if key not in fresh and _is_edited(entry)}
+    entries = tuple(_without_lost_parents({**merged, **own}))
+    kept = tuple(key for key, entry in before.items() if _is_edited(entry) and entry.origin and _moved(entry, fresh))
+    file = EntryFile(entries, edited.source, edited.kind, edited.left_out)
+    return Refreshed(file, changes(edited.entries, entries), kept)
+
+
+def _is_edited(entry: SourceEntry) -> bool:
+    return entry.origin != entry.fingerprint()
+
+
+def _moved(entry: SourceEntry, fresh: dict[str, SourceEntry]) -> bool:
+    return entry.key not in fresh or fresh[entry.key].origin != entry.origin
+
+
+def _newer(before: SourceEntry | None, parsed: SourceEntry) -> SourceEntry:
+    if before is None or not _is_edited(before):
+        return parsed
+    # From here on the edit answers to this state of the source, so the same conflict is told once.
+    return before.model_copy(update={"origin": parsed.origin})
+
+
+def _without_lost_parents(entries: dict[str, SourceEntry]) -> Iterable[SourceEntry]:
+    for entry in entries.values():
+        yield _orphaned(entry) if entry.parent and entry.parent not in entries else entry
+
+
+def _orphaned(entry: SourceEntry) -> SourceEntry:
+    orphan = entry.model_copy(update={"parent": ""})
+    # Nobody edited it, so it must go on following its source.
+    return orphan if _is_edited(entry) else orphan.model_copy(update={"origin": orphan.fingerprint()})

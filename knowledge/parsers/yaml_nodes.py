@@ -1,0 +1,137 @@
+"""YAML read as plain trees with positions, without any of what makes it dangerous: aliases, tags, merge keys, depth."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import yaml
+
+from bigmind.core.errors import Invalid
+
+DEPTH = 64
+NODES = 300_000
+Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+# YAML 1.2's core schema, not 1.1: there `no`, `12:30` and `2026-01-24` are not the texts that people meant.
+WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
+INTEGER = re.compile(r"[-+]?[0-9]{1,19}")
+NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
+
+
+class Position(NamedTuple):
+    """A place in a text, counted from 0."""
+
+    line: int
+    column: int
+
+
+class Node(NamedTuple):
+    """A value of a YAML document, and where it stands."""
+
+    value: "str | int | float | bool | list[Node] | dict[str, Node] | None"
+    start: Position
+    end: Position
+    is_flow: bool = False
+    """Whether it is written in brackets or braces."""
+
+    @property
+    def line(self) -> int:
+        """The line it begins on, counted from 1."""
+        return self.start.line + 1
+
+    def plain(self) -> Any:
+        """Return the value without positions."""
+        if isinstance(self.value, list):
+            return [node.plain() for node in self.value]
+        if isinstance(self.value, dict):
+            return {name: node.plain() for name, node in self.value.items()}
+        return self.value
+
+
+def read_yaml(text: str, name: str) -> Node | None:
+    """Return the one document in a text, or None where there is none.
+
+    Raises:
+        Invalid: it is no YAML, has an alias, anchor or tag, a key twice, or is nested too deep; with file and line.
+    """
+    try:
+        return _Tree(text, name).document()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{name}, line {mark.line + 1}" if mark else name
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+        raise Invalid(f"{where}: is not valid YAML: {problem}.") from error
+
+
+class _Tree:
+    """Builds nodes from the parser's events, so that a bomb is refused before it is anything in memory."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self.events: Iterator[Any] = yaml.parse(text, Loader=Loader)
+
+    def document(self) -> Node | None:
+        found: Node | None = None
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if found is not None:
+                    raise self.refused(event, "is a second document; one a file is allowed")
+                found = self.node(next(self.events), DEPTH)
+        return None if found is None or found.value is None else found
+
+    def node(self, event: Any, depth: int) -> Node:
+        self.refuse_the_dangerous(event, depth)
+        if isinstance(event, yaml.ScalarEvent):
+            return Node(_scalar(event), _position(event.start_mark), _position(event.end_mark))
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        value, end = self.items(depth) if is_list else self.members(depth)
+        return Node(value, _position(event.start_mark), _position(end), bool(event.flow_style))
+
+    def items(self, depth: int) -> tuple[list[Node], Any]:
+        nodes: list[Node] = []
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            nodes.append(self.node(event, depth - 1))
+        return nodes, event.end_mark
+
+    def members(self, depth: int) -> tuple[dict[str, Node], Any]:
+        nodes: dict[str, Node] = {}
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            self.refuse_the_dangerous(event, depth)
+            if not isinstance(event, yaml.ScalarEvent):
+                raise self.refused(event, "has a key that is not a text")
+            if event.value in nodes:
+                raise self.refused(event, f"has the key “{event.value[:100]}” twice")
+            nodes[event.value] = self.node(next(self.events), depth - 1)
+        return nodes, event.end_mark
+
+    def refuse_the_dangerous(self, event: Any, depth: int) -> None:
+        self.count += 1
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise self.refused(event, "has an alias or anchor (& or *); write the value out, or quote it")
+        if event.tag is not None:
+            raise self.refused(event, f"has a tag ({event.tag[:50]}); only plain values are allowed")
+        if depth == 0:
+            raise self.refused(event, f"is nested deeper than {DEPTH} levels")
+        if self.count > NODES:
+            raise self.refused(event, f"has more than {NODES:,} values; split the file")
+
+    def refused(self, event: Any, why: str) -> Invalid:
+        line = event.start_mark.line + 1
+        return Invalid(f"{self.name}, line {line}: {why}.", problems=[{"field": "file", "message": why, "line": line}])
+
+
+def _position(mark: Any) -> Position:
+    return Position(mark.line, mark.column)
+
+
+def _scalar(event: Any) -> str | int | float | bool | None:
+    text: str = event.value
+    if event.style:  # It is quoted or a block, hence a text.
+        return text
+    if text.lower() in WORDS:
+        value: bool | None = WORDS[text.lower()]
+        return value
+    if INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if NUMBER.fullmatch(text) else text

@@ -1,0 +1,50 @@
+"""Cutting long texts into passages: at structure first, with overlap, so that each piece can be found by itself."""
+
+import re
+from collections.abc import Iterator
+
+PIECE_CHARS = 900
+OVERLAP_CHARS = 150
+
+_BLOCK = re.compile(r"\n(?=#{1,6}\s)|\n\s*\n")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """Yield the passages of a text: the text itself when it is short, else pieces of about 900 characters.
+
+    The built-in model reads 256 tokens, so a longer piece would be found by its beginning only. A text is cut at
+    headings and empty lines, then at sentences, then between words; each piece begins with the end of the one before.
+    """
+    if not text.strip():
+        return
+    if len(text) <= PIECE_CHARS:
+        yield text
+        return
+    piece = ""
+    for part in _parts(text):
+        if piece and len(piece) + len(part) + 1 > PIECE_CHARS:
+            yield piece
+            piece = _tail(piece)
+        piece = f"{piece}\n{part}" if piece else part
+    if piece.strip():
+        yield piece
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The blocks of a text; a block that is too long gives its sentences, a sentence its words in runs."""
+    for block in _BLOCK.split(text):
+        if len(block) <= PIECE_CHARS:
+            yield from [block] if block.strip() else []
+            continue
+        for sentence in _SENTENCE.split(block):
+            yield from (
+                sentence[start : start + PIECE_CHARS - OVERLAP_CHARS]
+                for start in range(0, len(sentence), PIECE_CHARS - OVERLAP_CHARS)
+            )
+
+
+def _tail(piece: str) -> str:
+    """The last words of a piece, from a word's beginning."""
+    tail = piece[-OVERLAP_CHARS:]
+    return tail.partition(" ")[2] or tail

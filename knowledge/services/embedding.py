@@ -1,0 +1,181 @@
+"""Making vectors: workers drain what waits, in batches; a space is built beside the old one, then takes its place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from bigmind.core.background import after_commit
+from knowledge.embeddings.patience import embed_batch
+from knowledge.embeddings.providers import Provider, provider
+from knowledge.embeddings.vectors import EmbedderError, TextsRefused
+from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+
+LEASE = timedelta(seconds=45)
+WAIT_WHEN_DOWN = timedelta(seconds=30)
+WAIT_WHEN_REFUSED = timedelta(days=1)
+AGAIN = "to be made again"
+TO_MAKE = Q(vector=None) | Q(trouble=AGAIN)
+
+_QUEUE_ALL = """
+INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)
+SELECT passage.id, %(space)s, passage.owner_id, ''
+FROM knowledge_passage AS passage
+WHERE NOT EXISTS (
+    SELECT 1 FROM knowledge_passagevector AS known WHERE known.space_id = %(space)s AND known.passage_id = passage.id
+)
+ON CONFLICT (space_id, passage_id) DO NOTHING
+"""
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a space is: how many passages it has, and how many of them wait for their vector."""
+
+    space: str
+    total: int
+    waiting: int
+    troubled: int
+
+    @property
+    def processed(self) -> int:
+        """How many have their vector."""
+        return self.total - self.waiting
+
+
+def embed_pending() -> int:
+    """Make the vectors that wait, until none does or the embedder is away; return how many were made.
+
+    May run twice at once and be killed at any point: a batch is claimed for 45 seconds, and whoever comes later takes
+    over what was not finished.
+    """
+    embedder = provider()
+    space = space_of(embedder)
+    made = 0
+    try:
+        while claimed := _claim(space):
+            made += _embed(embedder, space, claimed)
+    except EmbedderError as error:
+        log.warning("The embedder is away; the passages wait.", reason=error.reason)
+    switch_when_complete(space)
+    return made
+
+
+def space_of(embedder: Provider) -> EmbeddingSpace:
+    """Return the space of an embedder, made with all passages waiting in it when there was none.
+
+    The first space there is serves at once; a later one when it is complete.
+    """
+    space, is_new = EmbeddingSpace.objects.get_or_create(
+        name=embedder.space, defaults={"dimensions": embedder.dimensions}
+    )
+    if is_new:
+        queue_missing(space)
+    if not EmbeddingSpace.objects.exclude(active_since=None).exists():
+        EmbeddingSpace.objects.filter(pk=space.pk).update(active_since=timezone.now())
+    return space
+
+
+@transaction.atomic
+def queue_missing(space: EmbeddingSpace) -> None:
+    """Let every passage that has no vector in this space wait for one."""
+    with connection.cursor() as cursor:
+        # In a large instance this takes longer than a page may.
+        cursor.execute("SET LOCAL statement_timeout TO 0")
+        cursor.execute(_QUEUE_ALL, {"space": space.pk})
+
+
+def active_space() -> EmbeddingSpace | None:
+    """Return the space that search uses."""
+    return EmbeddingSpace.objects.exclude(active_since=None).order_by("-active_since").first()
+
+
+def switch_when_complete(space: EmbeddingSpace) -> bool:
+    """Let search use a space that was built beside another, once nothing waits in it; drop the others."""
+    if active_space() == space or space.vectors.filter(TO_MAKE, trouble__in=["", AGAIN]).exists():
+        return False
+    with transaction.atomic():
+        EmbeddingSpace.objects.filter(pk=space.pk).update(active_since=timezone.now())
+        EmbeddingSpace.objects.exclude(pk=space.pk).delete()
+    log.info("Search uses a new embedding space.", space=space.name)
+    return True
+
+
+def progress() -> Progress:
+    """Return how far the space of the configured embedder is."""
+    space = space_of(provider())
+    waiting = space.vectors.filter(TO_MAKE)
+    troubled = waiting.exclude(trouble__in=["", AGAIN])
+    return Progress(space.name, space.vectors.count(), waiting.count(), troubled.count())
+
+
+@transaction.atomic
+def start_again(*, batch_size: int, clear_cache: bool) -> Progress:
+    """Let every vector of the configured embedder be made again; search goes on with the old ones meanwhile.
+
+    With `clear_cache` the embedder is asked for every text again; without it only for those it has never seen.
+    """
+    space = space_of(provider())
+    EmbeddingSpace.objects.filter(pk=space.pk).update(batch_size=batch_size)
+    if clear_cache:
+        space.cached.all().delete()
+    # The rows keep their vectors until new ones replace them, so nobody's search gets worse on the way.
+    space.vectors.update(not_before=timezone.now(), trouble=AGAIN)
+    queue_missing(space)
+    after_commit("knowledge.tasks.embed_pending")
+    return progress()
+
+
+def _claim(space: EmbeddingSpace) -> list[PassageVector]:
+    """Take up to a batch of what waits, for as long as the lease lasts. No lock is held while the embedder works."""
+    now = timezone.now()
+    due = space.vectors.filter(TO_MAKE, not_before__lte=now).select_related("passage").order_by("not_before", "id")
+    with transaction.atomic():
+        rows = list(due.select_for_update(skip_locked=True, of=("self",))[: space.batch_size])
+        PassageVector.objects.filter(pk__in=[row.pk for row in rows]).update(not_before=now + LEASE)
+    return rows
+
+
+def _embed(embedder: Provider, space: EmbeddingSpace, rows: Sequence[PassageVector]) -> int:
+    digests = {row.passage.digest: row.passage.text for row in rows}
+    known = dict(CachedVector.objects.filter(space=space, digest__in=digests).values_list("digest", "vector"))
+    missing = [digest for digest in digests if digest not in known]
+    try:
+        known |= _embedded(embedder, space, {digest: digests[digest] for digest in missing})
+    except TextsRefused as refused:
+        if len(missing) == 1:
+            _put_off([row for row in rows if row.passage.digest in missing], refused.reason, WAIT_WHEN_REFUSED)
+        else:
+            return sum(_embed(embedder, space, [row]) for row in rows)
+    except EmbedderError:
+        _put_off(rows, "", WAIT_WHEN_DOWN)
+        raise
+    ready = [row for row in rows if row.passage.digest in known]
+    for row in ready:
+        row.vector, row.trouble = known[row.passage.digest], ""
+    # A passage that was forgotten meanwhile has taken its row along: the update passes it over.
+    PassageVector.objects.bulk_update(ready, ["vector", "trouble"])
+    return len(ready)
+
+
+def _embedded(embedder: Provider, space: EmbeddingSpace, texts: dict[str, str]) -> dict[str, object]:
+    if not texts:
+        return {}
+    vectors = embed_batch(embedder, list(texts.values()))
+    made = dict(zip(texts, (vector.tolist() for vector in vectors), strict=True))
+    CachedVector.objects.bulk_create(
+        [CachedVector(space=space, digest=digest, vector=vector) for digest, vector in made.items()],
+        ignore_conflicts=True,
+    )
+    return made
+
+
+def _put_off(rows: Sequence[PassageVector], trouble: str, wait: timedelta) -> None:
+    changes = {"not_before": timezone.now() + wait, **({"trouble": trouble} if trouble else {})}
+    PassageVector.objects.filter(pk__in=[row.pk for row in rows]).update(**changes)

@@ -1,0 +1,125 @@
+"""Replies about the knowledge base."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field, field_validator
+
+from bigmind.core.pages import PageShape
+from knowledge.shapes.base import Shape
+
+
+class EntryShape(Shape):
+    """One entry."""
+
+    id: UUID
+    content: str
+    entry_type: str
+    roles: list[str]
+    tags: list[str]
+    project: str
+    source_file: str
+    source_story: str
+    parent_id: UUID | None
+    confidence: float
+    metadata: dict[str, Any]
+    created_by: str | None
+    created_at: datetime
+    updated_at: datetime
+
+    @field_validator("created_by", mode="before")
+    @classmethod
+    def named(cls, user: object) -> str | None:
+        """Show a person by name."""
+        return str(user) if user else None
+
+
+class EntriesShape(PageShape[EntryShape]):
+    """A page of entries."""
+
+
+class AddedEntryShape(Shape):
+    """The entry as it is kept."""
+
+    id: UUID
+    success: bool
+    duplicate: bool = Field(description="True: it was known before and is not added twice.")
+    entry: EntryShape
+
+
+class UpdatedEntryShape(Shape):
+    """The entry as it is now."""
+
+    success: bool
+    re_embedded: bool
+    entry: EntryShape
+
+
+class EntryHitShape(Shape):
+    """An entry that was found, and why."""
+
+    entry: EntryShape
+    score: float
+    excerpt: str
+    matched: list[str]
+    arms: list[str]
+
+
+class EntryHitsShape(Shape):
+    """Entries that were found, the best first."""
+
+    items: list[EntryHitShape]
+    total: int
+    fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+
+
+class ImportedEntriesShape(Shape):
+    """What a bulk import did."""
+
+    imported: int
+    skipped: int
+    errors: list[str]
+
+
+class RebuildShape(Shape):
+    """How far the vectors are."""
+
+    total: int
+    processed: int
+    status: str
+
+
+class EntryStatsShape(Shape):
+    """The knowledge base in figures."""
+
+    total_entries: int
+    by_type: dict[str, int]
+    by_role: dict[str, int]
+    avg_confidence: float | None
+    last_updated: datetime | None
+    cache_size: int
+    waiting: int = Field(description="Passages that wait for their vector.")
+
+
+class RecollectionShape(Shape):
+    """One thing that was found."""
+
+    kind: str
+    id: str
+    tier: str
+    title: str
+    excerpt: str
+    score: float
+    matched: list[str]
+    arms: list[str]
+    created_at: datetime
+    age_days: int
+    project: str
+    owner: str
+
+
+class RecollectionsShape(PageShape[RecollectionShape]):
+    """What fits a question best."""
+
+    fallback: bool = Field(description="True: by words alone, because the embedder is away.")

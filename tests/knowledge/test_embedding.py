@@ -1,0 +1,138 @@
+"""The pipeline: what waits is a row, whoever dies loses nothing, and search always answers (T7)."""
+
+import socket
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+
+from knowledge.models import EmbeddingSpace, PassageVector
+from knowledge.services.embedding import active_space, embed_pending, progress
+from knowledge.services.facts import deprecate_fact, store_fact
+from knowledge.services.semantic import semantic_search
+from knowledge.services.sessions import append_chunk, start_session
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def no_embedder(settings):
+    """An endpoint that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        settings.EMBEDDING_URL = f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
+    settings.EMBEDDING_PROVIDER, settings.EMBEDDING_MODEL, settings.EMBEDDING_DIMENSIONS = "openai", "test", 64
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def test_what_is_stored_waits_for_its_vector_and_gets_it():
+    actor = make_actor()
+    embed_pending()
+    store_fact(actor, category="decision", fact="Deploys go through the router.")
+
+    waiting = progress().waiting
+    made = embed_pending()
+
+    assert (waiting, made, progress().waiting) == (1, 1, 0)
+    assert PassageVector.objects.get().owner == actor.user
+
+
+def test_what_was_stored_before_the_first_worker_ran_is_embedded_too():
+    store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
+
+    assert embed_pending() == 1
+
+
+def test_the_same_text_is_embedded_once(monkeypatch):
+    asked = []
+    from knowledge.embeddings.hashing import Hashing
+
+    embed = Hashing.embed
+    monkeypatch.setattr(Hashing, "embed", lambda self, texts, **kw: asked.extend(texts) or embed(self, texts, **kw))
+    for actor in (make_actor(), make_actor()):
+        store_fact(actor, category="decision", fact="Deploys go through the router.")
+        embed_pending()
+
+    assert asked == ["Deploys go through the router."]
+
+
+def test_a_batch_whose_worker_was_killed_is_taken_over_when_its_lease_ends():
+    store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
+    progress()
+    PassageVector.objects.update(not_before=timezone.now() + timedelta(seconds=45))
+
+    during = embed_pending()
+    PassageVector.objects.update(not_before=timezone.now())
+
+    assert (during, embed_pending()) == (0, 1)
+
+
+def test_while_the_embedder_is_down_words_decide_and_the_answer_says_so(no_embedder, monkeypatch):
+    monkeypatch.setattr("knowledge.embeddings.patience.sleep", lambda seconds: None)
+    actor = make_actor()
+    store_fact(actor, category="decision", fact="Deploys go through the router.")
+
+    found = semantic_search(actor, query="router")
+
+    assert found.fallback
+    assert [hit.arms for hit in found.items] == [("keyword",)]
+
+
+def test_another_model_is_built_beside_the_old_one_and_then_takes_its_place(settings):
+    actor = make_actor()
+    store_fact(actor, category="decision", fact="Deploys go through the router.")
+    embed_pending()
+    old = active_space()
+    settings.EMBEDDING_DIMENSIONS = 32
+
+    progress()
+    assert active_space() == old
+    embed_pending()
+
+    assert active_space() != old
+    assert EmbeddingSpace.objects.count() == 1
+    assert semantic_search(actor, query="router").items[0].arms == ("keyword", "vector")
+
+
+def test_meaning_never_crosses_to_somebody_else_and_never_finds_what_was_set_aside():
+    owner, stranger = make_actor(), make_actor()
+    fact = store_fact(owner, category="decision", fact="Deploys go through the router.").fact
+    embed_pending()
+
+    assert semantic_search(stranger, query="Deploys go through the router.").items == []
+    deprecate_fact(owner, fact_id=fact.pk, reason="No.")
+    assert semantic_search(owner, query="Deploys go through the router.").items == []
+
+
+def test_the_exchange_beside_a_strong_one_is_lifted():
+    actor = make_actor()
+    start_session(actor)
+    append_chunk(actor, role="user", content="How do we roll back a broken release of the billing service?")
+    append_chunk(actor, role="assistant", content="By switching the router.")
+    start_session(actor)
+    append_chunk(actor, role="assistant", content="By switching the light.")
+    embed_pending()
+
+    found = semantic_search(actor, query="roll back a broken release of the billing service")
+
+    assert [hit.excerpt for hit in found.items][:2] == [
+        "How do we roll back a broken release of the billing service?",
+        "By switching the router.",
+    ]
+
+
+def test_a_long_text_is_found_by_what_stands_at_its_end():
+    actor = make_actor()
+    start_session(actor)
+    append_chunk(actor, role="user", content="Nothing of interest here. " * 200 + "The password policy is in ADR 12.")
+    embed_pending()
+
+    found = semantic_search(actor, query="password policy")
+
+    assert "ADR 12" in found.items[0].excerpt
+    assert len(found.items[0].excerpt) < 1_500
+    assert found.total == 1

@@ -1,0 +1,45 @@
+"""A whole BigMind for each file of the torture, with its data on disk, and a word with whoever watches."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.embedded.instance import Instance
+from tests.torture.writes import client_of
+
+
+@pytest.fixture(scope="module")
+def bigmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """Yield a BigMind that takes as many calls as come. Its logs outlive it, among pytest's temporary folders."""
+    folder = Path(tempfile.mkdtemp(prefix="bm-"))
+    instance = Instance(folder / "home", BIGMIND_RATE_LIMIT="0")
+    try:
+        yield instance.start()
+    finally:
+        instance.hurry()
+        with suppress(FileNotFoundError):  # It did not come far enough to have any.
+            shutil.copytree(instance.home / "logs", tmp_path_factory.mktemp("torture") / "logs")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def client(bigmind: Instance) -> Iterator[httpx.Client]:
+    """Yield a client with the printed key, for as many threads as like to use it."""
+    with client_of(bigmind) as client:
+        yield client
+
+
+@pytest.fixture
+def report(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Return what prints a line of the report at once, although pytest keeps what tests print."""
+
+    def print_now(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n  {line}", end="", flush=True)
+
+    return print_now

@@ -1,0 +1,259 @@
+"""What one person owns, and what others send to get at it: for the tests of the table in SECURITY.md."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import ApiKey, Profile, User
+from accounts.services.profiles import update_profile
+from knowledge.models import Chunk, Entry, Fact, Hypothesis, Note, Passage, Session, Summary
+from knowledge.services.entries import add_entry
+from knowledge.services.exports import export_memory
+from knowledge.services.facts import deprecate_fact, store_fact
+from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.notes import set_note
+from knowledge.services.sessions import append_chunk, end_session, start_session
+from tests.factories import make_key
+
+SECRET = "Zanzibar"
+SHARED = "Peppercorn"
+LONG_AGO = timedelta(days=200)
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Owned:
+    """The ids and addresses of what somebody owns."""
+
+    username: str
+    open_session: str
+    ended_session: str
+    fact: int
+    deprecated_fact: int
+    chunk: int
+    hypothesis: int
+    note: int
+    domain: str
+    key: str
+    document: Arguments
+    api_key: UUID
+    api_key_text: str
+    entry: UUID
+
+    def somewhere_else(self) -> "Owned":
+        """Ids and addresses of the same kind, where nothing is."""
+        numbers = {name: getattr(self, name) + 10_000 for name in ("fact", "deprecated_fact", "chunk", "hypothesis")}
+        sessions = {"open_session": str(uuid4()), "ended_session": str(uuid4())}
+        address = {"domain": f"{SECRET} desert", "key": f"{SECRET} dune"}
+        return replace(self, note=self.note + 10_000, **numbers, **sessions, **address)
+
+    def without_echo(self, reply: str) -> str:
+        """Leave out the address of the note, which whoever sends it may get back."""
+        return reply.replace(self.domain, "").replace(self.key, "")
+
+
+def own_everything(actor: Actor) -> Owned:
+    """Make one of everything that is private, with the secret word in every text."""
+    update_profile(actor, role=f"{SECRET} engineer", preferences=SECRET, pinned_facts=[SECRET])
+    ended, untold, in_progress = (start_session(actor, project=SECRET).session for _ in range(3))
+    old = append_chunk(actor, session_id=str(ended.pk), role="user", content=f"{SECRET} chunk", flag_reason=SECRET)
+    _end(actor, ended, summary=f"{SECRET} summary", key_facts=[SECRET])
+    _end(actor, untold)
+    fact = store_fact(actor, category="decision", fact=f"{SECRET} fact", confidence=0.1).fact
+    gone = store_fact(actor, category="decision", fact=f"{SECRET} old fact").fact
+    deprecate_fact(actor, fact_id=gone.pk, reason=SECRET)
+    belief = add_hypothesis(actor, hypothesis=f"{SECRET} hypothesis")
+    domain, key, tomorrow = f"{SECRET} harbour", f"{SECRET} berth", timezone.now() + timedelta(days=1)
+    note = set_note(actor, domain=domain, key=key, content=f"{SECRET} note", expires_at=tomorrow)
+    lost = store_fact(actor, category="decision", fact=f"{SECRET} fact that search lost").fact
+    Passage.objects.filter(kind="fact", source_id=str(lost.pk)).delete()
+    _grow_old(actor.user, in_progress)
+    made = make_key(actor.user, label=f"{SECRET} laptop")
+    return Owned(
+        username=actor.user.username,
+        open_session=str(in_progress.pk),
+        ended_session=str(ended.pk),
+        fact=fact.pk,
+        deprecated_fact=gone.pk,
+        chunk=old.pk,
+        hypothesis=belief.pk,
+        note=note.pk,
+        domain=domain,
+        key=key,
+        document=export_memory(actor).model_dump(mode="json"),
+        api_key=made.key.pk,
+        api_key_text=made.text,
+        entry=uuid4(),
+    )
+
+
+def share_entries(actor: Actor, owned: Owned) -> Owned:
+    """Add two entries that belong together to the shared knowledge base; the first is what others try to change."""
+    parent = add_entry(actor, content=f"{SHARED} entry", entry_type="summary").entry
+    add_entry(actor, content=f"{SHARED} entry below it", entry_type="fact", parent_id=parent.pk)
+    return replace(owned, entry=parent.pk)
+
+
+def stored_by(user: User, owned: Owned) -> list[Any]:
+    """Every row of a person, and all that is shared: to see whether anything changed."""
+    rows = [model.objects.filter(user=user) for model in (Session, Fact, Chunk, Hypothesis, Note, Profile)]
+    rows += [Summary.objects.filter(session__user=user), ApiKey.objects.filter(pk=owned.api_key), Entry.objects.all()]
+    passages = Passage.objects.filter(owner=user).order_by("pk").values_list("pk", "text")
+    return [*(list(found.order_by("pk").values()) for found in rows), list(passages)]
+
+
+def _end(actor: Actor, session: Session, **told: Any) -> None:
+    end_session(
+        actor, session_id=str(session.pk), one_liner=f"{SECRET} session", topics=[SECRET], outcome=SECRET, **told
+    )
+
+
+def _grow_old(user: User, in_progress: Session) -> None:
+    """Age what is stored, so that a sweep over the memories of others would find something."""
+    then = timezone.now() - LONG_AGO
+    Chunk.objects.filter(user=user).update(created_at=then)
+    Fact.objects.filter(user=user).update(updated_at=then)
+    Session.objects.filter(pk=in_progress.pk).update(started_at=then)
+
+
+def _sessions(owned: Owned, **arguments: Any) -> list[Arguments]:
+    """Address the session that goes on, by its id and by the first characters of it."""
+    return [{"session_id": id, **arguments} for id in (owned.open_session, owned.open_session[:8])]
+
+
+def _everything_by_kind(owned: Owned, *, fact: int) -> list[Arguments]:
+    ids = {
+        "fact": fact,
+        "session": owned.ended_session,
+        "chunk": owned.chunk,
+        "note": owned.note,
+        "hypothesis": owned.hypothesis,
+    }
+    return [{"kind": kind, "id": str(id)} for kind, id in ids.items()]
+
+
+# What is sent by those who know every id and address. An operation without a line here fails a test.
+ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
+    "memory_start_session": lambda owned: [{"topics": ["anything"]}],
+    "memory_end_session": lambda owned: _sessions(owned, one_liner="Taken over"),
+    "memory_flag_important": lambda owned: _sessions(owned, content="Planted"),
+    "memory_append_chunk": lambda owned: _sessions(owned, role="user", content="Planted"),
+    "memory_get_context": lambda owned: [{"sessions": 50}],
+    "memory_get_session_detail": lambda owned: [
+        {"session_id": id} for id in (owned.ended_session, owned.ended_session[:8])
+    ],
+    "memory_list_sessions": lambda owned: [{"include_set_aside": True}],
+    "memory_search_chunks": lambda owned: [{"query": SECRET}],
+    "memory_correct_session": lambda owned: _sessions(owned, one_liner="Taken over"),
+    "memory_erase_session": lambda owned: [{"session_id": owned.ended_session}],
+    "memory_correct_chunk": lambda owned: [{"chunk_id": owned.chunk, "content": "Taken over"}],
+    "memory_erase_chunk": lambda owned: [{"chunk_id": owned.chunk}],
+    "memory_store_fact": lambda owned: [
+        {"category": "decision", "fact": "Something else", "source_session": owned.ended_session}
+    ],
+    "memory_list_facts": lambda owned: [{"include_deprecated": True}],
+    "memory_deprecate_fact": lambda owned: [{"fact_id": owned.fact, "reason": "Taken over"}],
+    "memory_correct_fact": lambda owned: [{"fact_id": owned.fact, "fact": "Taken over"}],
+    "memory_erase_fact": lambda owned: [{"fact_id": owned.fact}],
+    "memory_set_aside": lambda owned: _everything_by_kind(owned, fact=owned.fact),
+    "memory_restore": lambda owned: _everything_by_kind(owned, fact=owned.deprecated_fact),
+    "memory_add_hypothesis": lambda owned: [{"hypothesis": "Something else", "session_id": owned.open_session}],
+    "memory_resolve_hypothesis": lambda owned: [
+        {"hypothesis_id": owned.hypothesis, "status": "refuted", "resolution": "Taken over"}
+    ],
+    "memory_correct_hypothesis": lambda owned: [{"hypothesis_id": owned.hypothesis, "hypothesis": "Taken over"}],
+    "memory_list_hypotheses": lambda owned: [{"include_set_aside": True}],
+    "memory_erase_hypothesis": lambda owned: [{"hypothesis_id": owned.hypothesis}],
+    "knowledge_set": lambda owned: [{"domain": owned.domain, "key": owned.key, "content": "Mine"}],
+    "knowledge_get": lambda owned: [{"domain": owned.domain, "key": owned.key}],
+    "knowledge_delete": lambda owned: [{"domain": owned.domain, "key": owned.key}],
+    "knowledge_rename": lambda owned: [{"domain": owned.domain, "key": owned.key, "new_key": "taken"}],
+    "knowledge_search": lambda owned: [{"query": SECRET}],
+    "memory_semantic_search": lambda owned: [{"query": SECRET}],
+    "kb_search": lambda owned: [{"query": SHARED}],
+    "kb_get": lambda owned: [{"id": str(owned.entry)}],
+    "kb_get_related": lambda owned: [{"entry_id": str(owned.entry)}],
+    "kb_list": lambda owned: [{}],
+    "kb_stats": lambda owned: [{}],
+    "kb_add": lambda owned: [{"content": "Something else", "entry_type": "fact"}],
+    "kb_bulk_import": lambda owned: [{"entries": [{"content": "Something else"}]}],
+    "kb_update": lambda owned: [{"id": str(owned.entry), "content": "Taken over"}],
+    "kb_delete": lambda owned: [{"id": str(owned.entry)}],
+    "kb_rebuild_embeddings": lambda owned: [{}],
+    "memory_update_profile": lambda owned: [{"role": "Somebody"}],
+    "memory_get_profile": lambda owned: [{}],
+    "memory_get_profile_url": lambda owned: [{}],
+    "memory_open_profile": lambda owned: [{}],
+    "memory_get_instructions": lambda owned: [{}],
+    "memory_get_stats": lambda owned: [{}],
+    "memory_health_check": lambda owned: [{"stale_days": 1}],
+    "memory_vacuum": lambda owned: [{"older_than_days": 1, "dry_run": False}],
+    "memory_export": lambda owned: [{}],
+    "memory_import": lambda owned: [{"document": owned.document}],
+}
+
+# The operations of each row in SECURITY.md. What has no operation is a page: see `PAGES`.
+ROWS: dict[str, tuple[str, ...]] = {
+    "sessions, summaries, chunks": (
+        "memory_end_session",
+        "memory_flag_important",
+        "memory_append_chunk",
+        "memory_get_session_detail",
+        "memory_correct_session",
+        "memory_erase_session",
+        "memory_correct_chunk",
+        "memory_erase_chunk",
+        "memory_store_fact",
+        "memory_add_hypothesis",
+    ),
+    "facts": ("memory_deprecate_fact", "memory_correct_fact", "memory_erase_fact"),
+    "hypotheses": ("memory_resolve_hypothesis", "memory_correct_hypothesis", "memory_erase_hypothesis"),
+    "notes": ("knowledge_get", "knowledge_delete", "knowledge_rename"),
+    "any of these, set aside or restored": ("memory_set_aside", "memory_restore"),
+    "lists, searches, context, profile, statistics, health, pruning, export, import": (
+        "memory_start_session",
+        "memory_get_context",
+        "memory_list_sessions",
+        "memory_search_chunks",
+        "memory_list_facts",
+        "memory_list_hypotheses",
+        "memory_semantic_search",
+        "knowledge_set",
+        "knowledge_search",
+        "memory_update_profile",
+        "memory_get_profile",
+        "memory_get_profile_url",
+        "memory_open_profile",
+        "memory_get_stats",
+        "memory_health_check",
+        "memory_vacuum",
+        "memory_export",
+        "memory_import",
+    ),
+    "shared entries: reading, adding": (
+        "kb_search",
+        "kb_get",
+        "kb_get_related",
+        "kb_list",
+        "kb_stats",
+        "kb_add",
+        "kb_bulk_import",
+    ),
+    "shared entries: changing, deleting": ("kb_update", "kb_delete"),
+    "shared entries: making the vectors anew": ("kb_rebuild_embeddings",),
+    "the guide": ("memory_get_instructions",),
+}
+ADDRESSED = (
+    "sessions, summaries, chunks",
+    "facts",
+    "hypotheses",
+    "notes",
+    "any of these, set aside or restored",
+)
+OF_THE_CALLER = ROWS["lists, searches, context, profile, statistics, health, pruning, export, import"]

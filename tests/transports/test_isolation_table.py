@@ -1,0 +1,217 @@
+"""The table “Who may read what” in SECURITY.md, executed cell by cell over REST and the pages."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from accounts.models import SCOPES, Role, User
+from accounts.services.keys import revoke_key
+from bigmind.api.routes import ROOT, path_parameters
+from bigmind.operations import CATALOGUE
+from tests.factories import make_actor, make_key, make_user
+from tests.transports.isolation import (
+    ATTEMPTS,
+    ROWS,
+    SECRET,
+    SHARED,
+    Arguments,
+    Owned,
+    own_everything,
+    share_entries,
+    stored_by,
+)
+
+pytestmark = pytest.mark.django_db
+
+SECURITY = (Path(__file__).parents[2] / "SECURITY.md").read_text().split("## Who may read what")[1].split("\n## ")[0]
+TEXT = r"\S"
+SIZE = "size of the database"
+
+# Method and path of the pages; none of them is an operation.
+PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
+    "the page of a person": lambda owned: ("GET", f"/u/{owned.username}/"),
+    "the page of one’s keys": lambda owned: ("GET", "/keys/"),
+    "the page of everybody’s keys": lambda owned: ("GET", "/keys/?show=everyone"),
+    "replacing a key": lambda owned: ("POST", f"/keys/{owned.api_key}/rotate/"),
+    "revoking a key": lambda owned: ("POST", f"/keys/{owned.api_key}/revoke/"),
+    "the API documentation": lambda owned: ("GET", "/api/"),
+}
+# What a reply shows to whoever may have it, where that is not one of the words in what is stored.
+SHOWN = {
+    SIZE: r'"database_bytes": ?\d',
+    "kb_stats": r'"total_entries": ?2',
+    "kb_rebuild_embeddings": r'"status"',
+    "memory_get_instructions": TEXT,
+    "the API documentation": TEXT,
+}
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks: with a key over REST; in the browser signed in, or with nothing but a key that opens nothing."""
+
+    rest: Client
+    browser: Client
+
+
+def _visitor(user: User | None, key_text: str = "") -> Visitor:
+    headers = {"Authorization": f"Bearer {key_text}"} if key_text else {}
+    browser = Client(headers=headers if user is None else {})
+    if user:
+        browser.force_login(user)
+    return Visitor(Client(headers=headers), browser)
+
+
+def _with_every_scope(user: User) -> Visitor:
+    return _visitor(user, make_key(user, scopes=SCOPES).text)
+
+
+def _with_a_revoked_key(owner: User) -> Visitor:
+    revoked = make_key(owner, scopes=SCOPES)
+    revoke_key(revoked.key)
+    return _visitor(None, revoked.text)
+
+
+VISITORS: dict[str, Callable[[User], Visitor]] = {
+    "owner": _with_every_scope,
+    "another member": lambda owner: _with_every_scope(make_user()),
+    "curator": lambda owner: _with_every_scope(make_user(role=Role.CURATOR)),
+    "admin": lambda owner: _with_every_scope(make_user(role=Role.ADMIN)),
+    "revoked key": _with_a_revoked_key,
+    "no key": lambda owner: _visitor(None),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back, and whether anything of the owner or of what is shared is different since."""
+
+    status: int
+    text: str
+    without_echo: str
+    turned_to: str
+    changed: bool
+
+    def shows(self, pattern: str) -> bool:
+        """Whether there is an answer, and it contains this."""
+        return self.status < 400 and not self.is_refusal and re.search(pattern, self.text) is not None
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it says no more than how to sign in."""
+        return self.status == 401 or self.turned_to.startswith("/sign-in/")
+
+
+def _keeps_all_private(answer: Answer) -> bool:
+    return not answer.changed and SECRET not in answer.without_echo
+
+
+def _keeps_all(answer: Answer) -> bool:
+    return _keeps_all_private(answer) and SHARED not in answer.text
+
+
+# What each word of the table means; `shown` is what a reply shows to whoever may have it.
+MEANINGS: dict[str, Callable[[Answer, str], bool]] = {
+    "yes": lambda answer, shown: (answer.changed and answer.status < 400) or answer.shows(shown),
+    "no": lambda answer, shown: answer.status == 404 and _keeps_all(answer),
+    "own only": lambda answer, shown: answer.shows(TEXT),
+    "forbidden": lambda answer, shown: answer.status == 403 and _keeps_all(answer),
+    "refused": lambda answer, shown: answer.is_refusal and _keeps_all(answer),
+    "personal mode": lambda answer, shown: answer.status == 200 and not answer.shows(shown),
+}
+
+
+def _rows() -> Iterator[list[str]]:
+    for line in SECURITY.splitlines():
+        if line.startswith("|") and not line.startswith("|-"):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+HEADER, *TABLE = _rows()
+CELLS = [(row[0], column, word) for row in TABLE for column, word in zip(HEADER[1:], row[1:], strict=True)]
+
+
+def test_every_operation_belongs_to_one_row_of_the_table() -> None:
+    performed = [name for row in TABLE for name in ROWS.get(row[0], ())]
+
+    assert sorted(performed) == sorted(CATALOGUE)
+
+
+def test_every_row_and_every_column_is_executed() -> None:
+    assert {row[0] for row in TABLE} == {*ROWS, *PAGES, SIZE}
+    assert HEADER[1:] == list(VISITORS)
+
+
+def test_every_word_is_explained_under_the_table() -> None:
+    explained = set(re.findall(r"^- \*\*(.+?)\*\*:", SECURITY, flags=re.MULTILINE))
+
+    assert {word for _, _, word in CELLS} == explained == set(MEANINGS)
+
+
+@pytest.mark.parametrize(("row", "column", "word"), CELLS)
+def test_the_answer_is_what_the_table_says(row: str, column: str, word: str, settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    owner = make_actor()
+    owned = share_entries(owner, own_everything(owner))
+    visitor = VISITORS[column](owner.user)
+
+    for subject in ROWS.get(row, (row,)):
+        shown = SHOWN.get(subject, SHARED if subject.startswith("kb_") else SECRET)
+        for ask in _requests(subject, owned):
+            answer = _answer(visitor, ask, owner.user, owned)
+
+            assert MEANINGS[word](answer, shown), (subject, answer)
+            assert owned.api_key_text not in answer.text, subject
+            if word == "own only" and column != "owner":
+                assert _keeps_all_private(answer), (subject, answer)
+
+
+@pytest.mark.parametrize("column", [column for _, column, word in CELLS if word == "personal mode"])
+def test_in_personal_mode_what_depends_on_it_is_told(column: str, settings: Any) -> None:
+    settings.BIGMIND_MODE = "personal"
+    owner = make_actor()
+
+    reply = VISITORS[column](owner.user).rest.get(f"{ROOT}stats/")
+
+    assert re.search(SHOWN[SIZE], reply.text)
+
+
+Ask = Callable[[Visitor], Any]
+
+
+def _requests(subject: str, owned: Owned) -> list[Ask]:
+    if subject in PAGES:
+        method, path = PAGES[subject](owned)
+        return [
+            lambda visitor: visitor.browser.generic(method, path, "overlap=24", "application/x-www-form-urlencoded")
+        ]
+    name = "memory_get_stats" if subject == SIZE else subject
+    return [_call(name, attempt) for attempt in ATTEMPTS[name](owned)]
+
+
+def _call(name: str, arguments: Arguments) -> Ask:
+    operation = CATALOGUE[name]
+    in_path = path_parameters(operation)
+    path = ROOT + operation.path.format(**{name: arguments[name] for name in in_path})
+    others = {name: value for name, value in arguments.items() if name not in in_path}
+    send = operation.method.lower()
+    if send in {"get", "delete"}:
+        return lambda visitor: getattr(visitor.rest, send)(path, query_params=others)
+    return lambda visitor: getattr(visitor.rest, send)(path, others, content_type="application/json")
+
+
+def _answer(visitor: Visitor, ask: Ask, owner: User, owned: Owned) -> Answer:
+    """Ask, see what changed, and take it back: the next request finds everything as it was."""
+    with transaction.atomic():
+        before = stored_by(owner, owned)
+        response = ask(visitor)
+        changed = stored_by(owner, owned) != before
+        transaction.set_rollback(True)
+    told = owned.without_echo(response.text)
+    return Answer(response.status_code, response.text, told, response.get("Location", ""), changed)
