@@ -18,7 +18,7 @@ def measure() -> list[str]:
     listed = [
         tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in map(tool_of, operations_for(actor))
     ]
-    tools = count_tokens(json.dumps(listed, ensure_ascii=False))
+    tools = count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":")))
     told = count_tokens(server_instructions())
     context = get_context(actor, project="pi", sessions=50).tokens
     return [
