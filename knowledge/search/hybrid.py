@@ -1,6 +1,6 @@
 """Hybrid search: by the words of a question and by its meaning, over what the actor may see, fused into one ranking."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -99,9 +99,10 @@ def search(query: str, *, owner: User, filters: Filters, limit: int, offset: int
     keyword = _scores(_BY_KEYWORD, parameters)
     vector, reason = _by_meaning(query, parameters)
     fused = fuse(keyword, vector)
-    scores = support_neighbours({passage: found.score for passage, found in fused.items()}, _places(fused, owner))
+    shown = {row[0]: row for row in _rows(_SHOWN, {"query": query, "ids": list(fused)})}
+    alone = {passage: found.score for passage, found in fused.items()}
+    scores = support_neighbours(alone, _places(shown.values(), owner))
     ranked = sorted(scores, key=lambda passage: (-scores[passage], passage))
-    shown = {row[0]: row for row in _rows(_SHOWN, {"query": query, "ids": ranked})}
     best: dict[tuple[str, str], Finding] = {}
     for passage in ranked:
         if passage in shown:
@@ -124,19 +125,16 @@ def _by_meaning(query: str, parameters: dict[str, Any]) -> tuple[dict[int, float
     return _scores(_BY_VECTOR, {**parameters, "vector": vector.to_text(), "space": space.pk}), ""
 
 
-def _places(fused: dict[int, Fused], owner: User) -> dict[int, tuple[object, int]]:
+def _places(shown: Iterable[Sequence[Any]], owner: User) -> dict[int, tuple[object, int]]:
     """Where the passages of flagged exchanges stand in their sessions."""
-    rows = _rows(
-        "SELECT id, source_id::bigint FROM knowledge_passage WHERE id = ANY(%(ids)s) AND kind = %(kind)s",
-        {"ids": list(fused), "kind": str(Kind.CHUNK)},
-    )
+    sources = {passage: int(source_id) for passage, kind, source_id, *_ in shown if kind == Kind.CHUNK}
     chunks = {
         pk: (session, seq)
-        for pk, session, seq in Chunk.objects.filter(user=owner, pk__in=[chunk for _, chunk in rows]).values_list(
+        for pk, session, seq in Chunk.objects.filter(user=owner, pk__in=sources.values()).values_list(
             "pk", "session_id", "seq"
         )
     }
-    return {passage: chunks[chunk] for passage, chunk in rows if chunk in chunks}
+    return {passage: chunks[chunk] for passage, chunk in sources.items() if chunk in chunks}
 
 
 def _parameters(query: str, owner: User, filters: Filters) -> dict[str, Any]:

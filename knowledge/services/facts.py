@@ -56,7 +56,7 @@ def store_fact(
         },
     )
     if is_new:
-        _index(stored)
+        index_fact(stored)
     return StoredFact(stored, duplicate=not is_new)
 
 
@@ -130,7 +130,7 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
     old.superseded_by = new
     old.save(update_fields=["superseded_by"])
     if is_new:
-        _index(new)
+        index_fact(new)
     return new
 
 
@@ -158,7 +158,7 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
             fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
     except IntegrityError as error:  # somebody was faster
         raise Conflict("That fact has been stored again since.", hint="memory_list_facts shows it.") from error
-    _index(fact)
+    index_fact(fact)
     return fact
 
 
@@ -201,5 +201,6 @@ def _known(actor: Actor, text: str) -> Fact | None:
     return Fact.objects.of(actor.user).current().filter(digest=digest(text)).first()
 
 
-def _index(fact: Fact) -> None:
+def index_fact(fact: Fact) -> None:
+    """Write the passage of a fact."""
     index_passages(Kind.FACT, fact.pk, [fact.fact], owner=fact.user, project=fact.project)

@@ -14,8 +14,7 @@ from accounts.actor import Actor
 from accounts.models import Profile, User
 from accounts.services.profiles import get_profile
 from bigmind.core.text import digest
-from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
-from knowledge.search.passages import index_passages
+from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
 
 from .exports import (
     LAST_PLACE,
@@ -28,6 +27,7 @@ from .exports import (
     MemoryDocument,
     was_own,
 )
+from .facts import index_fact
 from .hypotheses import index_hypothesis
 from .notes import index_note
 from .sessions import index_chunk, index_session
@@ -202,7 +202,7 @@ def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None
         },
     )
     if is_new and fact.is_current:
-        index_passages(Kind.FACT, fact.pk, [fact.fact], owner=actor.user, project=fact.project)
+        index_fact(fact)
     return fact, is_new
 
 
