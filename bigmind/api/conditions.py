@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils.http import parse_etags
 from rest_framework.request import Request
 
@@ -14,6 +14,7 @@ from bigmind.api.authentication import actor_of
 from bigmind.api.problems import StaleCopy
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.operations import Operation, carry_out
+from bigmind.core.turns import wait_for_turn
 from bigmind.gate import Outcome
 
 _LOCK = 7701
@@ -58,7 +59,7 @@ def write_if_it_holds(
     """
     actor = actor_of(request)
     with transaction.atomic():
-        _wait_for_others(actor.user)
+        wait_for_turn(_LOCK, actor.user.pk)
         if not _was_done(request, actor.user):
             _require(request, _etag_now(reading, actor, arguments))
         try:
@@ -67,11 +68,6 @@ def write_if_it_holds(
             refusal = error
     # Raised out here, so that the usage log keeps its line about the refusal.
     raise refusal
-
-
-def _wait_for_others(user: User) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCK, str(user.pk)])
 
 
 def _was_done(request: Request, user: User) -> bool:

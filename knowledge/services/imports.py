@@ -6,14 +6,15 @@ from itertools import chain, count
 from typing import Annotated
 from uuid import UUID, uuid5
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.models import Profile, User
+from accounts.models import Profile
 from accounts.services.profiles import get_profile
 from bigmind.core.text import digest
+from bigmind.core.turns import wait_for_turn
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
 
 from .exports import (
@@ -66,19 +67,14 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
     imported = Imported(dry_run)
     try:
         with transaction.atomic():
-            _wait_for_other_imports(actor.user)
+            # Two imports of one document would each find nothing known, and then meet at what must be unique.
+            wait_for_turn(_LOCK, actor.user.pk)
             _import(actor, document, imported)
             if dry_run:
                 raise _DryRun
     except _DryRun:
         pass
     return imported
-
-
-def _wait_for_other_imports(user: User) -> None:
-    """Two imports of one document would each find nothing known, and then meet at what must be unique."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCK, str(user.pk)])
 
 
 def _import(actor: Actor, document: MemoryDocument, imported: Imported) -> None:
