@@ -1,8 +1,9 @@
 """Hybrid search: by the words of a question and by its meaning, over what the actor may see, fused into one ranking."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from time import perf_counter
 from typing import Any
 
 import structlog
@@ -81,23 +82,33 @@ class Finding:
     matched: list[str]
     created_at: datetime
     project: str
+    keyword: float | None = None
+    vector: float | None = None
+    support: float = 0.0
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found, the best first, out of `total` candidates; `fallback` when meaning could not be asked."""
+    """What was found, the best first, out of `total` candidates; `fallback` when meaning could not be asked.
+
+    `milliseconds` says how long each step took: `keyword`, `vector` (with embedding the question), `fusion`.
+    """
 
     items: list[Finding]
     total: int
     fallback: bool
     reason: str = ""
+    milliseconds: dict[str, float] = field(default_factory=dict)
 
 
 def search(query: str, *, owner: User, filters: Filters, limit: int, offset: int = 0) -> Findings:
     """Find what fits a question best. When the embedder is away, words alone decide, and `fallback` says so."""
     parameters = _parameters(query, owner, filters)
+    started = perf_counter()
     keyword = _scores(_BY_KEYWORD, parameters)
+    asked = perf_counter()
     vector, reason = _by_meaning(query, parameters)
+    answered = perf_counter()
     fused = fuse(keyword, vector)
     shown = {row[0]: row for row in _rows(_SHOWN, {"query": query, "ids": list(fused)})}
     alone = {passage: found.score for passage, found in fused.items()}
@@ -106,10 +117,14 @@ def search(query: str, *, owner: User, filters: Filters, limit: int, offset: int
     best: dict[tuple[str, str], Finding] = {}
     for passage in ranked:
         if passage in shown:
-            finding = _finding(shown[passage], scores[passage], fused[passage])
+            support = scores[passage] - alone[passage]
+            parts = (keyword.get(passage), vector.get(passage), round(support, 4))
+            finding = _finding(shown[passage], scores[passage], fused[passage], *parts)
             best.setdefault((finding.kind, finding.source_id), finding)
     items = list(best.values())
-    return Findings(items[offset : offset + limit], len(items), bool(reason), reason)
+    took = {"keyword": asked - started, "vector": answered - asked, "fusion": perf_counter() - answered}
+    milliseconds = {step: round(seconds * 1000, 2) for step, seconds in took.items()}
+    return Findings(items[offset : offset + limit], len(items), bool(reason), reason, milliseconds)
 
 
 def _by_meaning(query: str, parameters: dict[str, Any]) -> tuple[dict[int, float], str]:
@@ -150,9 +165,12 @@ def _parameters(query: str, owner: User, filters: Filters) -> dict[str, Any]:
     }
 
 
-def _finding(row: Sequence[Any], score: float, fused: Fused) -> Finding:
+def _finding(
+    row: Sequence[Any], score: float, fused: Fused, keyword: float | None, vector: float | None, support: float
+) -> Finding:
     _, kind, source_id, text, created_at, project, matched = row
-    return Finding(kind, source_id, text, round(score, 4), fused.arms, matched, created_at, project)
+    score = round(score, 4)
+    return Finding(kind, source_id, text, score, fused.arms, matched, created_at, project, keyword, vector, support)
 
 
 def _scores(sql: str, parameters: dict[str, Any]) -> dict[int, float]:

@@ -1,0 +1,29 @@
+"""What is offered to take a memory out and bring one in."""
+
+from bigmind.core.operations import Effect, Operation
+from knowledge.services import exports, imports
+from knowledge.shapes.upkeep import ImportedShape
+
+OPERATIONS = (
+    Operation(
+        name="memory_export",
+        title="Export the memory",
+        call=exports.export_memory,
+        shape=exports.MemoryDocument,
+        route="GET export/",
+        toolset="admin",
+        effect=Effect.READ,
+        template="export.md",
+    ),
+    Operation(
+        name="memory_import",
+        title="Import a memory",
+        call=imports.import_memory,
+        shape=ImportedShape,
+        route="POST import/",
+        toolset="admin",
+        effect=Effect.WRITE,
+        idempotent=True,
+        template="imported.md",
+    ),
+)

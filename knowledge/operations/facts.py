@@ -1,0 +1,59 @@
+"""What is offered about facts."""
+
+from bigmind.core.operations import Effect, Operation
+from knowledge.services import facts
+from knowledge.shapes.facts import FactShape, FactsShape, StoredFactShape
+
+OPERATIONS = (
+    Operation(
+        name="memory_store_fact",
+        title="Store a fact",
+        call=facts.store_fact,
+        shape=StoredFactShape,
+        route="POST facts/",
+        toolset="core",
+        effect=Effect.WRITE,
+        idempotent=True,
+        template="fact_stored.md",
+    ),
+    Operation(
+        name="memory_list_facts",
+        title="List facts",
+        call=facts.list_facts,
+        shape=FactsShape,
+        route="GET facts/",
+        toolset="core",
+        effect=Effect.READ,
+        template="facts.md",
+    ),
+    Operation(
+        name="memory_deprecate_fact",
+        title="Set a fact aside",
+        call=facts.deprecate_fact,
+        shape=FactShape,
+        route="POST facts/{fact_id}/deprecate/",
+        toolset="core",
+        effect=Effect.WRITE,
+        template="fact_deprecated.md",
+    ),
+    Operation(
+        name="memory_correct_fact",
+        title="Correct a fact",
+        call=facts.correct_fact,
+        shape=FactShape,
+        route="POST facts/{fact_id}/correct/",
+        toolset="memory",
+        effect=Effect.WRITE,
+        template="fact_corrected.md",
+    ),
+    Operation(
+        name="memory_erase_fact",
+        title="Erase a fact",
+        call=facts.erase_fact,
+        shape=FactShape,
+        route="DELETE facts/{fact_id}/",
+        toolset="memory",
+        effect=Effect.DESTROY,
+        template="erased.md",
+    ),
+)

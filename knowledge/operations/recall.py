@@ -1,0 +1,39 @@
+"""What is offered to find what is known, whatever its kind."""
+
+from bigmind.core.operations import Effect, Operation
+from knowledge.services import recall, semantic
+from knowledge.shapes.entries import RecollectionsShape
+from knowledge.shapes.recall import HitsShape
+
+OPERATIONS = (
+    Operation(
+        name="memory_search_chunks",
+        title="Search flagged exchanges",
+        call=recall.search_chunks,
+        shape=HitsShape,
+        route="GET chunks/search/",
+        toolset="core",
+        effect=Effect.READ,
+        template="hits.md",
+    ),
+    Operation(
+        name="knowledge_search",
+        title="Search notes",
+        call=recall.search_notes,
+        shape=HitsShape,
+        route="GET notes/search/",
+        toolset="notes",
+        effect=Effect.READ,
+        template="hits.md",
+    ),
+    Operation(
+        name="memory_semantic_search",
+        title="Search everything",
+        call=semantic.semantic_search,
+        shape=RecollectionsShape,
+        route="GET search/",
+        toolset="memory",
+        effect=Effect.READ,
+        template="recollections.md",
+    ),
+)

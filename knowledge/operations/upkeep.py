@@ -1,0 +1,70 @@
+"""What is offered to look after a memory."""
+
+from bigmind.core.operations import Effect, Operation
+from knowledge.services import upkeep
+from knowledge.shapes.upkeep import HealthShape, InstructionsShape, ProfilePageShape, PrunedShape, StatsShape
+
+OPERATIONS = (
+    Operation(
+        name="memory_get_instructions",
+        title="Read the guide",
+        call=upkeep.get_instructions,
+        shape=InstructionsShape,
+        route="GET instructions/",
+        toolset="core",
+        effect=Effect.READ,
+        template="instructions_reply.md",
+    ),
+    Operation(
+        name="memory_get_stats",
+        title="Read statistics",
+        call=upkeep.get_stats,
+        shape=StatsShape,
+        route="GET stats/",
+        toolset="admin",
+        effect=Effect.READ,
+        template="stats.md",
+    ),
+    Operation(
+        name="memory_health_check",
+        title="Check the memory",
+        call=upkeep.check_health,
+        shape=HealthShape,
+        route="GET health/",
+        toolset="admin",
+        effect=Effect.READ,
+        template="health.md",
+    ),
+    Operation(
+        name="memory_vacuum",
+        title="Prune old chunks",
+        call=upkeep.vacuum,
+        shape=PrunedShape,
+        route="POST vacuum/",
+        toolset="admin",
+        effect=Effect.DESTROY,
+        idempotent=True,
+        template="pruned.md",
+    ),
+    Operation(
+        name="memory_get_profile_url",
+        title="Address of the profile page",
+        call=upkeep.get_profile_url,
+        shape=ProfilePageShape,
+        route="GET profile/url/",
+        toolset="memory",
+        effect=Effect.READ,
+        template="profile_page.md",
+    ),
+    Operation(
+        name="memory_open_profile",
+        title="Open the profile page",
+        call=upkeep.open_profile,
+        shape=ProfilePageShape,
+        route="POST profile/open/",
+        toolset="memory",
+        effect=Effect.WRITE,
+        idempotent=True,
+        template="profile_page.md",
+    ),
+)
