@@ -4,11 +4,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from bigmind.core.screening.policy import Screened
 from bigmind.core.text import clean_name
 from bigmind.core.vocabulary import Lines, LongText
 
 JobTitle = Annotated[
-    str, Field(max_length=500, description="Job title or engineering role."), AfterValidator(clean_name)
+    str, Field(max_length=500, description="Job title or engineering role."), AfterValidator(clean_name), Screened
 ]
 Preferences = Annotated[LongText, Field(description="How the user likes to work, in markdown.")]
 PinnedFacts = Annotated[Lines, Field(description="Facts every session must know, one sentence each.")]

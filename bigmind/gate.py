@@ -4,7 +4,7 @@ Scope and toolset of the key, validation, rate limit, idempotency, the call itse
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from accounts.actor import Actor
 from accounts.services.calls import count_against_limit, once, record_call
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
+from bigmind.core.screening.policy import collected_notices
 from bigmind.request_ids import current_request_id
 
 Door = Literal["mcp", "rest", "command"]
@@ -28,11 +29,15 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an operation replied: `value`, and whether the reply was kept from an earlier, identical call."""
+    """What an operation replied: `value`, and whether the reply was kept from an earlier, identical call.
+
+    `notices` say what the caller should know of what they sent, such as that it holds a secret.
+    """
 
     operation: Operation
     value: BaseModel
     replayed: bool = False
+    notices: tuple[str, ...] = ()
 
     def structured(self) -> dict[str, Any]:
         """The reply as JSON-able data."""
@@ -63,14 +68,15 @@ def perform(
     """
     started, outcome = perf_counter(), "error"
     try:
-        performed = _perform(operation, actor, arguments, idempotency_key)
+        with collected_notices() as notices:
+            performed = _perform(operation, actor, arguments, idempotency_key)
         outcome = "ok"
     except BigMindError as refusal:
         outcome = refusal.code
         raise
     finally:
         _record(actor, operation, door, outcome, perf_counter() - started)
-    return performed
+    return performed if operation.effect is Effect.READ else replace(performed, notices=tuple(notices))
 
 
 def _record(actor: Actor, operation: Operation, door: Door, outcome: str, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import structlog
+from django.contrib import messages
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,6 +11,7 @@ from django.template.loader import render_to_string
 
 from bigmind.api.problems import STATUSES, is_rest, problem_of
 from bigmind.core.errors import BigMindError
+from bigmind.core.screening.policy import collected_notices
 from bigmind.health import ANSWERS
 from bigmind.request_ids import HEADER, begin_request
 
@@ -39,6 +41,22 @@ class RequestIdMiddleware:
         respond = ANSWERS.get(request.path_info, self.get_response)
         response = respond(request)
         response[HEADER] = request.id  # type: ignore[attr-defined]
+        return response
+
+
+class NoticeMiddleware:
+    """Tells a person on the next page what is to be said of the texts they stored: that one holds a secret, say."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with collected_notices() as notices:
+            response = self.get_response(request)
+        # A page that does not lead on stored nothing: it shows the form again, with what was refused.
+        if 300 <= response.status_code < 400:
+            for notice in notices:
+                messages.warning(request, notice)
         return response
 
 

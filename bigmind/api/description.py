@@ -7,7 +7,7 @@ from bigmind.api.examples import example_arguments, example_reply
 from bigmind.api.json_schema import schema_of, without_null
 from bigmind.api.problems import CONTENT_TYPE, TITLES
 from bigmind.api.routes import path_parameters
-from bigmind.api.views import REPLAYED, adds
+from bigmind.api.views import NOTICE, REPLAYED, adds
 from bigmind.core.operations import Effect, Operation
 
 Part = dict[str, Any]
@@ -56,6 +56,12 @@ _REFUSALS = {
 _EVERYWHERE = (400, 401, 403, 404, 405, 406, 422, 429, 500, 503)
 _CHALLENGE = {"WWW-Authenticate": {"schema": {"type": "string"}, "description": 'Bearer realm="BigMind"'}}
 _RETRY = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}}
+_NOTICE = {
+    NOTICE: {
+        "schema": {"type": "string"},
+        "description": "What you should know of what you sent, in sentences: that it holds what looks like a secret.",
+    }
+}
 _HEADERS = {401: _CHALLENGE, 429: _RETRY, 503: _RETRY}
 
 RESPONSES: dict[str, Part] = {
@@ -157,6 +163,8 @@ def _body(operation: Operation, arguments: Part) -> Part:
 def _responses(operation: Operation, name: str, *, has_etag: bool) -> dict[str, Part]:
     shown = {"schema": {"$ref": f"#/components/schemas/{name}"}, "example": example_reply(operation)}
     reply: Part = {"description": operation.shape.__doc__ or operation.title, "content": {"application/json": shown}}
+    if operation.effect is not Effect.READ:
+        reply["headers"] = _NOTICE
     responses: dict[str, Part] = {"200": reply}
     if adds(operation):
         responses = {"201": {**reply, "description": f"Added. {reply['description']}"}}

@@ -24,6 +24,7 @@ from bigmind.core.operations import Effect, Operation
 from bigmind.gate import Outcome, perform
 
 REPLAYED = "Idempotency-Replayed"
+NOTICE = "BigMind-Notice"
 
 
 class JsonOnly(DefaultContentNegotiation):
@@ -89,6 +90,8 @@ class OperationView(APIView):
                 return HttpResponseNotModified(headers=headers)
         if outcome.replayed:
             headers[REPLAYED] = "true"
+        if outcome.notices:
+            headers[NOTICE] = " ".join(outcome.notices)
         return HttpResponse(body, "application/json", _status(outcome), headers=headers)
 
     def _is_representation(self, operation: Operation) -> bool:

@@ -1,5 +1,6 @@
 """Waking the worker: a courtesy, never a promise. The row in the database is the queue, and a sweep finds it."""
 
+from dataclasses import dataclass
 from time import monotonic
 
 import structlog
@@ -18,20 +19,30 @@ class _Broker:
     away_until = 0.0
 
 
+@dataclass(frozen=True)
+class _Wake:
+    """What wakes a worker for one task."""
+
+    task: str
+
+    def __call__(self) -> None:
+        if monotonic() < _Broker.away_until:
+            return
+        try:
+            current_app.send_task(self.task, retry=False, ignore_result=True)
+        except (OperationalError, OSError) as error:
+            _Broker.away_until = monotonic() + LEAVE_ALONE_SECONDS
+            log.warning("The worker was not woken; the sweep will find the work.", task=self.task, error=str(error))
+
+
 def after_commit(task: str) -> None:
-    """Wake a worker for `task` once the transaction has committed.
+    """Wake a worker for `task` once the transaction has committed: once, however often the transaction asks.
 
     A broker that is away is no reason to refuse a write or to hold it up: for half a minute nobody asks it again, and
-    the sweep of the next minute does the work.
+    the next sweep does the work.
     """
-    transaction.on_commit(lambda: _wake(task))
-
-
-def _wake(task: str) -> None:
-    if monotonic() < _Broker.away_until:
-        return
-    try:
-        current_app.send_task(task, retry=False, ignore_result=True)
-    except (OperationalError, OSError) as error:
-        _Broker.away_until = monotonic() + LEAVE_ALONE_SECONDS
-        log.warning("The worker was not woken; the sweep will find the work.", task=task, error=str(error))
+    wake = _Wake(task)
+    # An import of thousands would else leave thousands of messages, and the worker would be busy reading them. A call
+    # that is on the list leaves it only together with every later one: with the savepoint they were both made in.
+    if all(wake != call for _, call, *_ in transaction.get_connection().run_on_commit):
+        transaction.on_commit(wake)

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
+from bigmind.core.screening import redacted
+from bigmind.core.screening.policy import arriving
 
 
 class Effect(StrEnum):
@@ -93,6 +95,10 @@ class Operation:
         return compact(self.shape.model_json_schema(mode="serialization"))
 
 
+# What was sent may be a secret: no log may show it because a traceback does.
+_CONFIG = ConfigDict(extra="forbid", str_max_length=None, hide_input_in_errors=True)
+
+
 @cache
 def arguments_of(call: Callable[..., Any]) -> type[BaseModel]:
     """Make a pydantic model of the keyword-only arguments of a function; unknown arguments are refused."""
@@ -103,7 +109,7 @@ def arguments_of(call: Callable[..., Any]) -> type[BaseModel]:
         if parameter.kind is parameter.KEYWORD_ONLY
     }
     name = "".join(word.title() for word in call.__name__.split("_"))
-    return create_model(name, __config__=ConfigDict(extra="forbid", str_max_length=None), **fields)
+    return create_model(name, __config__=_CONFIG, **fields)
 
 
 def accepted(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +120,8 @@ def accepted(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
     """
     model = arguments_of(call)
     try:
-        checked = model.model_validate(dict(arguments))
+        with arriving():
+            checked = model.model_validate(dict(arguments))
     except ValidationError as error:
         raise refusal(error, known=list(model.model_fields)) from error
     return {name: getattr(checked, name) for name in checked.model_fields_set}
@@ -185,8 +192,8 @@ def _phrased(found: ErrorDetails) -> str:
 
 
 def _shown(field: str) -> str:
-    """An unknown argument's name comes from outside: show a short, printable part of it."""
-    return "".join(char if char.isprintable() else "?" for char in field[:100])
+    """An unknown argument's name comes from outside: show a short, printable part of it, and no secret."""
+    return "".join(char if char.isprintable() else "?" for char in redacted(field[:1000])[:100])
 
 
 def compact(schema: dict[str, Any]) -> dict[str, Any]:

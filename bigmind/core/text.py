@@ -73,9 +73,26 @@ def hidden_characters(text: str) -> list[HiddenCharacter]:
     return [_described(character, counts[character], position) for character, position in positions.items()]
 
 
+def hidden_places(text: str) -> list[tuple[str, int, int]]:
+    """Return each run of hidden characters of one kind: the kind, where it starts and where it ends."""
+    places: list[tuple[str, int, int]] = []
+    for found in SPELLED_OR_HIDDEN.finditer(text):
+        if character := found["hidden"]:
+            kind = _kind_of(character)
+            if places and places[-1][0] == kind and places[-1][2] == found.start():
+                places[-1] = (kind, places[-1][1], found.end())
+            else:
+                places.append((kind, found.start(), found.end()))
+    return places
+
+
+def _kind_of(character: str) -> str:
+    return next(kind for kind, members in KINDS.items() if members.match(character))
+
+
 def _described(character: str, count: int, position: int) -> HiddenCharacter:
-    kind = next(kind for kind, members in KINDS.items() if members.match(character))
-    return HiddenCharacter(_codepoint(character), unicodedata.name(character, ""), kind, count, position)
+    name = unicodedata.name(character, "")
+    return HiddenCharacter(_codepoint(character), name, _kind_of(character), count, position)
 
 
 def _codepoint(character: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from django.utils import timezone
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from bigmind.core.screening.policy import NoSecrets, Screened
 from bigmind.core.text import checked_content, clean_name
 
 CONTENT_BYTES = 64 * 1024
@@ -62,11 +63,20 @@ def _in_utc(moment: datetime) -> datetime:
 Moment = Annotated[datetime, AfterValidator(_in_utc)]
 """A point in time, in UTC."""
 
-Content = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes), AfterValidator(_not_blank)]
-"""A text that is kept byte for byte, up to 64 KiB."""
+UnscreenedLongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]
+UnscreenedContent = Annotated[UnscreenedLongText, AfterValidator(_not_blank)]
 
-LongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]
+Content = Annotated[UnscreenedContent, Screened]
+"""A personal text that is kept byte for byte, up to 64 KiB. BIGMIND_SECRETS says what becomes of secrets in it."""
+
+LongText = Annotated[UnscreenedLongText, Screened]
 """Like Content, but it may be empty."""
+
+SharedContent = Annotated[UnscreenedContent, NoSecrets]
+"""A text that others will read. One that gives a secret away is refused, whatever the settings."""
+
+SharedLongText = Annotated[UnscreenedLongText, NoSecrets]
+"""Like SharedContent, but it may be empty."""
 
 # Sizes hold for what was sent, so that a schema can tell them, and for what is kept: NFC lengthens some texts.
 Name = Annotated[
@@ -75,7 +85,12 @@ Name = Annotated[
 """A name or a key: NFC, stripped, without hidden characters, up to 200 characters."""
 
 Tag = Annotated[str, Field(max_length=TAG_CHARS), AfterValidator(clean_name), Field(max_length=TAG_CHARS)]
-Tags = Annotated[list[Tag], BeforeValidator(_split_commas), AfterValidator(_each_once), Field(max_length=TAGS)]
+Tags = Annotated[
+    list[Annotated[Tag, Screened]], BeforeValidator(_split_commas), AfterValidator(_each_once), Field(max_length=TAGS)
+]
+SharedTags = Annotated[
+    list[Annotated[Tag, NoSecrets]], BeforeValidator(_split_commas), AfterValidator(_each_once), Field(max_length=TAGS)
+]
 Sentence = Annotated[Content, Field(max_length=SENTENCE_CHARS)]
 Lines = Annotated[list[Sentence], BeforeValidator(_split_lines), Field(max_length=TAGS)]
 """Up to 50 sentences of up to 2,000 characters; a text with one a line is accepted too."""
@@ -91,7 +106,7 @@ Project = Annotated[
     AfterValidator(clean_name),
     Field(max_length=TAG_CHARS),
 ]
-Reason = Annotated[str, AfterValidator(checked_content), AfterValidator(_not_blank), Field(max_length=1_000)]
+Reason = Annotated[str, AfterValidator(checked_content), AfterValidator(_not_blank), Screened, Field(max_length=1_000)]
 Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS)]
 Offset = Annotated[int, Field(ge=0, le=10**9)]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]

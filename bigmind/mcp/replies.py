@@ -14,12 +14,13 @@ from bigmind.mcp.turns import Turn
 
 def performed(turn: Turn, outcome: Outcome) -> types.CallToolResult:
     """Return what an operation replied: markdown to read, the same as data, and what the agent should know besides."""
-    lines = [outcome.markdown().rstrip(), *notices(turn, outcome.operation)]
+    lines = [outcome.markdown().rstrip(), *outcome.notices, *notices(turn, outcome.operation)]
     replayed = {"replayed": True} if outcome.replayed else {}
+    noticed = {"notices": list(outcome.notices)} if outcome.notices else {}
     return types.CallToolResult(
         content=[types.TextContent(text="\n\n".join(lines))],
         structured_content=outcome.structured(),
-        _meta={**meta_of(turn), **replayed},
+        _meta={**meta_of(turn), **replayed, **noticed},
     )
 
 

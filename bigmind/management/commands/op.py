@@ -70,6 +70,8 @@ class Command(OperatorCommand):
             door="command",
             idempotency_key=options["idempotency_key"],
         )
+        for notice in outcome.notices:
+            self.remark(notice)
         if options["format"] == "json":
             self.print_json(outcome.structured())
         else:

@@ -1,0 +1,107 @@
+"""Injections: what in a text tries to be more than information, for the curator who decides whether all agents read it.
+
+Nothing is refused for it: what agents read is fenced and attributed whatever it says. A person is told where to look.
+"""
+
+import re
+import unicodedata
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bigmind.core.injection_signs import SIGNS, Severity
+from bigmind.core.text import hidden_places
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """One suspicious place: what it is, in words, where it stands, why it matters, and how much.
+
+    A `warning` has hardly an innocent reason; a `notice` is worth a look.
+    """
+
+    kind: str
+    start: int
+    end: int
+    why: str
+    severity: Severity
+
+
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{24,}+={0,2}")
+_BLOB_CHARS = 4000
+_WORD = re.compile(r"[^\W\d_]{3,60}")
+_HIDDEN_WHY = {
+    "bidirectional control": "Text is shown in another order than it is read by an agent.",
+    "tag character": "Whole sentences can be written in characters that nobody sees.",
+    "variation selector": "Bytes can be hidden behind a character, for an agent to read.",
+    "zero-width character": "It splits or marks words unseen, so that searches and filters miss them.",
+}
+
+
+def find_injections(text: str) -> list[Suspicion]:
+    """Return what in a text looks like an attempt to steer agents, in its order.
+
+    What lies within something of the same kind, or within a warning, is told once.
+    """
+    found = [*_signs(text), *_encoded(text), *_hidden(text), *_mixed_scripts(text)]
+    return _each_place_once(sorted(found, key=lambda one: (one.start, one.severity != "warning", -one.end)))
+
+
+def _signs(text: str) -> Iterator[Suspicion]:
+    for sign in SIGNS:
+        for pattern in sign.patterns:
+            for match in pattern.finditer(text):
+                yield Suspicion(sign.kind, match.start(), match.end(), sign.why, sign.severity)
+
+
+def _each_place_once(found: list[Suspicion]) -> list[Suspicion]:
+    """Leave out what lies within a suspicion of the same kind or of a greater one."""
+    kept: list[Suspicion] = []
+    for one in found:
+        around = [each for each in kept[-8:] if each.start <= one.start and one.end <= each.end]
+        if not any(each.kind == one.kind or each.severity == "warning" for each in around):
+            kept.append(one)
+    return kept
+
+
+def _encoded(text: str) -> Iterator[Suspicion]:
+    """Look into base64: what is a sentence there was hidden on purpose."""
+    why = "Somebody wrote an instruction so that people do not read it and agents do."
+    for match in _BASE64.finditer(text):
+        said = _decoded(match[0][:_BLOB_CHARS])
+        if any(one.severity == "warning" or one.kind == "order to an agent" for one in _signs(said)):
+            yield Suspicion("encoded instruction", match.start(), match.end(), why, "warning")
+
+
+def _decoded(blob: str) -> str:
+    whole = blob.rstrip("=")
+    try:
+        said = b64decode(whole + "=" * (-len(whole) % 4)).decode()
+    except (Base64Error, UnicodeDecodeError):
+        return ""
+    return said if said.isprintable() or "\n" in said else ""
+
+
+def _hidden(text: str) -> Iterator[Suspicion]:
+    for kind, start, end in hidden_places(text):
+        why = _HIDDEN_WHY.get(kind, "Nobody sees it, and an agent reads it.")
+        yield Suspicion(f"hidden text ({kind})", start, end, why, "warning")
+
+
+def _mixed_scripts(text: str) -> Iterator[Suspicion]:
+    """Find words that mix Latin with look-alikes, such as a Cyrillic letter in the name of a bank."""
+    if text.isascii():
+        return
+    why = "Letters that look alike come from different alphabets: the word is not the one that it seems to be."
+    for match in _WORD.finditer(text):
+        if not match[0].isascii() and _looks_latin(match[0]):
+            yield Suspicion("letters of two alphabets", match.start(), match.end(), why, "warning")
+
+
+_LOOK_ALIKE = {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "MATHEMATICAL", "FULLWIDTH"}
+
+
+def _looks_latin(word: str) -> bool:
+    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
+    return "LATIN" in scripts and bool(scripts & _LOOK_ALIKE)

@@ -1,0 +1,29 @@
+"""Screening: which secrets a text gives away, and the text without them."""
+
+from itertools import chain
+
+from .addresses import find_addresses
+from .found import Secret, merged
+from .named import find_named
+from .private_keys import find_private_keys
+from .tokens import find_tokens
+
+__all__ = ["Secret", "find_secrets", "redacted"]
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Return the secrets that a text gives away, in its order: keys, tokens, passwords. Placeholders are none.
+
+    The time grows with the length of the text, whatever is in it.
+    """
+    finders = (find_private_keys, find_tokens, find_addresses, find_named)
+    return merged(chain.from_iterable(find(text) for find in finders))
+
+
+def redacted(text: str) -> str:
+    """Return the text with `[secret removed: AWS access key]` in place of each secret."""
+    parts, done = [], 0
+    for secret in find_secrets(text):
+        parts += [text[done : secret.start], f"[secret removed: {secret.kind}]"]
+        done = secret.end
+    return "".join([*parts, text[done:]])

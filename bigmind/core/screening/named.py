@@ -1,0 +1,201 @@
+"""Named secrets: a name such as `DB_PASSWORD` or “the API key”, and the value that follows it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .found import Secret
+from .values import is_mixed, is_password, is_plain, is_token
+
+NEAR_CHARS = 100
+_PASSWORDS = (
+    r"pass(?:word|phrase|code|wd|wort)?|pwd|psw|kennwort|contrase(?:ñ|n)a|mot de passe|senha|wachtwoord|parola|hasło"
+    r"|(?<![a-z])pw(?![a-z])|пароль|密码|密碼|パスワード|비밀번호"
+)
+_KEYS = (
+    r"(?:api|app|application|access|account|admin|aes|auth|authentication|client|consumer|cookie|crypt(?:o|ion)?|deploy"
+    r"|django|encrypt(?:ion)?|fernet|flask|function|hmac|host|ingest(?:ion)?|integration|jwt|licen[cs]e|master|private"
+    r"|project|rest|root|sas|secret|security|server|service|session|shared[_. -]?access|signing|ssh|storage"
+    r"|subscription|webhook|write|read|push|rpc|relay|hash)[_. -]?key"
+    r"|secret(?:[_. -]?(?:access[_. -]?)?key(?:[_. -]?base)?)?"
+    r"|(?:access[_. -]?|auth[_. -]?)?token|credentials?|_auth|(?:seed|recovery|mnemonic|secret)[_. -]?phrase|mnemonic"
+    r"|schlüssel|clave|chave|ключ|токен|密钥|令牌|dsn"
+)
+_NAME = re.compile(rf"(?P<password>{_PASSWORDS})|(?P<key>{_KEYS})|(?P<bare>key)")
+# One of these is in every name above: most texts have none, and are done with.
+_STEMS = (
+    "pass", "pw", "key", "token", "secret", "credential", "_auth", "phrase", "mnemonic", "psw", "dsn", "kennwort",
+    "contrase", "senha", "wachtwoord", "parola", "hasło", "schlüssel", "clave", "chave", "пароль", "ключ", "токен",
+    "密", "令牌", "パスワード", "비밀번호",
+)  # fmt: skip
+_NO_SECRET_BEFORE = re.compile(
+    r"(?:(?:page|next|continu\w{0,6}|cursor|cancel\w{0,6}|(?<![a-z])(?:max|min|num|pad|eos|bos|unk|sep|mask|sync|per"
+    r"|input|output|total|prompt|completion|stop|special|resume|delta|reset|public))[_. -]?|com|by|sur|tres|under|over"
+    r"|encom)\Z"
+)
+# A name may go on so and still name the secret; anything else (`token_type`, `password_hash`) names another thing.
+_ENDING = (
+    r"(?:[_. -]?(?:value|text|plain|plaintext|string|str|prod\w{0,7}|dev\w{0,8}|staging|live|test|old|new|current"
+    r"|primary|secondary|default|raw|base64|b64|hex|env|[a-z]{0,2}\d{1,3}))?"
+)
+_QUOTES = r"(?:\\?[\"'`*_\])}]){0,4}"
+_TYPE = r"(?:\s{0,3}:\s{0,3}[\w\[\]<>|&*. ]{1,40}?(?=\s{0,3}=))?"
+_OPEN = r"(?P<quote>\\?[\"'`]{1,3}|\*{2}|<(?=string>))?(?:string>)?"
+_BARE_VALUE = r"(?:[^\s\"'`<>,;&|\\]|[,;&|](?!\s|\Z|[\w.-]{1,40}[=:]|[,;&|\"']))"
+_VALUE = rf"(?P<value>(?(quote)[^\n\"'`]{{1,400}}|{_BARE_VALUE}{{1,400}}))"
+_BLOCK = r"(?:[|>][-+]?\s{1,40})?"
+_ASSIGNED = re.compile(
+    rf"{_ENDING}{_QUOTES}(?:\s?\([^()\n]{{1,40}}\)){{0,1}}{_QUOTES}{_TYPE}\s{{0,20}}"
+    r"(?:"
+    r",?\s{0,40}-?\s{0,4}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}"
+    r"|(?::=|=>|={1,3}|:|->|→|\?=|\|\||\|)\*{0,2}[ \t]{0,20}(?:\r?\n\s{1,40})?"
+    r"|,\s{0,4}(?=\\?[\"'])|>(?=[^\s<])"
+    rf"){_BLOCK}{_OPEN}{_VALUE}"
+)
+_VERB = (
+    r"(?:(?:is|was|are|be|got|has been|gets)(?:\s(?:now|still|currently|just|been))?"
+    r"(?:\s(?:changed|set|reset|rotated|updated|renewed)\sto)?|(?:set|changed|to|equals|as|ist|lautet|est|es|became|это)"
+    r"(?:\sto)?)"
+)
+_SPOKEN = re.compile(
+    rf"{_ENDING}{_QUOTES}(?:\s{{1,3}}(?!\w{{0,12}}(?:[Pp]age|[Cc]ursor))[\w(/@#&+](?:[\w'’/()#@&+-]|\.(?=\w)){{0,30}}){{0,7}}?(?:\s{{1,3}}{_VERB}\s{{0,2}}[:=]?|\s?[:=])"
+    rf"\*{{0,2}}\s{{1,3}}{_OPEN}{_VALUE}"
+)
+_FOLLOWING = re.compile(rf"{_ENDING}{_QUOTES}(?:[ \t]{{1,4}}|[ \t]?[(\[][ \t]?|=){_OPEN}{_VALUE}")
+_APP_PASSWORD = re.compile(r"[^\n]{0,30}?[:=\s][\"'`]?(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?![ \w])")
+_WORDS = re.compile(r"[^\n:]{0,30}?[:=]\s{0,4}[\"'`]?(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![\w])")
+_TOKEN_NEAR = re.compile(r"(?<![\w/=.+-])[A-Za-z0-9_+/-]{24,200}={0,2}(?![\w/])")
+_NOT_BETWEEN = re.compile(
+    r"\b(?:commit|sha\w*|hash\w*|digest|checksum|integrity|image|fingerprint|id|trace|build|public|\w{0,12}(?:page|cursor)\w{0,12})\b"
+)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A name that was found: what it names, and where it ends."""
+
+    kind: str
+    is_password: bool
+    start: int
+    end: int
+
+
+def find_named(text: str) -> Iterator[Secret]:
+    """Find passwords, keys and tokens by the names that stand before them."""
+    lowered = _lower(text)
+    if any(stem in lowered for stem in _STEMS):
+        for name in _names(lowered):
+            if name.kind:
+                yield from _valued(text, lowered, name)
+            yield from _near(text, lowered, name)
+    yield from _beside_access_keys(text)
+
+
+def _lower(text: str) -> str:
+    """Return the text in lower case with every character in its place: some grow when they are lowered."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _names(lowered: str) -> Iterator[_Named]:
+    for match in _NAME.finditer(lowered):
+        before = lowered[max(0, match.start() - 14) : match.start()]
+        if _NO_SECRET_BEFORE.search(before):
+            continue
+        yield _Named(_kind(match), bool(match["password"]), match.start(), match.end())
+
+
+def _kind(match: re.Match[str]) -> str:
+    """Say what the name names, in words; nothing for a “key” that may be of any kind."""
+    if match["password"]:
+        return "password"
+    kinds = ("token", "phrase", "secret", "credential")
+    return "" if match["bare"] else next((kind for kind in kinds if kind in match[0]), "API key")
+
+
+def _valued(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
+    if match := _ASSIGNED.match(text, name.end):
+        span = _trimmed(text, match)
+        if _is_secret(text[slice(*span)], name, spoken=False):
+            yield Secret(name.kind, *span)
+            return
+    for pattern in (_SPOKEN, _FOLLOWING):
+        if (match := pattern.match(text, name.end)) is not None:
+            span = _trimmed(text, match)
+            if _is_secret(text[slice(*span)], name, spoken=True, close=pattern is _SPOKEN):
+                yield Secret(name.kind, *span)
+                return
+    yield from _in_words(text, lowered, name)
+
+
+def _in_words(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
+    """Find what looks like words: the app passwords of mail providers, and the recovery phrases of wallets."""
+    if name.is_password and "app" in lowered[max(0, name.start - 12) : name.end]:
+        kind, match = "app password", _APP_PASSWORD.match(text, name.end)
+    elif name.kind == "phrase":
+        kind, match = "recovery phrase", _WORDS.match(text, name.end)
+    else:
+        return
+    if match and not _OF_SENTENCES & set(re.split("[ ,]+", match["value"])):
+        yield Secret(kind, *match.span("value"))
+
+
+_OF_SENTENCES = frozenset(
+    ("the", "and", "for", "with", "that", "this", "from", "your", "when", "must", "are", "was", "not")
+)
+
+
+def _trimmed(text: str, match: re.Match[str]) -> tuple[int, int]:
+    """Return where the value stands, without the punctuation of the sentence around it."""
+    start, end = match.span("value")
+    while end > start and text[end - 1] in ".,;:)]}*_ \\":
+        end -= 1
+    return start, end
+
+
+def _is_secret(value: str, name: _Named, *, spoken: bool, close: bool = True) -> bool:
+    if " " in value and not _is_sentence_like_password(value, name):
+        return False
+    if len(value) > (128 if name.is_password else 400) or (not name.is_password and _is_a_chain(value)):
+        return False
+    if name.is_password:
+        strong = any(char.isupper() for char in value) and any(char.isdigit() for char in value)
+        return is_password(value, spoken=spoken) and (close or (strong and len(value) >= 8) or len(value) >= 16)
+    chosen = name.kind == "secret" and 8 <= len(value) <= 64 and is_password(value, spoken=True)
+    if spoken:
+        return is_token(value, at_least=16 if close else 20) or (chosen and close and not value.isalnum())
+    return is_token(value, at_least=12) or chosen
+
+
+def _is_a_chain(value: str) -> bool:
+    """Whether more names and values follow within it: each is looked at by itself."""
+    return "=" in value.rstrip("=") or value.count(":") > 2
+
+
+def _is_sentence_like_password(value: str, name: _Named) -> bool:
+    """Whether a quoted value with spaces is a password all the same: a few words with digits or signs among them."""
+    return name.is_password and len(value.split()) <= 4 and len(value) <= 40 and not is_plain(value)
+
+
+def _near(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
+    """Find a long random token in the same line, a few words after the name."""
+    line_end = text.find("\n", name.end, name.end + NEAR_CHARS)
+    end = name.end + NEAR_CHARS if line_end < 0 else line_end
+    for match in _TOKEN_NEAR.finditer(text, name.end, min(len(text), end + 200)):
+        if match.start() > end or _NOT_BETWEEN.search(lowered, name.end, match.start()):
+            return
+        if len(match[0]) >= (24 if name.kind else 32) and is_mixed(match[0]):
+            yield Secret(name.kind or "key", match.start(), match.end())
+            return
+
+
+_ACCESS_KEY = re.compile(r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}(?![A-Za-z0-9])")
+_SECRET_KEY = re.compile(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
+
+
+def _beside_access_keys(text: str) -> Iterator[Secret]:
+    """Find the secret that belongs to an AWS access key: forty characters within a few lines of it."""
+    for key in _ACCESS_KEY.finditer(text):
+        for match in _SECRET_KEY.finditer(text, max(0, key.start() - 300), key.end() + 300):
+            if is_mixed(match[0]):
+                yield Secret("AWS secret access key", match.start(), match.end())

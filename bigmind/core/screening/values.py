@@ -1,0 +1,122 @@
+"""Values: whether a text that stands where a secret would stand is one, or a word, a placeholder, a reference."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+from math import log2
+
+_FILLERS = (
+    r"example|placeholder|change[-_ ]?(?:me|it|this)|replace[-_ ]?(?:me|with|this)|your[-_ ]?|insert[-_ ]|dummy|sample"
+    r"|redacted|removed|hidden|masked|omitted|todo|fixme|foobar|lorem|not[-_]?a?[-_]?real|x{4,}|\*{3,}|\.{3}|…|•{2,}"
+    r"|_here\b|<[^<>]{1,60}>|-goes-here|deadbeef|0{8,}|secret removed"
+)
+PLACEHOLDER = re.compile(_FILLERS, re.IGNORECASE)
+_WORDS = """
+password passwd pass pwd passw passphrase secret secrets token key apikey user username root admin guest test tests
+testing postgres mysql mongo mongodb redis rabbitmq default none null nil true false undefined empty string str text
+value foo bar baz qux hunter abc xyz xxx pw pass1 password1 p w x y z a b db database api changeme example localhost
+abc123 required optional unset disabled enabled bearer basic
+"""
+_HABITUAL = frozenset(_WORDS.split())
+REFERENCE = re.compile(
+    r"[$%@&]?\{|\$[A-Za-z_(]|%[(A-Z_]|<|#\{|!(?:Ref|Sub|vault|secret)\b"
+    r"|[\w.]+\(|[A-Za-z_]\w*\[|\w+\$\d|\$\d\w?\$|[a-z][a-z0-9+]{1,20}:/|(?:sha\d{1,3}|md5)[-:]"
+    r"|(?:arn|vault|env|file|ssm|op|sops|enc|keyring|projects|valueFrom|secretRef)[:/\[]",
+    re.IGNORECASE,
+)
+"""A value that says where the secret is: a variable, a call, an address; or a digest, which cannot be turned back."""
+_CHAIN = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+")
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_NAME_OF_ONE = re.compile(
+    r"(?:[A-Za-z]{1,20}_|[a-z]{1,20}(?=[A-Z]))*(?:my|your|the|db|user|admin|root|app|new|old)?(?i:password|passwd|token"
+    r"|secret|key|credential|pass)(?:_[A-Za-z]{1,20}|[A-Z][a-z]{1,20})*\d?"
+)
+_TECHNICAL = re.compile(
+    r"v?\d{1,4}|\d{1,4}[a-z]{1,3}|(?:sha|md|rs|es|ps|hs|aes|rsa|utf|base|oauth|http|ed|x|argon|pbkdf|k|s|ec|p|tls|ipv?"
+    r"|pkcs|blake|scrypt|bcrypt|hmac|cp|iso|rfc|h|py|node|sec|saml|u|web|log|i|l|b)v?\d{1,5}[a-z]{0,2}",
+    re.IGNORECASE,
+)
+_SYMBOL = re.compile(r"[!@#$%^&*+=?~]")
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether this stands for a secret in documentation: `<your-api-key>`, `changeme`, `xxxx`, `…`."""
+    return bool(PLACEHOLDER.search(value)) or value.strip("-_*.").lower() in _HABITUAL or _repeats(value)
+
+
+def _repeats(value: str) -> bool:
+    """Whether it is one short piece over and over, as in `0000` and `1234567890123456789012`."""
+    if len(value) < 4 or len(set(value)) > 10:
+        return False
+    return len(set(value)) <= 2 or any(value[n:] == value[:-n] for n in range(1, min(10, len(value) // 2) + 1))
+
+
+def entropy(value: str) -> float:
+    """Return the Shannon entropy of the characters, in bits for each."""
+    counts = Counter(value).values()
+    return -sum(count / len(value) * log2(count / len(value)) for count in counts)
+
+
+def is_plain(value: str) -> bool:
+    """Whether it is made of words, short numbers and names such as `sha256`, as `base64-encoded` is."""
+    parts = [part for part in re.split(r"[^A-Za-z0-9]+", value) if part]
+    return all(part.isalpha() or bool(_TECHNICAL.fullmatch(part)) for part in parts) and not _is_jumbled(value)
+
+
+def _is_jumbled(value: str) -> bool:
+    """Whether upper and lower case alternate as they do in no name."""
+    letters = [char for char in value if char.isalpha()]
+    turns = sum(one.islower() and two.isupper() for one, two in pairwise(letters))
+    return len(letters) >= 16 and turns * 5 >= len(letters)
+
+
+def is_reference(value: str) -> bool:
+    """Whether the value is an expression or a name, and the secret is elsewhere."""
+    return bool(REFERENCE.match(value) or _CHAIN.fullmatch(value) or _CONSTANT.fullmatch(value))
+
+
+def is_sequence(value: str) -> bool:
+    """Whether it is typed in the order of the alphabet or of the digits, as `abcdef123456` is."""
+    steps = sum(ord(two) - ord(one) == 1 or one + two == "90" for one, two in pairwise(value))
+    return len(value) < 32 and steps * 10 >= (len(value) - 1) * 7
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether the value only says that there is a secret: a placeholder, a reference, or its own name."""
+    return is_placeholder(value) or is_sequence(value) or is_reference(value) or bool(_NAME_OF_ONE.fullmatch(value))
+
+
+def looks_random(value: str, *, at_least: int = 16) -> bool:
+    """Whether a machine made this: letters and digits, or both cases, in no order."""
+    if len(value) < at_least or is_plain(value):
+        return False
+    return entropy(value) >= min(3.0, 0.75 * log2(len(value)))
+
+
+def is_token(value: str, *, at_least: int = 12) -> bool:
+    """Whether this can be a key or a token."""
+    return looks_random(value, at_least=at_least) and not is_stand_in(value)
+
+
+def is_mixed(token: str) -> bool:
+    """Whether it has capitals, small letters and digits in no order, as neither names nor digests have."""
+    kinds = (str.isupper, str.islower, str.isdigit)
+    if not all(sum(kind(char) for char in token) >= 2 for kind in kinds) or is_placeholder(token):
+        return False
+    return entropy(token) >= 3.8 and not is_plain(token) and token.count("/") <= 3
+
+
+def is_password(value: str, *, spoken: bool = False) -> bool:
+    """Whether somebody can mean this as a password. In a sentence (`spoken`) it must look less like a word."""
+    if len(value) < 6 or value.startswith(("/", "./", "../", "~/")) or is_stand_in(value):
+        return False
+    if value.isdigit():
+        return not spoken
+    if not is_plain(value) and any(char.isdigit() for char in value) and any(char.isalpha() for char in value):
+        return not spoken or not _is_numbered_words(value)
+    return len(value) >= 8 and bool(_SYMBOL.search(value[1:-1])) and any(char.isalpha() for char in value)
+
+
+def _is_numbered_words(value: str) -> bool:
+    """Whether it is like `step2-of-flow`, which sentences have and people do not choose as a password."""
+    return bool(re.fullmatch(r"(?:[a-z]+\d{0,2}[-_/.])+[a-z]+\d{0,2}|\d+(?:\.\d+)*[a-z]{1,4}|[A-Z]{2,}-\d+", value))

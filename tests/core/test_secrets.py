@@ -1,0 +1,180 @@
+"""Secrets in texts: what is caught, what is left alone, what the policy makes of it, and that no message repeats it."""
+
+import random
+from time import process_time
+
+import pytest
+
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import accepted, arguments_of
+from bigmind.core.screening import find_secrets, redacted
+from bigmind.core.screening.policy import collected_notices
+from bigmind.core.vocabulary import Content, Lines, LongText, Query, SharedContent, Tags
+from tests.core.benign_corpus import ordinary_texts
+from tests.core.secret_corpus import Maker, secrets_in_context
+
+SEEDS = (1, 2, 3)
+ADVERSARIAL = (
+    "key ", "token=:token=", "secret:", "password ", "password is ", "a://b:c", "eyJ", "eyJaaaaaaaaa.", "ghp_", "sk-a",
+    "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "AAAAAAAAAAAAAAAAAAAA\n", "MII", "Bearer ", "curl -u ",
+    "mysql x ", "cred a:", "aaaaaaa:bbbbbbbbb@", "_", "a", "api key (", "<token>", "password:\n",
+    "SG.aaaaaaaaaaaaaaaaaaaa.",
+)  # fmt: skip
+MAKER = Maker(7)
+AWS_KEY = "AKIA" + MAKER.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)
+TOLD = f"The backups run as {AWS_KEY} since May."
+
+
+def remember(
+    actor, *, text: Content = "", note: LongText = "", lines: Lines | None = None, tags: Tags | None = None,
+    shared: SharedContent = "x", query: Query = "x",
+):  # fmt: skip
+    """Remember."""
+
+
+def _kinds(text):
+    return [secret.kind for secret in find_secrets(text)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_at_least_95_percent_of_secrets_in_context_are_caught_and_gone_when_redacted(seed):
+    corpus = list(secrets_in_context(seed))
+
+    missed = [case for case in corpus if case.secret in redacted(case.text)]
+
+    assert len(corpus) >= 300
+    assert len(missed) <= 0.05 * len(corpus), [(case.name, case.text[:60]) for case in missed]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_at_most_1_percent_of_ordinary_texts_are_flagged(seed):
+    texts = list(ordinary_texts(seed, 1400))
+
+    flagged = [(text, _kinds(text)) for text in texts if find_secrets(text)]
+
+    assert len(flagged) <= 0.01 * len(texts), flagged
+
+
+def test_a_secret_is_told_by_kind_and_place_and_never_by_its_text():
+    (secret,) = find_secrets(TOLD)
+
+    assert secret.kind == "AWS access key"
+    assert TOLD[secret.start : secret.end] == AWS_KEY
+    assert AWS_KEY not in repr(secret)
+    assert redacted(TOLD) == "The backups run as [secret removed: AWS access key] since May."
+
+
+def test_the_secret_that_belongs_to_a_cloud_key_is_found_beside_it():
+    secret = MAKER.of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/+", 40)
+
+    assert _kinds(f"{AWS_KEY}\n{secret}\n") == ["AWS access key", "AWS secret access key"]
+
+
+def test_only_a_key_of_ours_whose_checksum_holds_is_one():
+    key = MAKER.own_key()
+    mistyped = key[:-1] + ("A" if key[-1] != "A" else "B")
+
+    assert _kinds(f"Connect with {key}.") == ["BigMind key"]
+    assert "BigMind key" not in _kinds(f"Connect with {mistyped}.")
+
+
+def test_a_password_with_signs_of_its_own_is_removed_from_an_address_whole():
+    assert redacted("postgres://app:p@ss:w0rd9@db.internal/shop") == (
+        "postgres://app:[secret removed: password in a postgres address]@db.internal/shop"
+    )
+
+
+@pytest.mark.parametrize("kind", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"])
+def test_a_private_key_is_one_secret_and_a_mention_of_its_frame_is_none(kind):
+    key = MAKER.pem(kind)
+
+    assert redacted(f"Before.\n{key}\nAfter.") == "Before.\n[secret removed: private key]\nAfter."
+    assert _kinds(f"Files that begin with -----BEGIN {kind}----- are refused by the hook.") == []
+
+
+@pytest.mark.parametrize("piece", ADVERSARIAL)
+def test_time_grows_with_the_length_of_a_text_whatever_is_in_it(piece):
+    short, long = (piece * 16384)[:8192], (piece * 65536)[:65536]
+
+    growth = _seconds(long) / max(_seconds(short), 0.002)
+
+    # Eight times the text: linear is 8, quadratic 64.
+    assert growth < 28
+
+
+def _seconds(text):
+    best = float("inf")
+    for _ in range(2):
+        started = process_time()
+        find_secrets(text)
+        best = min(best, process_time() - started)
+    return best
+
+
+def test_any_text_can_be_screened_and_what_is_left_has_no_secret_more():
+    chosen = random.Random(5)
+    alphabet = "aA1 :=\"'@/.-_\n\\{}<>$é\u0130\u200b🧠passwordkeytoken"
+    for _ in range(500):
+        text = "".join(chosen.choices(alphabet, k=200))
+        for secret in find_secrets(text):
+            assert 0 <= secret.start < secret.end <= len(text)
+
+
+def test_by_default_a_personal_text_is_stored_as_it_is_and_the_caller_is_told():
+    with collected_notices() as notices:
+        taken = accepted(remember, {"text": TOLD})
+
+    assert taken["text"] == TOLD
+    assert len(notices) == 1
+    assert "AWS access key" in notices[0]
+    assert "text" in notices[0]
+    assert AWS_KEY not in notices[0]
+    assert notices[0].isascii()
+
+
+@pytest.mark.parametrize(
+    ("argument", "sent", "kept"),
+    [
+        ("text", TOLD, redacted(TOLD)),
+        ("note", TOLD, redacted(TOLD)),
+        ("lines", ["Fine.", TOLD], ["Fine.", redacted(TOLD)]),
+        ("tags", [AWS_KEY], ["[secret removed: AWS access key]"]),
+        ("query", TOLD, TOLD),
+    ],
+)
+def test_texts_can_be_stored_without_their_secrets_and_queries_are_left_alone(settings, argument, sent, kept):
+    settings.SECRETS_POLICY = "redact"
+
+    with collected_notices() as notices:
+        taken = accepted(remember, {argument: sent})
+
+    assert taken[argument] == kept
+    assert bool(notices) == (argument != "query")
+
+
+def test_a_text_with_a_secret_can_be_refused_without_repeating_it(settings):
+    settings.SECRETS_POLICY = "block"
+
+    with pytest.raises(Invalid) as refusal:
+        accepted(remember, {"text": TOLD})
+
+    assert refusal.value.problems[0]["field"] == "text"
+    assert "AWS access key" in str(refusal.value)
+    assert "Leave it out" in str(refusal.value)
+    assert AWS_KEY not in str(refusal.value) + str(refusal.value.problems) + str(refusal.value.__cause__)
+
+
+@pytest.mark.parametrize("policy", ["warn", "redact", "block"])
+def test_a_text_for_others_is_refused_whatever_the_policy(settings, policy):
+    settings.SECRETS_POLICY = policy
+
+    with pytest.raises(Invalid, match="shared holds what looks like a secret"):
+        accepted(remember, {"shared": TOLD})
+
+
+def test_what_is_read_back_is_never_screened(settings):
+    settings.SECRETS_POLICY = "block"
+
+    stored = arguments_of(remember).model_validate({"text": TOLD})
+
+    assert stored.text == TOLD
