@@ -1,30 +1,43 @@
-"""`python -m benchmarks`: measure, print the table, and with `--write` put it into docs/benchmarks.md."""
+"""`python -m benchmarks`: measure, print the tables, and with `--write` put them into docs/benchmarks.md."""
 
 import argparse
 import os
 import platform
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- figures -->\n", "<!-- end of figures -->\n"
+SPEED, SEARCH, RETRIEVAL = "figures", "search", "retrieval"
+"""What is measured, by the name that its table's markers have in the page."""
 
 
 def main() -> None:
     """Start an instance of its own in a temporary folder, measure it, stop it."""
     parser = argparse.ArgumentParser(prog="make bench ARGS=…", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/benchmarks.md")
+    parser.add_argument("--only", choices=[SPEED, SEARCH, RETRIEVAL], help="measure this alone")
+    parser.add_argument("--beir", type=Path, metavar="PATH", help="measure retrieval on this folder, and nothing else")
     arguments = parser.parse_args()
+    measures = {name: measure for name, measure in _MEASURES.items() if arguments.only in {None, name}}
+    if arguments.beir:
+        measures = {"beir": lambda: _retrieval_of(arguments.beir)}
     with tempfile.TemporaryDirectory(prefix="bigmind-bench-") as folder:
-        table = _measured(Path(folder))
-    print(table)
-    if arguments.write:
-        head, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{head}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}")
+        tables = _measured(Path(folder), measures)
+    print("\n".join(tables.values()))
+    if arguments.write and not arguments.beir:
+        for name, table in tables.items():
+            _write(name, table)
 
 
-def _measured(home: Path) -> str:
+def _write(name: str, table: str) -> None:
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    head, _, rest = PAGE.read_text().partition(begin)
+    PAGE.write_text(f"{head}{begin}\n{table}\n{end}{rest.partition(end)[2]}")
+
+
+def _measured(home: Path, measures: dict[str, Callable[[], str]]) -> dict[str, str]:
     for name in [name for name in os.environ if name.startswith("BIGMIND_")]:
         del os.environ[name]
     os.environ.update(BIGMIND_HOME=str(home), BIGMIND_RATE_LIMIT="0", DJANGO_SETTINGS_MODULE="bigmind.settings")
@@ -36,25 +49,57 @@ def _measured(home: Path) -> str:
     cluster = Cluster(home)
     cluster.start()
     try:
-        return _table()
+        _set_up()
+        return {name: measure() for name, measure in measures.items()}
     finally:
         cluster.stop()
 
 
-def _table() -> str:
+def _set_up() -> None:
     import django
     from django.core.management import call_command
 
     django.setup()
     call_command("migrate", verbosity=0)
 
+
+def _speed() -> str:
     from benchmarks import calls, starts, tokens
 
-    rows = [*starts.measure(), *calls.measure(), *tokens.measure()]
-    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    return _table([*starts.measure(), *calls.measure(), *tokens.measure()], "make bench")
+
+
+def _search() -> str:
+    from benchmarks import search
+
+    return _table(search.measure(), f"python -m benchmarks --only {SEARCH}")
+
+
+def _table(rows: list[str], command: str) -> str:
     machine = f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores"
     lines = ["| what | figure | target | measured |", "|---|---|---|---|", *rows]
-    return "\n".join([f"{when}, {machine}, `make bench`:", "", *lines, ""])
+    return "\n".join([f"{_today()}, {machine}, `{command}`:", "", *lines, ""])
+
+
+def _retrieval() -> str:
+    from benchmarks.retrieval.beir import CHATS, OURS
+
+    tables = "\n".join(map(_retrieval_of, (OURS, CHATS)))
+    return f"{_today()}, `python -m benchmarks --only retrieval`:\n\n{tables}"
+
+
+def _retrieval_of(folder: Path) -> str:
+    from benchmarks.retrieval.beir import read_corpus
+    from benchmarks.retrieval.tables import tables_of
+
+    return tables_of(read_corpus(folder))
+
+
+def _today() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+_MEASURES = {SPEED: _speed, SEARCH: _search, RETRIEVAL: _retrieval}
 
 
 if __name__ == "__main__":

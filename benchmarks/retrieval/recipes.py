@@ -1,0 +1,137 @@
+"""The recipes that are compared: what each finds for a question, as documents, the best first."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.db import connection
+from pgvector import HalfVector
+
+from benchmarks.retrieval.bm25 import BM25
+from benchmarks.retrieval.measures import RANKED
+from benchmarks.retrieval.memory import Memory
+from knowledge.embeddings.providers import provider
+from knowledge.models import Kind, Passage
+from knowledge.search.arms import CANDIDATES, by_meaning, by_words
+from knowledge.search.filters import Filters
+from knowledge.search.fusion import fuse
+from knowledge.search.hybrid import search
+from knowledge.search.keyword import lexemes_of
+from knowledge.search.scopes import Scope
+from knowledge.services.embedding import space_of
+
+SHIPPED = "as served: blend, with neighbours"
+KEYWORD, VECTOR = "keyword arm: coverage", "vectors alone"
+Scores = Mapping[int, float]
+
+_ALL_WORDS = """
+SELECT passage.id, ts_rank(passage.lexemes, terms, 1)
+FROM knowledge_passage AS passage, websearch_to_tsquery('english', %(query)s) AS terms
+WHERE passage.lexemes @@ terms AND (passage.owner_id = %(owner)s OR passage.owner_id IS NULL)
+"""
+_ANY_WORD = """
+SELECT passage.id, ts_rank(passage.lexemes, terms, 1)
+FROM knowledge_passage AS passage, (
+    SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery FROM unnest(%(lexemes)s::text[]) AS lexeme
+) AS question(terms)
+WHERE passage.lexemes @@ terms AND (passage.owner_id = %(owner)s OR passage.owner_id IS NULL)
+"""
+
+
+@dataclass
+class Bench:
+    """A memory, and what is computed once to ask it in many ways."""
+
+    memory: Memory
+    arms: dict[str, tuple[dict[int, float], dict[int, float]]] = field(default_factory=dict)
+
+    @cached_property
+    def bm25(self) -> BM25:
+        """Its words."""
+        return BM25(self.memory.user)
+
+    @cached_property
+    def documents(self) -> dict[int, str]:
+        """Which document each passage is a piece of."""
+        passages = Passage.objects.values_list("pk", "kind", "source_id")
+        known = self.memory.documents
+        return {pk: known[kind, source] for pk, kind, source in passages if (kind, source) in known}
+
+    def both(self, query: str) -> tuple[dict[int, float], dict[int, float]]:
+        """What the two arms of the product find, with their scores."""
+        if query not in self.arms:
+            filters, scopes = Filters(Kind.values), [Scope(self.memory.user.pk), Scope(None)]
+            embedder = provider()
+            space, vector = space_of(embedder), HalfVector(embedder.embed([query])[0].tolist())
+            lexemes = lexemes_of(query)
+            words = [one for scope in scopes for one in by_words(lexemes, filters, scope, few=True)]
+            near = [one for scope in scopes for one in by_meaning(vector, space, filters, scope, few=True)]
+            self.arms[query] = (
+                _best({one.passage: float(one.score) for one in words}),
+                _best({one.passage: float(one.score) for one in near}),
+            )
+        return self.arms[query]
+
+    def ranked(self, scores: Scores) -> list[str]:
+        """Documents by their best passage."""
+        passages = sorted(scores, key=lambda passage: (-scores[passage], passage))
+        return list(dict.fromkeys(self.documents[one] for one in passages if one in self.documents))[:RANKED]
+
+    def found_by(self, sql: str, query: str) -> dict[int, float]:
+        """What a statement finds."""
+        parameters: dict[str, Any] = {"query": query, "owner": self.memory.user.pk, "lexemes": lexemes_of(query)}
+        with connection.cursor() as cursor:
+            cursor.execute(sql, parameters)
+            return _best(dict(cursor.fetchall()))
+
+
+def served(bench: Bench, query: str) -> list[str]:
+    """The whole search, as every transport calls it."""
+    found = search(query, owner=bench.memory.user, filters=Filters(Kind.values, shared=True), limit=RANKED)
+    places = [(item.kind, item.source_id) for item in found.items]
+    return [bench.memory.documents[place] for place in places if place in bench.memory.documents]
+
+
+def _fused(recipe: str) -> Callable[[Bench, str], list[str]]:
+    def rank(bench: Bench, query: str) -> list[str]:
+        fused = fuse(*bench.both(query), recipe=recipe)
+        return bench.ranked({passage: found.score for passage, found in fused.items()})
+
+    return rank
+
+
+def _weighted_raw(bench: Bench, query: str) -> list[str]:
+    """Seed 001: 0.7 of the cosine and 0.3 of `ts_rank`, as they come."""
+    words, near = bench.found_by(_ANY_WORD, query), bench.both(query)[1]
+    return bench.ranked({one: 0.3 * words.get(one, 0.0) + 0.7 * near.get(one, 0.0) for one in {**words, **near}})
+
+
+def _stretched_both(bench: Bench, query: str) -> list[str]:
+    """Half and half, both arms stretched to 0…1 by the best and the worst they found."""
+    words, near = _stretched(bench.found_by(_ANY_WORD, query)), _stretched(bench.both(query)[1])
+    return bench.ranked({one: words.get(one, 0.0) + near.get(one, 0.0) for one in {**words, **near}})
+
+
+def _stretched(scores: Scores) -> dict[int, float]:
+    smallest, largest = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    return {one: (score - smallest) / (largest - smallest or 1.0) for one, score in scores.items()}
+
+
+def _best(scores: dict[int, float]) -> dict[int, float]:
+    passages = sorted(scores, key=lambda passage: (-scores[passage], passage))[:CANDIDATES]
+    return {passage: scores[passage] for passage in passages}
+
+
+RECIPES: dict[str, Callable[[Bench, str], list[str]]] = {
+    "`websearch_to_tsquery`, all words": lambda bench, query: bench.ranked(bench.found_by(_ALL_WORDS, query)),
+    "`ts_rank`, any word": lambda bench, query: bench.ranked(bench.found_by(_ANY_WORD, query)),
+    "BM25, any word": lambda bench, query: bench.ranked(bench.bm25.scores(lexemes_of(query))),
+    KEYWORD: _fused("keyword"),
+    VECTOR: _fused("vector"),
+    "seed 001: 0.7 cosine + 0.3 `ts_rank`": _weighted_raw,
+    "`ts_rank` and cosine, both stretched to 0…1": _stretched_both,
+    "`rrf`": _fused("rrf"),
+    "`blend`": _fused("blend"),
+    SHIPPED: served,
+}
