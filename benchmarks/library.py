@@ -20,10 +20,12 @@ from knowledge.models import EmbeddingSpace, Kind
 from knowledge.services.embedding import space_of
 
 Rows = NDArray[np.float32]
-FIRST_WORDS = (
-    "the of to and a in is it you that for on with as be at this have from or by not but what all were when can an if"
-).split()
-SYLLABLES = "ka ro ti ve no su mel dar pin lo ques tar bi on ex ul fra gen ost rim".split()
+FIRST_WORDS = """
+the of to and a in is it you that for on with as be at this have from or by not but what all were when can an if
+""".split()  # noqa: SIM905
+SYLLABLES = """
+ka ro ti ve no su mel dar pin lo ques tar bi on ex ul fra gen ost rim
+""".split()  # noqa: SIM905
 INVENTED_WORDS = 16_000
 EMBEDDED = 400
 
@@ -94,15 +96,17 @@ def fill(library: Library, count: int, *, owners: Sequence[User] = ()) -> Embedd
 
 
 def copy_rows(texts: Sequence[str], space: EmbeddingSpace) -> None:
-    """Load shared entries as fast as PostgreSQL takes them: three COPYs, of rows that are ready."""
+    """Load shared entries as fast as PostgreSQL takes them: COPY, of rows that are ready."""
     ids, now = [str(uuid4()) for _ in texts], timezone.now()
     entries = [_entry(id, text, number) for number, (id, text) in enumerate(zip(ids, texts, strict=True))]
-    passages = [(Kind.ENTRY, id, None, "", 0, text, entry[2], now) for id, text, entry in zip(ids, texts, entries, strict=True)]
+    passages = [(Kind.ENTRY, entry[0], None, "", 0, entry[1], entry[2], now) for entry in entries]
     with transaction.atomic(), connection.cursor() as cursor:
         _copy("entry", _ENTRY, entries)
         _copy("passage", _PASSAGE, passages)
         cursor.execute("SELECT id FROM knowledge_passage WHERE source_id = ANY(%s)", [ids])
-        _copy("passagevector", "passage_id space_id trouble", [(number, space.pk, "") for (number,) in cursor.fetchall()])
+        _copy(
+            "passagevector", "passage_id space_id trouble", [(number, space.pk, "") for (number,) in cursor.fetchall()]
+        )
 
 
 _ENTRY = (
@@ -115,7 +119,21 @@ _PASSAGE = "kind source_id owner_id project ordinal text digest created_at"
 def _entry(id: str, text: str, number: int) -> tuple[Any, ...]:
     """One in a hundred has the same tag; one in seven is not believed enough to be found by default."""
     now = timezone.now()
-    return (id, text, digest(text), "fact", [], [f"tag-{number % 100}"], 0.4 + number % 7 / 10, "", "", "", "{}", now, now)
+    return (
+        id,
+        text,
+        digest(text),
+        "fact",
+        [],
+        [f"tag-{number % 100}"],
+        0.4 + number % 7 / 10,
+        "",
+        "",
+        "",
+        "{}",
+        now,
+        now,
+    )
 
 
 def _fact(number: int, owner: object, text: str) -> tuple[Any, ...]:

@@ -1,11 +1,15 @@
 """The shared cache on Redis, without which BigMind goes on: what it holds are counters and copies, never the truth."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from time import monotonic
+from typing import Any, ClassVar, TypeVar
 
 import structlog
 from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
+
+LEAVE_ALONE_SECONDS = 5.0
+"""A Redis that takes packets and answers none costs half a second each time it is asked, and a call asks often."""
 
 Answer = TypeVar("Answer")
 
@@ -15,17 +19,36 @@ log = structlog.get_logger()
 class ForgivingRedisCache(RedisCache):
     """Django's Redis cache, which behaves like an empty one while Redis is away."""
 
+    # Of the process, not of the object: Django makes one for each thread.
+    _away_until: ClassVar[dict[str, float]] = {}
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._server = server
+
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         """Return what is kept, or the default."""
-        return _or_else(lambda: super(ForgivingRedisCache, self).get(key, default, version), default)
+        return self._or_else(default, lambda: super(ForgivingRedisCache, self).get(key, default, version))
+
+    def get_many(self, keys: Iterable[Any], version: int | None = None) -> dict[Any, Any]:
+        """Return what is kept of several."""
+        return self._or_else({}, lambda: super(ForgivingRedisCache, self).get_many(keys, version))
+
+    def has_key(self, key: Any, version: int | None = None) -> bool:
+        """Say whether something is kept."""
+        return self._or_else(False, lambda: super(ForgivingRedisCache, self).has_key(key, version))
 
     def set(self, key: Any, value: Any, timeout: Any = 300, version: int | None = None) -> None:
         """Keep a value, if that is possible."""
-        _or_else(lambda: super(ForgivingRedisCache, self).set(key, value, timeout, version), None)
+        self._or_else(None, lambda: super(ForgivingRedisCache, self).set(key, value, timeout, version))
+
+    def set_many(self, data: dict[Any, Any], timeout: Any = 300, version: int | None = None) -> list[Any]:
+        """Keep several values; return the keys of those that could not be kept."""
+        return self._or_else(list(data), lambda: super(ForgivingRedisCache, self).set_many(data, timeout, version))
 
     def add(self, key: Any, value: Any, timeout: Any = 300, version: int | None = None) -> bool:
         """Keep a value unless there is one; say that it was added when nobody can know."""
-        return _or_else(lambda: super(ForgivingRedisCache, self).add(key, value, timeout, version), True)
+        return self._or_else(True, lambda: super(ForgivingRedisCache, self).add(key, value, timeout, version))
 
     def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
         """Count up; 0 when nobody can count.
@@ -33,20 +56,27 @@ class ForgivingRedisCache(RedisCache):
         Raises:
             ValueError: nothing is kept under this key.
         """
-        return _or_else(lambda: super(ForgivingRedisCache, self).incr(key, delta, version), 0)
+        return self._or_else(0, lambda: super(ForgivingRedisCache, self).incr(key, delta, version))
 
     def delete(self, key: Any, version: int | None = None) -> bool:
         """Forget a value; say whether there was one."""
-        return _or_else(lambda: super(ForgivingRedisCache, self).delete(key, version), False)
+        return self._or_else(False, lambda: super(ForgivingRedisCache, self).delete(key, version))
+
+    def delete_many(self, keys: Iterable[Any], version: int | None = None) -> None:
+        """Forget several values."""
+        self._or_else(None, lambda: super(ForgivingRedisCache, self).delete_many(keys, version))
 
     def touch(self, key: Any, timeout: Any = 300, version: int | None = None) -> bool:
         """Keep a value for longer; say whether there was one."""
-        return _or_else(lambda: super(ForgivingRedisCache, self).touch(key, timeout, version), False)
+        return self._or_else(False, lambda: super(ForgivingRedisCache, self).touch(key, timeout, version))
 
-
-def _or_else(ask: Callable[[], Answer], otherwise: Answer) -> Answer:
-    try:
-        return ask()
-    except (RedisError, OSError) as error:
-        log.warning("The shared cache does not answer.", error=str(error))
-        return otherwise
+    def _or_else(self, otherwise: Answer, ask: Callable[[], Answer]) -> Answer:
+        """Ask Redis; when it does not answer, leave it alone for a while and say `otherwise`."""
+        if monotonic() < self._away_until.get(self._server, 0.0):
+            return otherwise
+        try:
+            return ask()
+        except (RedisError, OSError) as error:
+            self._away_until[self._server] = monotonic() + LEAVE_ALONE_SECONDS
+            log.warning("The shared cache does not answer; it is left alone for a moment.", error=str(error))
+            return otherwise

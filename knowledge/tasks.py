@@ -3,7 +3,8 @@
 from celery import shared_task
 
 from knowledge.models import Session
-from knowledge.services import embedding, notes, sessions
+from knowledge.search import indexes
+from knowledge.services import embedding, gaps, notes, people, servings, sessions
 
 
 @shared_task
@@ -22,3 +23,27 @@ def close_stale_sessions() -> None:
 def forget_expired_notes() -> None:
     """Delete the notes past their expiry."""
     notes.forget_expired_notes()
+
+
+@shared_task
+def index_people() -> None:
+    """Bring what people are found by in line with what they share."""
+    people.index_people()
+
+
+@shared_task
+def keep_indexes() -> None:
+    """Make the indexes over vectors that large scopes lack, drop those nobody needs."""
+    indexes.keep_indexes()
+
+
+@shared_task
+def tally_servings() -> None:
+    """Reckon anew what came of each company entry that sessions were told."""
+    servings.tally_servings()
+
+
+@shared_task
+def forget_old_questions() -> None:
+    """Forget the questions that found nothing and that nobody has asked for half a year."""
+    gaps.forget_old_questions()

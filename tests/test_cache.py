@@ -1,9 +1,5 @@
 """The shared cache: counts while Redis is there, and stands in nobody's way while it is not (T6)."""
 
-import os
-import shutil
-import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,41 +9,24 @@ from django.core.cache import cache
 from django.test import override_settings
 
 from accounts.services.calls import count_against_limit
+from bigmind import cache as caches
 from bigmind.core.errors import TooMany
+from knowledge.embeddings.circuit import Circuit
 from tests.factories import make_actor
+from tests.redis_server import RedisServer
 
 
 @pytest.fixture
-def redis(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def redis(tmp_path: Path) -> Iterator[RedisServer]:
     """A Redis of its own, which the cache uses."""
-    program = shutil.which("redis-server")
-    if program is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("Redis is missing: install redis-server.")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [program, "--port", str(port), "--save", "", "--dir", str(tmp_path)], stdout=subprocess.DEVNULL
-    )
-    _wait_for(port)
-    backend = {
-        "BACKEND": "bigmind.cache.ForgivingRedisCache",
-        "LOCATION": f"redis://127.0.0.1:{port}/0",
-        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
-    }
-    with override_settings(CACHES={"default": backend}):
-        yield process
-    process.kill()
-    process.wait()
-
-
-def _wait_for(port: int) -> None:
-    for _ in range(100):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    pytest.fail("Redis did not start.")
+    with RedisServer(tmp_path) as server:
+        backend = {
+            "BACKEND": "bigmind.cache.ForgivingRedisCache",
+            "LOCATION": server.url,
+            "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+        }
+        with override_settings(CACHES={"default": backend}):
+            yield server
 
 
 @pytest.mark.django_db
@@ -64,7 +43,6 @@ def test_without_redis_nobody_is_refused_and_nothing_fails(redis):
     actor = make_actor()
     cache.set("kept", "value")
     redis.kill()
-    redis.wait()
 
     count_against_limit(actor, per_minute=1)
     count_against_limit(actor, per_minute=1)
@@ -72,3 +50,60 @@ def test_without_redis_nobody_is_refused_and_nothing_fails(redis):
     assert cache.get("kept", "nothing") == "nothing"
     cache.set("other", 1)
     assert not cache.delete("other")
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer"),
+    [
+        (lambda: cache.get("a", "nothing"), "nothing"),
+        (lambda: cache.get_many(["a"]), {}),
+        (lambda: cache.has_key("a"), False),
+        (lambda: "a" in cache, False),
+        (lambda: cache.set("a", 1), None),
+        (lambda: cache.set_many({"a": 1}), ["a"]),
+        (lambda: cache.add("a", 1), True),
+        (lambda: cache.incr("a"), 0),
+        (lambda: cache.delete("a"), False),
+        (lambda: cache.delete_many(["a"]), None),
+        (lambda: cache.touch("a"), False),
+        (lambda: cache.get_or_set("a", lambda: 7), 7),
+    ],
+)
+def test_each_question_has_an_answer_without_redis(redis, monkeypatch, ask, answer):
+    monkeypatch.setattr(caches, "LEAVE_ALONE_SECONDS", 0)
+    redis.kill()
+
+    assert ask() == answer
+
+
+def test_an_embedder_is_asked_although_nobody_can_keep_the_state_of_its_circuit(redis, monkeypatch):
+    monkeypatch.setattr(caches, "LEAVE_ALONE_SECONDS", 0)
+    circuit = Circuit("three-numbers:3")
+    redis.kill()
+
+    circuit.failed()
+    circuit.succeeded()
+
+    assert circuit.admits()
+
+
+def test_a_redis_that_takes_questions_and_answers_none_costs_its_time_out_once(redis):
+    redis.fall_silent()
+    begun = time.monotonic()
+
+    for number in range(20):
+        cache.get(f"question-{number}")
+
+    assert time.monotonic() - begun < 2
+
+
+def test_what_is_kept_is_kept_again_soon_after_redis_is_back(redis, monkeypatch):
+    monkeypatch.setattr(caches, "LEAVE_ALONE_SECONDS", 0.2)
+    redis.kill()
+    cache.set("lost", 1)
+    redis.start()
+    time.sleep(0.25)
+
+    cache.set("kept", 2)
+
+    assert cache.get_many(["lost", "kept"]) == {"kept": 2}

@@ -1,23 +1,30 @@
 """The daily budget of paid embedders, in tokens: a run-away import may cost a day's money, not a month's.
 
-The meter is in the cache. Whoever keeps it beyond a restart stores `spent_today()` after a batch, and gives it back
-with `remember_spent` before the first.
+The meter is a row for each day, so that web and workers spend from the same budget, and a restart forgets nothing.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from math import ceil
 
 from django.conf import settings
-from django.core.cache import cache
+from django.db import connection
 
 from bigmind.core.tokens import count_tokens
 from knowledge.embeddings.providers import Provider
 from knowledge.embeddings.vectors import EmbedderError
+from knowledge.models import EmbeddingDay
 
 SHARE_OF_BATCHES = 0.95
 """What an import may use of the budget: the rest is for questions, or a large import would end search by meaning."""
 
-_KEPT = 2 * 24 * 3600
+# One statement: of two processes at the line, the second sees what the first has spent.
+_SPEND = """
+INSERT INTO knowledge_embeddingday AS today (day, tokens) VALUES (%(day)s, %(tokens)s)
+ON CONFLICT (day) DO UPDATE SET tokens = today.tokens + EXCLUDED.tokens
+WHERE %(limit)s = 0 OR today.tokens < %(limit)s
+RETURNING tokens
+"""
 
 
 class BudgetSpent(EmbedderError):
@@ -44,37 +51,22 @@ def spend(tokens: int, *, share: float = 1.0) -> None:
     Raises:
         BudgetSpent: the line was crossed before. Nothing is spent.
     """
-    limit = settings.EMBEDDING_DAILY_TOKENS * share
-    spent_before = _add(tokens) - tokens
-    if limit and spent_before >= limit:
-        _add(-tokens)
-        raise BudgetSpent(_seconds_left())
+    limit = ceil(settings.EMBEDDING_DAILY_TOKENS * share)
+    with connection.cursor() as cursor:
+        cursor.execute(_SPEND, {"day": _today(), "tokens": tokens, "limit": limit})
+        if cursor.fetchone() is None:
+            raise BudgetSpent(_seconds_left())
 
 
 def spent_today() -> int:
     """Return how many tokens were spent since midnight UTC."""
-    return int(cache.get(_meter(), 0))
+    return EmbeddingDay.objects.filter(day=_today()).values_list("tokens", flat=True).first() or 0
 
 
-def remember_spent(tokens: int) -> None:
-    """Tell a meter that may have begun anew what was already spent today. What it knows itself is not added."""
-    if (forgotten := tokens - spent_today()) > 0:
-        _add(forgotten)
-
-
-def _add(tokens: int) -> int:
-    cache.add(_meter(), 0, timeout=_KEPT)
-    try:
-        return int(cache.incr(_meter(), tokens))
-    except ValueError:  # It was lost between the two lines: a cache may do that.
-        return tokens
-
-
-def _meter() -> str:
-    return f"embedding-tokens:{datetime.now(UTC).date()}"
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def _seconds_left() -> int:
-    now = datetime.now(UTC)
-    midnight = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
-    return int((midnight - now).total_seconds()) + 1
+    midnight = datetime.combine(_today() + timedelta(days=1), time(), UTC)
+    return int((midnight - datetime.now(UTC)).total_seconds()) + 1

@@ -1,4 +1,4 @@
-"""Vectors of passages, in a narrow table of their own, and the spaces they live in.
+"""Vectors of passages, in a narrow table of their own, the spaces they live in, and what making them cost.
 
 The row is the queue: a passage that waits for its vector is a `PassageVector` without one.
 """
@@ -20,6 +20,7 @@ class EmbeddingSpace(models.Model):
     batch_size = models.PositiveSmallIntegerField(default=50, help_text="Texts a worker embeds at once, up to 100.")
     created_at = models.DateTimeField(auto_now_add=True)
     active_since = models.DateTimeField(null=True, blank=True, help_text="Search uses the one activated last.")
+    stopped_at = models.DateTimeField(null=True, blank=True, help_text="Since then nothing is built in it.")
 
     def __str__(self) -> str:
         return self.name
@@ -62,3 +63,16 @@ class CachedVector(models.Model):
 
     def __str__(self) -> str:
         return self.digest
+
+
+class EmbeddingDay(models.Model):
+    """What was spent on vectors in one day. A row: every process counts together, before and after a restart."""
+
+    day = models.DateField(primary_key=True, help_text="In UTC.")
+    tokens = models.BigIntegerField(help_text="Tokens sent to an endpoint that bills for them.")
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(tokens__gte=0), name="embedding_day_not_negative")]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.tokens:,} tokens"

@@ -30,6 +30,14 @@ class Entry(models.Model):
     source_file = models.CharField(max_length=500, blank=True)
     source_story = models.CharField(max_length=200, blank=True)
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="children")
+    similar_to = models.ForeignKey(
+        "self",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="An older one that says nearly this.",
+    )
     confidence = models.FloatField(default=1.0)
     metadata = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="entries")
@@ -47,6 +55,7 @@ class Entry(models.Model):
             GinIndex(fields=["tags"], name="entry_tags"),
             models.Index(fields=["-created_at", "id"], name="entry_by_date"),
             models.Index(fields=["source_story"], name="entry_story"),
+            models.Index(fields=["entry_type", "confidence"], name="entry_by_type"),
         ]
 
     def __str__(self) -> str:

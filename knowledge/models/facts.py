@@ -45,6 +45,14 @@ class Fact(models.Model):
     project = models.CharField(max_length=100, blank=True)
     source_session = models.ForeignKey(Session, models.SET_NULL, null=True, blank=True, related_name="facts")
     superseded_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="supersedes")
+    similar_to = models.ForeignKey(
+        "self",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="An older one that says nearly this.",
+    )
     deprecated_at = models.DateTimeField(null=True, blank=True)
     deprecation_reason = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)

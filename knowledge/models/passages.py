@@ -18,15 +18,23 @@ class Kind(models.TextChoices):
     NOTE = "note"
     HYPOTHESIS = "hypothesis"
     ENTRY = "entry"
+    COMPANY = "company"
+    PERSON = "person"
 
 
 class Lexemes(models.Func):
-    """The words of a text as PostgreSQL searches them: stemmed as English, and as they stand.
+    """The words of a text as PostgreSQL searches them: stemmed as English, as they stand, and in their parts.
 
-    The second half finds names, identifiers and other languages, which English stemming would bend.
+    The second third finds names, identifiers and other languages, which English stemming would bend. PostgreSQL takes a
+    path, an address or a dotted name for one word; the last third finds it by its parts: `search` in
+    `knowledge/search/hybrid.py`, `retry` in `maxRetryCount`.
     """
 
-    template = "(to_tsvector('english', %(expressions)s) || to_tsvector('simple', %(expressions)s))"
+    template = (
+        "(to_tsvector('english', %(expressions)s) || to_tsvector('simple', %(expressions)s)"
+        " || to_tsvector('simple', regexp_replace(regexp_replace(%(expressions)s,"
+        " '([[:lower:]])([[:upper:]])', '\\1 \\2', 'g'), '[^[:alnum:]]+', ' ', 'g')))"
+    )
     output_field = SearchVectorField()
 
     def __init__(self, text: str, **extra: Any) -> None:
@@ -52,8 +60,10 @@ class Passage(models.Model):
             models.UniqueConstraint(fields=["kind", "source_id", "ordinal"], name="passage_once_per_place"),
         ]
         indexes = [
-            GinIndex(fields=["lexemes"], name="passage_lexemes"),
-            models.Index(fields=["owner", "kind"], name="passage_of_owner"),
+            # Apart, because a search asks one owner's passages and the shared ones, and never those of others.
+            GinIndex(fields=["lexemes"], name="passage_shared_lexemes", condition=models.Q(owner=None)),
+            GinIndex(fields=["lexemes"], name="passage_owned_lexemes", condition=models.Q(owner__isnull=False)),
+            models.Index(fields=["owner", "kind", "project", "created_at"], name="passage_of_scope"),
         ]
 
     def __str__(self) -> str:

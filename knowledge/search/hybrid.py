@@ -1,13 +1,12 @@
 """Hybrid search: by the words of a question and by its meaning, over what the actor may see, fused into one ranking."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import perf_counter
-from typing import Any
 
 import structlog
-from django.db import connection
+from django.db import connection, transaction
 from pgvector import HalfVector
 
 from accounts.models import User
@@ -15,59 +14,26 @@ from knowledge.embeddings.patience import embed_query
 from knowledge.embeddings.providers import provider
 from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import Chunk, EmbeddingSpace, Kind
+from knowledge.search.arms import CANDIDATES, Candidate, any_of, best, by_meaning, by_words, tuned
+from knowledge.search.filters import Filters
 from knowledge.search.fusion import Fused, fuse, support_neighbours
+from knowledge.search.keyword import lexemes_of
+from knowledge.search.scopes import scopes_of
 
-CANDIDATES = 200
+__all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search"]
 
-_VISIBLE = """
-    passage.kind = ANY(%(kinds)s)
-    AND (passage.owner_id = %(owner)s OR (passage.owner_id IS NULL AND %(shared)s))
-    AND (%(project)s = '' OR passage.project = %(project)s)
-    AND (%(since)s::timestamptz IS NULL OR passage.created_at >= %(since)s)
-    AND (%(before)s::timestamptz IS NULL OR passage.created_at < %(before)s)
-    AND (%(among)s::text[] IS NULL OR passage.source_id = ANY(%(among)s))
-"""
-_BY_KEYWORD = f"""
-WITH words AS (
-    SELECT string_agg(DISTINCT quote_literal(lexeme), ' | ')::tsquery AS terms
-    FROM unnest(to_tsvector('english', %(query)s) || to_tsvector('simple', %(query)s))
-)
-SELECT passage.id, ts_rank(passage.lexemes, terms, 1) AS score
-FROM knowledge_passage AS passage, words
-WHERE passage.lexemes @@ terms AND {_VISIBLE}
-ORDER BY score DESC, passage.id LIMIT {CANDIDATES}
-"""
-# The narrow table decides; the passage is joined for its filters. Exact: every vector the actor may see is compared.
-_BY_VECTOR = f"""
-SELECT vector.passage_id, 1 - (vector.vector <=> %(vector)s) AS score
-FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
-WHERE vector.space_id = %(space)s AND vector.vector IS NOT NULL
-    AND (vector.owner_id = %(owner)s OR (vector.owner_id IS NULL AND %(shared)s)) AND {_VISIBLE}
-ORDER BY vector.vector <=> %(vector)s, vector.passage_id LIMIT {CANDIDATES}
-"""
 _SHOWN = """
-SELECT passage.id, passage.kind, passage.source_id, passage.text, passage.created_at, passage.project,
-    ARRAY(
-        SELECT DISTINCT word.lexeme
-        FROM unnest(to_tsvector('english', %(query)s) || to_tsvector('simple', %(query)s)) AS word
-        WHERE passage.lexemes @@ quote_literal(word.lexeme)::tsquery
-    )
-FROM knowledge_passage AS passage WHERE passage.id = ANY(%(ids)s)
+SELECT passage.id, passage.text, passage.created_at, passage.project, ARRAY(
+    SELECT word.lexeme FROM unnest(%s::text[], %s::text[]) AS word(lexeme, term)
+    WHERE passage.lexemes @@ word.term::tsquery
+)
+FROM knowledge_passage AS passage WHERE passage.id = ANY(%s)
 """
+# A search is short: to start processes that help would take longer. And each has filters of its own, which a plan made
+# for any of them would ignore.
+_SHORT = {"max_parallel_workers_per_gather": "0", "plan_cache_mode": "force_custom_plan"}
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class Filters:
-    """What may be found: `among` narrows it to the things with these ids. Filters hold exactly."""
-
-    kinds: Collection[Kind]
-    shared: bool = False
-    project: str = ""
-    since: datetime | None = None
-    before: datetime | None = None
-    among: Collection[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,13 +51,15 @@ class Finding:
     keyword: float | None = None
     vector: float | None = None
     support: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Findings:
     """What was found, the best first, out of `total` candidates; `fallback` when meaning could not be asked.
 
-    `milliseconds` says how long each step took: `keyword`, `vector` (with embedding the question), `fusion`.
+    `milliseconds` says how long each step took: `keyword`, `vector` (with embedding the question), `fusion`;
+    `candidates` how many passages each arm found. `vector` is the question's own, in `space`.
     """
 
     items: list[Finding]
@@ -99,50 +67,145 @@ class Findings:
     fallback: bool
     reason: str = ""
     milliseconds: dict[str, float] = field(default_factory=dict)
+    candidates: dict[str, int] = field(default_factory=dict)
+    vector: HalfVector | None = None
+    space: EmbeddingSpace | None = None
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A question as both arms ask it. Without a vector, `reason` says why."""
+
+    lexemes: list[str]
+    vector: HalfVector | None = None
+    space: EmbeddingSpace | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A passage that represents what it is a piece of, with how its score came about."""
+
+    candidate: Candidate
+    fused: Fused
+    score: float
+    support: float
 
 
 def search(query: str, *, owner: User, filters: Filters, limit: int, offset: int = 0) -> Findings:
     """Find what fits a question best. When the embedder is away, words alone decide, and `fallback` says so."""
-    parameters = _parameters(query, owner, filters)
     started = perf_counter()
-    keyword = _scores(_BY_KEYWORD, parameters)
-    asked = perf_counter()
-    vector, reason = _by_meaning(query, parameters)
+    question = _question(query)
+    embedded = perf_counter()
+    with transaction.atomic(savepoint=False), tuned(_SHORT):
+        keyword, vector, by_keyword_alone = _candidates(question, owner, filters)
     answered = perf_counter()
-    fused = fuse(keyword, vector)
-    shown = {row[0]: row for row in _rows(_SHOWN, {"query": query, "ids": list(fused)})}
-    alone = {passage: found.score for passage, found in fused.items()}
-    scores = support_neighbours(alone, _places(shown.values(), owner))
-    ranked = sorted(scores, key=lambda passage: (-scores[passage], passage))
-    best: dict[tuple[str, str], Finding] = {}
-    for passage in ranked:
-        if passage in shown:
-            support = scores[passage] - alone[passage]
-            parts = (keyword.get(passage), vector.get(passage), round(support, 4))
-            finding = _finding(shown[passage], scores[passage], fused[passage], *parts)
-            best.setdefault((finding.kind, finding.source_id), finding)
-    items = list(best.values())
-    took = {"keyword": asked - started, "vector": answered - asked, "fusion": perf_counter() - answered}
+    ranked = _ranked(keyword, vector, owner)
+    items = _shown(ranked[offset : offset + limit], question.lexemes, keyword, vector)
+    took = {
+        "keyword": by_keyword_alone,
+        "vector": embedded - started + answered - embedded - by_keyword_alone,
+        "fusion": perf_counter() - answered,
+    }
     milliseconds = {step: round(seconds * 1000, 2) for step, seconds in took.items()}
-    return Findings(items[offset : offset + limit], len(items), bool(reason), reason, milliseconds)
+    candidates = {"keyword": len(keyword), "vector": len(vector)}
+    return Findings(
+        items,
+        len(ranked),
+        bool(question.reason),
+        question.reason,
+        milliseconds,
+        candidates,
+        question.vector,
+        question.space,
+    )
 
 
-def _by_meaning(query: str, parameters: dict[str, Any]) -> tuple[dict[int, float], str]:
+def _question(query: str) -> _Question:
+    lexemes = lexemes_of(query)
     try:
         embedder = provider()
         space = EmbeddingSpace.objects.filter(name=embedder.space).exclude(active_since=None).first()
         if space is None:
-            return {}, "The vectors of this model are still being made."
-        vector = HalfVector(embed_query(embedder, query).tolist())
+            return _Question(lexemes, reason="The vectors of this model are still being made.")
+        return _Question(lexemes, HalfVector(embed_query(embedder, query).tolist()), space)
     except EmbedderError as error:
         log.warning("Search answers by keyword alone.", reason=error.reason)
-        return {}, error.reason
-    return _scores(_BY_VECTOR, {**parameters, "vector": vector.to_text(), "space": space.pk}), ""
+        return _Question(lexemes, reason=error.reason)
 
 
-def _places(shown: Iterable[Sequence[Any]], owner: User) -> dict[int, tuple[object, int]]:
+def _candidates(
+    question: _Question, owner: User, filters: Filters
+) -> tuple[dict[int, Candidate], dict[int, Candidate], float]:
+    """Ask both arms in every scope; return what each found, and the seconds that the first took."""
+    scopes = scopes_of(owner, shared=filters.shared)
+    few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
+    started = perf_counter()
+    keyword = best(
+        found for scope in scopes for found in by_words(question.lexemes, filters, scope, few=few[scope.owner])
+    )
+    took = perf_counter() - started
+    if question.vector is None or question.space is None:
+        return keyword, {}, took
+    vector, space = question.vector, question.space
+    return (
+        keyword,
+        best(found for scope in scopes for found in by_meaning(vector, space, filters, scope, few=few[scope.owner])),
+        took,
+    )
+
+
+def _ranked(keyword: dict[int, Candidate], vector: dict[int, Candidate], owner: User) -> list[_Ranked]:
+    """Fuse both arms, and let the best passage of each thing stand for it, the best first."""
+    fused = fuse(_scores(keyword), _scores(vector))
+    candidates = {**keyword, **vector}
+    alone = {passage: found.score for passage, found in fused.items()}
+    scores = support_neighbours(alone, _places(candidates.values(), owner))
+    things: dict[tuple[str, str], _Ranked] = {}
+    for passage in sorted(scores, key=lambda passage: (-scores[passage], passage)):
+        candidate = candidates[passage]
+        ranked = _Ranked(candidate, fused[passage], scores[passage], scores[passage] - alone[passage])
+        things.setdefault((candidate.kind, candidate.source_id), ranked)
+    return list(things.values())
+
+
+def _shown(
+    ranked: Sequence[_Ranked], lexemes: list[str], keyword: dict[int, Candidate], vector: dict[int, Candidate]
+) -> list[Finding]:
+    """Read the passages that are shown. One that was forgotten meanwhile is left out."""
+    with connection.cursor() as cursor:
+        terms = [any_of([lexeme]) for lexeme in lexemes]
+        cursor.execute(_SHOWN, [lexemes, terms, [found.candidate.passage for found in ranked]])
+        rows = {row[0]: row[1:] for row in cursor.fetchall()}
+    findings = []
+    for found in ranked:
+        passage, kind, source_id, _ = found.candidate
+        if passage in rows:
+            text, created_at, project, matched = rows[passage]
+            findings.append(
+                Finding(
+                    kind=kind,
+                    source_id=source_id,
+                    text=text,
+                    score=round(found.score, 4),
+                    arms=found.fused.arms,
+                    matched=matched,
+                    created_at=created_at,
+                    project=project,
+                    keyword=keyword[passage].score if passage in keyword else None,
+                    vector=vector[passage].score if passage in vector else None,
+                    support=round(found.support, 4),
+                    parts=found.fused.parts,
+                )
+            )
+    return findings
+
+
+def _places(candidates: Iterable[Candidate], owner: User) -> dict[int, tuple[object, int]]:
     """Where the passages of flagged exchanges stand in their sessions."""
-    sources = {passage: int(source_id) for passage, kind, source_id, *_ in shown if kind == Kind.CHUNK}
+    sources = {found.passage: int(found.source_id) for found in candidates if found.kind == Kind.CHUNK}
+    if not sources:
+        return {}
     chunks = {
         pk: (session, seq)
         for pk, session, seq in Chunk.objects.filter(user=owner, pk__in=sources.values()).values_list(
@@ -152,32 +215,5 @@ def _places(shown: Iterable[Sequence[Any]], owner: User) -> dict[int, tuple[obje
     return {passage: chunks[chunk] for passage, chunk in sources.items() if chunk in chunks}
 
 
-def _parameters(query: str, owner: User, filters: Filters) -> dict[str, Any]:
-    return {
-        "query": query,
-        "owner": owner.pk,
-        "kinds": [str(kind) for kind in filters.kinds],
-        "shared": filters.shared,
-        "project": filters.project,
-        "since": filters.since,
-        "before": filters.before,
-        "among": None if filters.among is None else list(filters.among),
-    }
-
-
-def _finding(
-    row: Sequence[Any], score: float, fused: Fused, keyword: float | None, vector: float | None, support: float
-) -> Finding:
-    _, kind, source_id, text, created_at, project, matched = row
-    score = round(score, 4)
-    return Finding(kind, source_id, text, score, fused.arms, matched, created_at, project, keyword, vector, support)
-
-
-def _scores(sql: str, parameters: dict[str, Any]) -> dict[int, float]:
-    return {passage: float(score) for passage, score in _rows(sql, parameters)}
-
-
-def _rows(sql: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return list(cursor.fetchall())
+def _scores(found: dict[int, Candidate]) -> dict[int, float]:
+    return {passage: float(candidate.score) for passage, candidate in found.items()}

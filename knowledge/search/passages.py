@@ -1,22 +1,36 @@
 """Writing passages: in the transaction that writes what they are a piece of."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from django.db import connection
+from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.background import after_commit
+from bigmind.core.copying import copy_in
 from bigmind.core.text import digest
 from knowledge.models import Kind, Passage
 from knowledge.search.pieces import pieces_of
+from knowledge.search.writings import note_writings
 
 _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)
 SELECT passage.id, space.id, passage.owner_id, ''
 FROM knowledge_passage AS passage CROSS JOIN knowledge_embeddingspace AS space
-WHERE passage.id = ANY(%s)
+WHERE passage.id = ANY(%s) AND space.stopped_at IS NULL
 ON CONFLICT (space_id, passage_id) DO NOTHING
 """
+_COLUMNS = ("kind", "source_id", "owner_id", "project", "ordinal", "text", "digest", "created_at")
+_OF_SOURCES = "SELECT id FROM knowledge_passage WHERE kind = %s AND source_id = ANY(%s)"
+
+
+class Indexed(NamedTuple):
+    """One thing to be found by its text."""
+
+    source_id: object
+    text: str
+    project: str
 
 
 def index_passages(
@@ -41,10 +55,28 @@ def index_passages(
         for ordinal, text in enumerate(piece for text in texts for piece in pieces_of(text))
     )
     queue_vectors([passage.pk for passage in passages])
+    # Company knowledge is indexed when a curator approves it; who wrote it is noted when it is proposed.
+    if kind is not Kind.COMPANY:
+        note_writings(kind, [source_id])
+
+
+def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> None:
+    """Write the passages of many things that have none yet, as `index_passages` does for one, at the speed of COPY."""
+    owner_id, now = owner.pk if owner else None, timezone.now()
+    rows = (
+        (kind.value, str(thing.source_id), owner_id, thing.project, ordinal, text, digest(text), now)
+        for thing in things
+        for ordinal, text in enumerate(pieces_of(thing.text))
+    )
+    copy_in(Passage, _COLUMNS, rows)
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_SOURCES, [kind, [str(thing.source_id) for thing in things]])
+        queue_vectors([number for (number,) in cursor.fetchall()])
+    note_writings(kind, [thing.source_id for thing in things])
 
 
 def queue_vectors(passage_ids: Sequence[int]) -> None:
-    """Note that these passages wait for a vector in every space there is, and wake a worker."""
+    """Note that these passages wait for a vector in every space that is built, and wake a worker."""
     with connection.cursor() as cursor:
         cursor.execute(_QUEUE, [list(passage_ids)])
     after_commit("knowledge.tasks.embed_pending")

@@ -9,17 +9,23 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from accounts.actor import Actor
 from bigmind.core.background import after_commit
+from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.patience import embed_batch
 from knowledge.embeddings.providers import Provider, provider
 from knowledge.embeddings.vectors import EmbedderError, TextsRefused
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+from knowledge.services.likeness import point_to_similar
 
-LEASE = timedelta(seconds=45)
+# With the sweep's pause it is less than a minute: so long does the batch of a killed worker wait at most.
+LEASE = timedelta(seconds=30)
 WAIT_WHEN_DOWN = timedelta(seconds=30)
 WAIT_WHEN_REFUSED = timedelta(days=1)
 AGAIN = "to be made again"
 TO_MAKE = Q(vector=None) | Q(trouble=AGAIN)
+# Spelled like the condition of the index `vector_waiting`, so that PostgreSQL uses it.
+UNFINISHED = ~Q(vector__isnull=False, trouble="")
 
 _QUEUE_ALL = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)
@@ -52,18 +58,23 @@ class Progress:
 def embed_pending() -> int:
     """Make the vectors that wait, until none does or the embedder is away; return how many were made.
 
-    May run twice at once and be killed at any point: a batch is claimed for 45 seconds, and whoever comes later takes
+    May run twice at once and be killed at any point: a batch is claimed for 30 seconds, and whoever comes later takes
     over what was not finished.
     """
     embedder = provider()
     space = space_of(embedder)
-    made = 0
+    if space.stopped_at:
+        return 0
+    made, is_active, new = 0, active_space() == space, list[int]()
     try:
         while claimed := _claim(space):
+            new += [row.pk for row in claimed if is_active and row.vector is None]
             made += _embed(embedder, space, claimed)
     except EmbedderError as error:
         log.warning("The embedder is away; the passages wait.", reason=error.reason)
     switch_when_complete(space)
+    # Last, because nobody waits for it. Whoever is killed before loses some pointers, and no vector.
+    point_to_similar(space, new)
     return made
 
 
@@ -85,9 +96,8 @@ def space_of(embedder: Provider) -> EmbeddingSpace:
 @transaction.atomic
 def queue_missing(space: EmbeddingSpace) -> None:
     """Let every passage that has no vector in this space wait for one."""
+    _take_time()
     with connection.cursor() as cursor:
-        # In a large instance this takes longer than a page may.
-        cursor.execute("SET LOCAL statement_timeout TO 0")
         cursor.execute(_QUEUE_ALL, {"space": space.pk})
 
 
@@ -101,7 +111,9 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
     if active_space() == space or space.vectors.filter(TO_MAKE, trouble__in=["", AGAIN]).exists():
         return False
     with transaction.atomic():
-        EmbeddingSpace.objects.filter(pk=space.pk).update(active_since=timezone.now())
+        # One that was stopped a moment ago is empty, not complete.
+        if not EmbeddingSpace.objects.filter(pk=space.pk, stopped_at=None).update(active_since=timezone.now()):
+            return False
         EmbeddingSpace.objects.exclude(pk=space.pk).delete()
     log.info("Search uses a new embedding space.", space=space.name)
     return True
@@ -122,7 +134,8 @@ def start_again(*, batch_size: int, clear_cache: bool) -> Progress:
     With `clear_cache` the embedder is asked for every text again; without it only for those it has never seen.
     """
     space = space_of(provider())
-    EmbeddingSpace.objects.filter(pk=space.pk).update(batch_size=batch_size)
+    EmbeddingSpace.objects.filter(pk=space.pk).update(batch_size=batch_size, stopped_at=None)
+    _take_time()
     if clear_cache:
         space.cached.all().delete()
     # The rows keep their vectors until new ones replace them, so nobody's search gets worse on the way.
@@ -130,6 +143,51 @@ def start_again(*, batch_size: int, clear_cache: bool) -> Progress:
     queue_missing(space)
     after_commit("knowledge.tasks.embed_pending")
     return progress()
+
+
+@transaction.atomic
+def stop_rebuild(actor: Actor) -> int:
+    """Stop making vectors anew: what was not made again keeps the vector it has. Return how many rows were let go.
+
+    A space that was being built beside the active one is dropped. The configured one stays as a stopped space, or the
+    next sweep would begin it again; `start_again` takes it up, and finds what was made in the cache.
+    """
+    actor.require("admin")
+    _take_time()
+    # Locked, so that no worker lets search use a space that is emptied here.
+    spaces = list(EmbeddingSpace.objects.select_for_update().order_by("pk"))
+    active, configured = active_space(), provider().space
+    let_go = PassageVector.objects.filter(space=active, trouble=AGAIN).update(trouble="")
+    for space in spaces:
+        if space == active:
+            continue
+        let_go += space.vectors.count()
+        if space.name == configured:
+            space.vectors.all().delete()
+            EmbeddingSpace.objects.filter(pk=space.pk).update(stopped_at=timezone.now())
+        else:
+            space.delete()
+    return let_go
+
+
+@transaction.atomic
+def retry_failed(actor: Actor) -> int:
+    """Let the texts that the embedder would not take be tried again now; return how many there are."""
+    actor.require("admin")
+    failed = PassageVector.objects.filter(UNFINISHED).exclude(trouble__in=["", AGAIN])
+    # One that failed when it was made again has a vector: without this mark nobody would see that it waits.
+    retried = failed.exclude(vector=None).update(trouble=AGAIN, not_before=timezone.now())
+    retried += failed.update(trouble="", not_before=timezone.now())
+    for name in EmbeddingSpace.objects.values_list("name", flat=True):
+        Circuit(name).succeeded()  # Whoever presses the button knows that the embedder is back.
+    after_commit("knowledge.tasks.embed_pending")
+    return retried
+
+
+def _take_time() -> None:
+    """In a large instance what follows in this transaction takes longer than a page may."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout TO 0")
 
 
 def _claim(space: EmbeddingSpace) -> list[PassageVector]:

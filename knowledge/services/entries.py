@@ -1,59 +1,73 @@
 """Entries: the knowledge base that everybody here shares (seed 001)."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import transaction
-from django.db.models import Avg, Count, Max, Q, QuerySet
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from django.db.models import Avg, Case, CharField, Count, F, Func, IntegerField, Max, Q, QuerySet, Value, When
+from django.db.models.functions import Left
+from pydantic import Field
+from rapidfuzz import process
 
 from accounts.actor import Actor
 from accounts.models import Role
 from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.pages import Page, page_of
-from bigmind.core.text import checked_content, digest
-from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Content, LongText, Offset, Project, Query, Tag, Tags
+from bigmind.core.text import digest, one_line
+from bigmind.core.tokens import count_tokens
+from bigmind.core.vocabulary import TAG_CHARS, Confidence, Offset, Project, Query, SharedContent
+from knowledge.entry_vocabulary import (
+    EntryId,
+    EntryTags,
+    EntryTypeName,
+    Metadata,
+    MinConfidence,
+    ParentId,
+    RoleName,
+    Roles,
+    SourceFile,
+    SourceStory,
+)
 from knowledge.models import CachedVector, Entry, Kind
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.passages import forget_passages, index_passages
+from knowledge.search.seen_errors import keep_fingerprints
+from knowledge.services.gaps import note_gap
+from knowledge.services.likeness import Similar, lookalikes
 
 from . import embedding
 
-
-def _storable(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what no text here may have, wherever it stands in the JSON, and what is too large."""
-    said = json.dumps(metadata, ensure_ascii=False)
-    if "\\u0000" in said:
-        raise ValueError("has a NUL character")
-    checked_content(said)
-    if len(said.encode()) > CONTENT_BYTES:
-        raise ValueError(f"is {len(said.encode()):,} bytes; the limit is {CONTENT_BYTES:,}")
-    return metadata
+SUGGESTIONS = 3
+SUGGEST_FROM = 2_000
+HIT_TOKENS = 100
+"""What a hit costs beside its texts."""
 
 
-EntryId = Annotated[UUID, Field(description="The id of the entry.")]
-EntryTypeName = Annotated[Literal["fact", "summary", "template"], Field(description="What it is.")]
-RoleName = Annotated[Tag, Field(description="Only what is for this role: pm, dev, qa or all.")]
-Roles = Annotated[Tags, Field(description="Whom it is for: pm, dev, qa, all.", examples=[["dev"]])]
-EntryTags = Annotated[Tags, Field(description="Tags.", examples=[["vercel", "routing"]])]
-SourceFile = Annotated[LongText, Field(max_length=500, description="File it comes from.")]
-SourceStory = Annotated[LongText, Field(max_length=200, description="Story it comes from.")]
-ParentId = Annotated[UUID, Field(description="The summary it belongs to.")]
-Metadata = Annotated[
-    dict[str, Any], AfterValidator(_storable), Field(description="Anything else, as JSON of up to 64 KiB.")
-]
-MinConfidence = Annotated[Confidence, Field(description="Only what is at least so certain.")]
+MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="What the reply may cost: whole hits that fit.")]
+
+
+class _InCommon(Func):
+    """How many tags are in both lists."""
+
+    function = "cardinality"
+    template = "%(function)s(ARRAY(SELECT unnest(%(expressions)s)))"
+    arg_joiner = ") INTERSECT SELECT unnest("
+    output_field = IntegerField()
+
+    def __init__(self, field: str, tags: list[str]) -> None:
+        super().__init__(F(field), Value(tags, ArrayField(CharField(max_length=TAG_CHARS))))
 
 
 @dataclass(frozen=True)
 class AddedEntry:
-    """The entry as it is kept, and whether it was known before."""
+    """The entry as it is kept, whether it was known before, and those that say nearly the same."""
 
     entry: Entry
     duplicate: bool
+    similar: list[Similar] = field(default_factory=list)
 
     @property
     def id(self) -> UUID:
@@ -79,11 +93,15 @@ class EntryHit:
 
 @dataclass(frozen=True)
 class EntryHits:
-    """Entries that were found, the best first. `fallback`: by their words alone, because the embedder is away."""
+    """Entries that were found, the best first. `fallback`: by their words alone, because the embedder is away.
+
+    When nothing was found, `did_you_mean` has tags and beginnings of entries that look like the question.
+    """
 
     items: list[EntryHit]
     total: int
     fallback: bool
+    did_you_mean: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -93,24 +111,6 @@ class UpdatedEntry:
     entry: Entry
     re_embedded: bool
     success: bool = True
-
-
-@dataclass
-class ImportedEntries:
-    """What a bulk import did, row by row where something is worth saying."""
-
-    imported: int = 0
-    skipped: int = 0
-    errors: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Rebuild:
-    """How far the vectors are."""
-
-    total: int
-    processed: int
-    status: str
 
 
 @dataclass(frozen=True)
@@ -126,23 +126,6 @@ class EntryStats:
     waiting: int
 
 
-class NewEntry(BaseModel):
-    """One entry of a bulk import."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    content: Content
-    entry_type: EntryTypeName = "fact"
-    roles: Roles = []
-    tags: EntryTags = []
-    source_file: SourceFile = ""
-    source_story: SourceStory = ""
-    parent_id: ParentId | None = None
-    confidence: Confidence = 1.0
-    metadata: Metadata = {}
-    project: Project = ""
-
-
 def search_entries(
     actor: Actor,
     *,
@@ -153,6 +136,7 @@ def search_entries(
     project: Project = "",
     limit: Annotated[int, Field(ge=1, le=50)] = 10,
     min_confidence: MinConfidence = 0.5,
+    max_tokens: MaxTokens | None = None,
 ) -> EntryHits:
     """Search the knowledge base by words and meaning, for a role, tags or type.
 
@@ -160,13 +144,14 @@ def search_entries(
     Returns entries, the best first, with score and what they matched.
     """
     eligible = _filtered(role, tags, entry_type).filter(confidence__gte=min_confidence)
-    narrowed = role or tags or entry_type or min_confidence > 0
-    among = [str(pk) for pk in eligible.values_list("pk", flat=True)] if narrowed else None
-    filters = Filters([Kind.ENTRY], shared=True, project=project, among=among)
+    filters = Filters([Kind.ENTRY], shared=True, project=project, eligible={Kind.ENTRY: eligible})
     found = search(query, owner=actor.user, filters=filters, limit=limit)
+    if not (role or tags or entry_type):
+        note_gap(actor, query, found)
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
     hits = [_hit(item, entries[UUID(item.source_id)]) for item in found.items if UUID(item.source_id) in entries]
-    return EntryHits(hits, found.total, found.fallback)
+    kept = hits if max_tokens is None else _within(hits, max_tokens)
+    return EntryHits(kept, found.total, found.fallback, [] if hits else _did_you_mean(query))
 
 
 def get_entry(actor: Actor, *, id: EntryId) -> Entry:
@@ -189,12 +174,14 @@ def get_related_entries(
     family = Q(parent=entry) | Q(pk=entry.parent_id)
     if entry.parent_id:
         family |= Q(parent=entry.parent_id)
-    candidates = Entry.objects.exclude(pk=entry.pk).filter(family | Q(tags__overlap=entry.tags))[:1000]
-    relatives = set(Entry.objects.exclude(pk=entry.pk).filter(family).values_list("pk", flat=True))
-    in_common = {other: len(set(other.tags) & set(entry.tags)) for other in candidates}
-    related = [other for other, count in in_common.items() if other.pk in relatives or count >= 2]
-    related.sort(key=lambda other: (-in_common[other], other.pk not in relatives, -other.created_at.timestamp()))
-    return Page(related[:limit], total=len(related), limit=limit, offset=0)
+    related = (
+        Entry.objects.exclude(pk=entry.pk)
+        .filter(family | Q(tags__overlap=entry.tags))
+        .annotate(in_common=_InCommon("tags", entry.tags), is_family=Case(When(family, then=1), default=0))
+        .filter(Q(is_family=1) | Q(in_common__gte=2))
+        .select_related("created_by")
+    )
+    return page_of(related.order_by("-in_common", "-is_family", "-created_at", "pk"), limit=limit, offset=0)
 
 
 def list_entries(
@@ -223,7 +210,7 @@ def list_entries(
 def add_entry(
     actor: Actor,
     *,
-    content: Content,
+    content: SharedContent,
     entry_type: EntryTypeName,
     roles: Roles | None = None,
     tags: EntryTags | None = None,
@@ -237,7 +224,8 @@ def add_entry(
     """Add an entry to the knowledge base: a learning, a summary of a story, a template. Everybody here sees it.
 
     Call this when you learned something that others should not have to learn again. Returns the entry with its id;
-    the exact same content is not added twice (`duplicate`, with the id of the known one).
+    the exact same content is not added twice (`duplicate`, with the id of the known one). What says nearly the same is
+    listed (`similar`) and pointed to; nothing is merged.
     """
     parent = _entry(parent_id) if parent_id else None
     entry, is_new = Entry.objects.get_or_create(
@@ -256,9 +244,11 @@ def add_entry(
             "created_by": actor.user,
         },
     )
-    if is_new:
-        index_entry(entry)
-    return AddedEntry(entry, duplicate=not is_new)
+    if not is_new:
+        return AddedEntry(entry, duplicate=True)
+    similar = _point_to_similar(entry)
+    index_entry(entry)
+    return AddedEntry(entry, duplicate=False, similar=similar)
 
 
 @transaction.atomic
@@ -266,7 +256,7 @@ def update_entry(
     actor: Actor,
     *,
     id: EntryId,
-    content: Content | None = None,
+    content: SharedContent | None = None,
     roles: Roles | None = None,
     tags: EntryTags | None = None,
     confidence: Confidence | None = None,
@@ -287,9 +277,10 @@ def update_entry(
         known = Entry.objects.filter(digest=digest(entry.content)).exclude(pk=entry.pk).first()
         if known:
             raise _known_already(known)
-        entry.digest = digest(entry.content)
+        entry.digest, entry.similar_to = digest(entry.content), None
     entry.save()
     if changed:
+        _point_to_similar(entry)
         index_entry(entry)
     return UpdatedEntry(entry, re_embedded=changed)
 
@@ -306,52 +297,6 @@ def delete_entry(actor: Actor, *, id: EntryId) -> Entry:
     entry.delete()
     entry.pk = deleted
     return entry
-
-
-@transaction.atomic
-def import_entries(
-    actor: Actor,
-    *,
-    entries: Annotated[list[NewEntry], Field(max_length=1000, description="Up to 1,000 entries.")],
-    skip_existing: bool = True,
-) -> ImportedEntries:
-    """Import many entries at once. Those that are known are skipped, or reported as errors with `skip_existing` false.
-
-    Call this to bring in what was parsed from files. Returns how many were imported and skipped, and the errors by row.
-    """
-    report = ImportedEntries()
-    digests = [digest(entry.content) for entry in entries]
-    known = dict(Entry.objects.filter(digest__in=digests).values_list("digest", "pk"))
-    parents = set(
-        Entry.objects.filter(pk__in=[e.parent_id for e in entries if e.parent_id]).values_list("pk", flat=True)
-    )
-    fresh: dict[str, Entry] = {}
-    for row, (new, fingerprint) in enumerate(zip(entries, digests, strict=True), start=1):
-        if fingerprint in known or fingerprint in fresh:
-            report.skipped += skip_existing
-            if not skip_existing:
-                there = known.get(fingerprint) or fresh[fingerprint].pk
-                report.errors.append(f"Entry {row} is known already: {there}.")
-        elif new.parent_id and new.parent_id not in parents:
-            report.errors.append(f"Entry {row}: there is no entry {new.parent_id} to be its parent.")
-        else:
-            fresh[fingerprint] = Entry(digest=fingerprint, created_by=actor.user, **new.model_dump())
-    for entry in Entry.objects.bulk_create(fresh.values(), batch_size=500):
-        index_entry(entry)
-    report.imported = len(fresh)
-    return report
-
-
-def rebuild_embeddings(
-    actor: Actor, *, batch_size: Annotated[int, Field(ge=1, le=100)] = 100, clear_cache: bool = True
-) -> Rebuild:
-    """Make all vectors anew, after the model changed or to be sure. Search goes on meanwhile.
-
-    Call this as an admin. Returns how far it is; workers do the rest in the background, and may be stopped at any time.
-    """
-    actor.require("admin")
-    progress = embedding.start_again(batch_size=batch_size, clear_cache=clear_cache)
-    return Rebuild(progress.total, progress.processed, "in_progress" if progress.waiting else "complete")
 
 
 def entry_stats(actor: Actor) -> EntryStats:
@@ -378,6 +323,38 @@ def entry_stats(actor: Actor) -> EntryStats:
 def index_entry(entry: Entry) -> None:
     """Write the passages of an entry. They have no owner: everybody here may find them."""
     index_passages(Kind.ENTRY, entry.pk, [entry.content], owner=None, project=entry.project)
+    keep_fingerprints([entry])
+
+
+def _point_to_similar(entry: Entry) -> list[Similar]:
+    """Let an entry point to the one most like it, if any. A worker looks again, by meaning, once it has a vector."""
+    others = Entry.objects.exclude(pk=entry.pk)
+    similar = lookalikes(entry.content, kind=Kind.ENTRY, owner=None, among=others, field="content")
+    if similar:
+        entry.similar_to_id = similar[0].id
+        entry.save(update_fields=["similar_to"])
+    return similar
+
+
+def _within(hits: list[EntryHit], budget: int) -> list[EntryHit]:
+    """As many of the first hits, whole, as fit the budget."""
+    kept, spent = [], 0
+    for hit in hits:
+        spent += count_tokens(hit.entry.content) + count_tokens(hit.excerpt) + HIT_TOKENS
+        if spent > budget:
+            break
+        kept.append(hit)
+    return kept
+
+
+def _did_you_mean(query: str) -> list[str]:
+    """Tags and beginnings of entries that look like the question: what exists, never inventions."""
+    rows = Entry.objects.order_by("-updated_at").annotate(start=Left("content", 80)).values_list("tags", "start")
+    names: dict[str, None] = {}
+    for tags, start in rows[:SUGGEST_FROM]:
+        names |= dict.fromkeys([*tags, one_line(start)])
+    names.pop(query, None)
+    return [name for name, *_ in process.extract(query, list(names), limit=SUGGESTIONS, score_cutoff=60)]
 
 
 def _filtered(role: str | None, tags: Sequence[str] | None, entry_type: str | None) -> QuerySet[Entry]:

@@ -1,6 +1,6 @@
 """Facts: store, list, correct, set aside, restore, erase."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -16,15 +16,17 @@ from knowledge.models import Fact, Kind
 from knowledge.search.passages import forget_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
 
+from .likeness import Similar, lookalikes
 from .sessions import in_progress, own_session
 
 
 @dataclass(frozen=True)
 class StoredFact:
-    """The fact as it is kept, and whether it was known before."""
+    """The fact as it is kept, whether it was known before, and those that say nearly the same."""
 
     fact: Fact
     duplicate: bool
+    similar: list[Similar] = field(default_factory=list)
 
 
 @transaction.atomic
@@ -40,7 +42,7 @@ def store_fact(
     """Remember one atomic truth about the user or their work, for every session to come.
 
     Call this when the user states a preference, a decision, a constraint or something lasting. Returns the fact with
-    its id; the same fact is not stored twice (`duplicate`).
+    its id; the same fact is not stored twice (`duplicate`), and `similar` ones are named.
     """
     session = own_session(actor, source_session) if source_session else in_progress(actor)
     stored, is_new = Fact.objects.get_or_create(
@@ -55,9 +57,11 @@ def store_fact(
             "source_session": session,
         },
     )
-    if is_new:
-        index_fact(stored)
-    return StoredFact(stored, duplicate=not is_new)
+    if not is_new:
+        return StoredFact(stored, duplicate=True)
+    similar = _point_to_similar(stored)
+    index_fact(stored)
+    return StoredFact(stored, duplicate=False, similar=similar)
 
 
 def list_facts(
@@ -130,6 +134,7 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
     old.superseded_by = new
     old.save(update_fields=["superseded_by"])
     if is_new:
+        _point_to_similar(new)
         index_fact(new)
     return new
 
@@ -184,7 +189,8 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
     Raises:
         NotFound: there is none, or it is someone else's.
     """
-    mine: QuerySet[Fact] = Fact.objects.of(actor.user).select_for_update()
+    # A fact that points to this one may be stored meanwhile: that needs the key only, which nobody changes.
+    mine: QuerySet[Fact] = Fact.objects.of(actor.user).select_for_update(no_key=True)
     try:
         return mine.get(pk=fact_id)
     except Fact.DoesNotExist as error:
@@ -195,6 +201,16 @@ def _set_aside(fact: Fact, reason: str) -> None:
     fact.deprecated_at, fact.deprecation_reason = timezone.now(), reason
     fact.save(update_fields=["deprecated_at", "deprecation_reason", "updated_at"])
     forget_passages(Kind.FACT, [fact.pk])
+
+
+def _point_to_similar(fact: Fact) -> list[Similar]:
+    """Let a fact point to the one most like it, if any. A worker looks again, by meaning, once it has a vector."""
+    others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
+    similar = lookalikes(fact.fact, kind=Kind.FACT, owner=fact.user, among=others, field="fact")
+    if similar:
+        fact.similar_to_id = similar[0].id
+        fact.save(update_fields=["similar_to"])
+    return similar
 
 
 def _known(actor: Actor, text: str) -> Fact | None:

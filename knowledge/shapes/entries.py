@@ -22,6 +22,7 @@ class EntryShape(Shape):
     source_file: str
     source_story: str
     parent_id: UUID | None
+    similar_to_id: UUID | None = Field(description="An older entry that says nearly the same.")
     confidence: float
     metadata: dict[str, Any]
     created_by: str | None
@@ -39,12 +40,21 @@ class EntriesShape(PageShape[EntryShape]):
     """A page of entries."""
 
 
+class SimilarEntryShape(Shape):
+    """An entry that says nearly the same."""
+
+    id: UUID
+    similarity: float
+    excerpt: str
+
+
 class AddedEntryShape(Shape):
     """The entry as it is kept."""
 
     id: UUID
     success: bool
     duplicate: bool = Field(description="True: it was known before and is not added twice.")
+    similar: list[SimilarEntryShape] = Field(description="Entries that say nearly the same. Nothing was merged.")
     entry: EntryShape
 
 
@@ -72,6 +82,7 @@ class EntryHitsShape(Shape):
     items: list[EntryHitShape]
     total: int
     fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    did_you_mean: list[str] = Field(description="When nothing was found: tags and entries that look like the question.")
 
 
 class ImportedEntriesShape(Shape):
@@ -100,26 +111,3 @@ class EntryStatsShape(Shape):
     last_updated: datetime | None
     cache_size: int
     waiting: int = Field(description="Passages that wait for their vector.")
-
-
-class RecollectionShape(Shape):
-    """One thing that was found."""
-
-    kind: str
-    id: str
-    tier: str
-    title: str
-    excerpt: str
-    score: float
-    matched: list[str]
-    arms: list[str]
-    created_at: datetime
-    age_days: int
-    project: str
-    owner: str
-
-
-class RecollectionsShape(PageShape[RecollectionShape]):
-    """What fits a question best."""
-
-    fallback: bool = Field(description="True: by words alone, because the embedder is away.")

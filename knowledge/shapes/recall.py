@@ -2,10 +2,20 @@
 
 from datetime import datetime
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from bigmind.core.pages import PageShape
 from knowledge.shapes.base import Shape
+
+
+class ReckoningShape(Shape):
+    """How a score came about."""
+
+    keyword: float | None = Field(description="What the words alone scored; null: none matched.")
+    vector: float | None = Field(description="How near the meaning is, as a cosine; null: not compared, or far away.")
+    support: float = Field(description="What the neighbours in the same session added to the score.")
+    keyword_share: float | None = Field(description="`keyword`, brought to 0 to 1 among what the words found.")
+    vector_share: float | None = Field(description="`vector`, brought to 0 to 1 among what the meaning found.")
 
 
 class HitShape(Shape):
@@ -13,18 +23,38 @@ class HitShape(Shape):
 
     kind: str
     id: str
+    tier: str
     title: str
     excerpt: str
     score: float
-    matched: list[str] = Field(description="The words it was found by.")
+    matched: list[str] = Field(description="The words it was found by; none: by meaning alone.")
+    arms: list[str] = Field(description="What found it: keyword, vector.")
     created_at: datetime
+    age_days: int
     project: str
+    owner: str
+    approver: str
     session_id: str | None
     domain: str | None
     key: str | None
+    explain: ReckoningShape | None
 
 
 class HitsShape(PageShape[HitShape]):
     """What was found, the best first."""
 
-    did_you_mean: list[str] = Field(description="When nothing was found: your own topics and keys that look alike.")
+    # For the words of the reply only: whoever reads it as data sees that no hit has matched a word.
+    no_word: bool = Field(default=False, exclude=True)
+    did_you_mean: list[str] = Field(description="When no word was found: topics, keys and tags that look alike.")
+    fallback: bool = Field(description="True: by words alone; `reason` says why.")
+    reason: str | None
+
+
+class RecollectionsShape(HitsShape):
+    """What was found of every kind, as far as the budget reaches."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def left(self) -> int:
+        """How many more there are after these."""
+        return max(0, self.total - self.offset - len(self.items))

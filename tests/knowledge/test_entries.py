@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
+from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.operations import carry_out
 from knowledge.models import CachedVector, Entry, Passage, PassageVector
 from knowledge.services.embedding import embed_pending
@@ -14,12 +14,12 @@ from knowledge.services.entries import (
     entry_stats,
     get_entry,
     get_related_entries,
-    import_entries,
     list_entries,
-    rebuild_embeddings,
     search_entries,
     update_entry,
 )
+from knowledge.services.entry_imports import import_entries
+from knowledge.services.rebuilding import rebuild_embeddings
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -165,14 +165,14 @@ def test_an_import_says_row_by_row_what_was_wrong():
     assert carry_out(import_entries, actor, {"entries": rows, "skip_existing": False}).imported == 0
 
 
-def test_one_malformed_row_refuses_the_import_and_is_named():
-    with pytest.raises(Invalid) as refusal:
-        carry_out(
-            import_entries, make_actor(), {"entries": [{"content": ROUTES}, {"content": ROUTES, "confidence": 7}]}
-        )
+def test_one_malformed_row_is_named_and_the_others_are_imported():
+    rows = [{"content": ROUTES}, {"content": KEYS, "confidence": 7}, "no entry at all", {"contents": KEYS}]
 
-    assert refusal.value.problems[0]["field"] == "entries.1.confidence"
-    assert not Entry.objects.exists()
+    report = carry_out(import_entries, make_actor(), {"entries": rows})
+
+    assert report.imported == Entry.objects.count() == 1
+    assert [error.partition(":")[0] for error in report.errors] == ["Entry 2", "Entry 3", "Entry 4"]
+    assert "confidence must be 1 or less" in report.errors[0]
 
 
 def test_statistics_count_types_roles_and_vectors():
@@ -205,3 +205,78 @@ def test_vectors_made_anew_serve_all_the_while():
     assert not CachedVector.objects.exists()
     assert embed_pending() == 1
     assert rebuild_embeddings(admin, clear_cache=False).total == 1
+
+
+def test_what_says_nearly_the_same_is_added_with_a_pointer_to_it():
+    known = _add(make_actor(), ROUTES)
+    _add(make_actor(), KEYS)
+
+    added = add_entry(make_actor(), content=f"Note: {ROUTES}", entry_type="fact")
+
+    assert (added.duplicate, [one.id for one in added.similar]) == (False, [known.pk])
+    assert 0.9 <= added.similar[0].similarity < 1
+    assert ROUTES.startswith(added.similar[0].excerpt)
+    assert get_entry(make_actor(), id=added.id).similar_to == known
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Route ordering in nginx: the longest prefix wins, whatever its place in the file.",
+        "Specific routes.",
+        f"{ROUTES} {KEYS}",
+        "Migrations are linted.",
+    ],
+)
+def test_what_only_shares_words_points_nowhere(content):
+    _add(make_actor(), ROUTES)
+
+    added = add_entry(make_actor(), content=content, entry_type="fact")
+    embed_pending()
+
+    assert added.similar == []
+    assert get_entry(make_actor(), id=added.id).similar_to is None
+
+
+def test_changed_content_points_anew_and_a_pointer_does_not_outlive_what_it_points_to():
+    actor = make_actor()
+    known, other = _add(actor, ROUTES), _add(actor, "Migrations are linted.")
+
+    changed = update_entry(actor, id=other.pk, content=f"Note: {ROUTES}").entry
+    delete_entry(actor, id=known.pk)
+
+    assert changed.similar_to_id == known.pk
+    assert get_entry(actor, id=other.pk).similar_to is None
+
+
+def test_a_search_that_finds_nothing_names_what_there_is():
+    _add(make_actor(), ROUTES, tags=["vercel"])
+
+    found = search_entries(make_actor(), query="versel")
+    hopeless = search_entries(make_actor(), query="qqqq")
+
+    assert found.items == []
+    assert found.did_you_mean == ["vercel"]
+    assert hopeless.did_you_mean == []
+
+
+def test_a_search_keeps_to_the_tokens_it_may_cost():
+    actor = make_actor()
+    for number in range(5):
+        _add(actor, f"{ROUTES} {KEYS} ({number})")
+
+    found = search_entries(actor, query="routes", max_tokens=500)
+
+    assert 0 < len(found.items) < 5
+    assert found.total == 5
+
+
+def test_related_entries_are_counted_though_few_are_shown():
+    actor = make_actor()
+    one = _add(actor, ROUTES, tags=["a", "b"])
+    for number in range(8):
+        _add(actor, f"Alike {number}.", tags=["a", "b", "c"])
+
+    related = get_related_entries(actor, entry_id=one.pk, limit=3)
+
+    assert (len(related.items), related.total) == (3, 8)

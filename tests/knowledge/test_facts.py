@@ -140,3 +140,22 @@ def test_many_corrections_to_one_text_at_once_end_in_one_fact():
 
     assert len(corrected) == 1
     assert Fact.objects.of(actor.user).current().count() == 1
+
+
+def test_a_fact_that_says_nearly_the_same_is_stored_with_a_pointer_to_it():
+    actor = make_actor()
+    first = store_fact(actor, category="decision", fact="Deploys go through the router in stage.").fact
+    store_fact(make_actor(), category="decision", fact="All deploys go through the router in stage.")
+
+    stored = store_fact(actor, category="decision", fact="Deploys always go through the router in stage.")
+
+    assert (stored.duplicate, [one.id for one in stored.similar]) == (False, [first.pk])
+    assert stored.fact.similar_to == first
+
+
+def test_a_fact_points_to_none_that_was_set_aside():
+    actor = make_actor()
+    first = store_fact(actor, category="decision", fact="Deploys go through the router in stage.").fact
+    deprecate_fact(actor, fact_id=first.pk, reason="No longer.")
+
+    assert store_fact(actor, category="decision", fact="Deploys go through the router in staging.").similar == []

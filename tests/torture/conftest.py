@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -12,19 +12,33 @@ import pytest
 from tests.embedded.instance import Instance
 from tests.torture.writes import client_of
 
+Start = Callable[..., AbstractContextManager[Instance]]
+
 
 @pytest.fixture(scope="module")
-def bigmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Start:
+    """Return what runs a BigMind with some variables set, for the length of a `with`."""
+
+    @contextmanager
+    def run(**variables: str) -> Iterator[Instance]:
+        folder = Path(tempfile.mkdtemp(prefix="bm-"))
+        instance = Instance(folder / "home", **{"BIGMIND_RATE_LIMIT": "0", **variables})
+        try:
+            yield instance.start()
+        finally:
+            instance.hurry()
+            with suppress(FileNotFoundError):  # It did not come far enough to have any.
+                shutil.copytree(instance.home / "logs", tmp_path_factory.mktemp("torture") / "logs")
+            shutil.rmtree(folder)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def bigmind(running: Start) -> Iterator[Instance]:
     """Yield a BigMind that takes as many calls as come. Its logs outlive it, among pytest's temporary folders."""
-    folder = Path(tempfile.mkdtemp(prefix="bm-"))
-    instance = Instance(folder / "home", BIGMIND_RATE_LIMIT="0")
-    try:
-        yield instance.start()
-    finally:
-        instance.hurry()
-        with suppress(FileNotFoundError):  # It did not come far enough to have any.
-            shutil.copytree(instance.home / "logs", tmp_path_factory.mktemp("torture") / "logs")
-        shutil.rmtree(folder)
+    with running() as instance:
+        yield instance
 
 
 @pytest.fixture

@@ -10,9 +10,19 @@ def scaled(full: int, *, at_least: int = 2) -> int:
     return max(at_least, round(full * SCALE))
 
 
+# T4
+IMPORTED = scaled(10_000)
+SEEDED = scaled(2000)
+WORKER_KILLS = scaled(50)
+IMPORTER_KILLS = scaled(5)
 # T5
 WRITERS = scaled(50)
 KILLS_OF_EACH = scaled(20)
+# T6
+AWAY_SECONDS = scaled(300)
+AGENTS = 4
+# T7
+WRITES_IN_TROUBLE = scaled(200, at_least=20)
 # T9
 LOGICAL_WRITES = scaled(1000)
 TRIES = 5
@@ -22,5 +32,10 @@ CONTENDERS = scaled(200)
 
 # How soon a killed part has to be back, whatever the scale.
 READY_WITHIN = 15.0
+# How soon all is embedded, after the last restart of the worker and after Redis is back.
+EMBEDDED_WITHIN = 60.0
+DRAINED_WITHIN = 120.0
+# How much longer than usual a write may take while the embedder is in trouble.
+SLOWER_AT_MOST = 1.2
 # A machine with other work to do may be slow, but a write that takes this long is a lost one.
 PATIENCE = 120.0

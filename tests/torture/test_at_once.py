@@ -104,6 +104,32 @@ def test_a_document_imported_by_all_at_once_is_imported_once(
     assert _words_of(imported) == _words_of(document)
 
 
+def test_the_same_proposal_made_by_all_at_once_is_made_once(bigmind: Instance, client: httpx.Client) -> None:
+    proposal = {"category": "standard", "title": "Health", "content": "Every service answers /healthz."}
+
+    answers = _all_at_once(lambda _: client.post("company/", json=proposal))
+
+    assert _statuses(answers) == {201: 1, 200: CONTENDERS - 1}
+    assert Counter(answer.json()["duplicate"] for answer in answers) == {False: 1, True: CONTENDERS - 1}
+    assert len(query(bigmind.home, "SELECT 1 FROM knowledge_companyentry WHERE title = 'Health'")) == 1
+
+
+@pytest.mark.parametrize("action", ["verify", "deprecate"])
+def test_an_entry_decided_by_all_at_once_is_decided_by_one_and_the_others_are_told(
+    bigmind: Instance, client: httpx.Client, action: str
+) -> None:
+    said = {"category": "pattern", "title": f"To {action}", "content": f"To {action}: retry with a growing pause."}
+    entry = client.post("company/", json=said).json()["entry"]
+    curator = {"Authorization": f"Bearer {_key_of_curator(bigmind)}"}
+    decision = {"action": action, "revision": entry["revision"]}
+
+    answers = _all_at_once(lambda _: client.post(f"company/{entry['id']}/decide/", json=decision, headers=curator))
+
+    assert _statuses(answers) == {200: 1, 409: CONTENDERS - 1}
+    steps = "SELECT 1 FROM curation_review WHERE entry_id = %s AND action = %s"
+    assert len(query(bigmind.home, steps, entry["id"], action)) == 1
+
+
 def _all_at_once(act: Callable[[int], httpx.Response]) -> list[httpx.Response]:
     """Return what each of many threads is answered that all begin at the same moment."""
     start = threading.Barrier(CONTENDERS)
@@ -138,6 +164,11 @@ def _document_with(client: httpx.Client, kinds: tuple[str, ...]) -> dict[str, An
 def _key_of_newcomer(instance: Instance, number: int) -> str:
     command(instance.home, "user_add", f"newcomer-{number}")
     return command(instance.home, "key_create", f"newcomer-{number}", "--quiet").stdout.strip()
+
+
+def _key_of_curator(instance: Instance) -> str:
+    scopes = "read,write,curate"
+    return command(instance.home, "key_create", _first_user(instance), "--scopes", scopes, "--quiet").stdout.strip()
 
 
 def _words_of(document: dict[str, Any]) -> dict[str, Counter[str]]:

@@ -20,29 +20,41 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     indexes: Callable[[int], Sequence[int]] = range
     body: str = ""
+    delay: float = 0.0
     is_silent: bool = False
 
 
 class Endpoint:
-    """A real HTTP server. It gives the queued answers in turn, then right ones, and remembers what it was asked."""
+    """A real HTTP server. It gives the queued answers in turn, then its usual one, and remembers what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, usual: Answer | None = None) -> None:
         self.answers: deque[Answer] = deque()
+        self.usual = usual or Answer()
         self.requests: list[dict[str, Any]] = []
         self.ended = Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._manners())
+        self._port = 0
 
     @property
     def url(self) -> str:
         """What BIGMIND_EMBEDDING_URL would be."""
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
+        return f"http://127.0.0.1:{self._port}/v1"
 
     def __enter__(self) -> Self:
-        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        self.open()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.ended.set()
+        self.close()
+
+    def open(self) -> None:
+        """Listen, on the same port as before."""
+        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), self._manners())
+        self._port = self._server.server_port
+        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def close(self) -> None:
+        """Listen no more: who asks now is refused by the system."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -53,10 +65,11 @@ class Endpoint:
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 endpoint.requests.append({**asked, "path": self.path, "key": self.headers["Authorization"]})
-                answer = endpoint.answers.popleft() if endpoint.answers else Answer()
+                answer = endpoint.answers.popleft() if endpoint.answers else endpoint.usual
                 if answer.is_silent:
                     endpoint.ended.wait(10)
                 else:
+                    endpoint.ended.wait(answer.delay)
                     self._send(answer, asked["input"])
 
             def _send(self, answer: Answer, texts: list[str]) -> None:

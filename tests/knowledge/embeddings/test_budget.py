@@ -1,14 +1,20 @@
 """A run-away import may cost a day's budget, and questions are still answered by meaning."""
 
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+
 import pytest
+from django.core.cache import cache
+from django.db import connection
 
 from bigmind.core.tokens import count_tokens
 from knowledge.embeddings import budget
-from knowledge.embeddings.budget import BudgetSpent, remember_spent, spend, spent_today
+from knowledge.embeddings.budget import BudgetSpent, spend, spent_today
 from knowledge.embeddings.hashing import Hashing
 from knowledge.embeddings.openai_compatible import OpenAICompatible
 from knowledge.embeddings.patience import embed_batch, embed_query
 
+pytestmark = pytest.mark.django_db
 TEXT = "Deploys to production happen on Tuesdays."
 
 
@@ -31,7 +37,7 @@ def test_nothing_is_sent_once_the_budget_is_spent(settings, endpoint, paid):
 
 def test_the_last_part_of_the_budget_is_kept_for_questions(settings, endpoint, paid):
     settings.EMBEDDING_DAILY_TOKENS = 1000
-    remember_spent(960)
+    spend(960)
 
     with pytest.raises(BudgetSpent):
         embed_batch(paid, [TEXT])
@@ -51,26 +57,47 @@ def test_an_embedder_that_costs_nothing_spends_nothing(settings):
 
 def test_zero_switches_the_budget_off(settings, paid):
     settings.EMBEDDING_DAILY_TOKENS = 0
-    remember_spent(10_000_000)
+    spend(10_000_000)
 
     vectors = embed_batch(paid, [TEXT])
 
     assert len(vectors) == 1
 
 
-def test_a_meter_that_began_anew_is_told_what_was_spent(settings):
+def test_what_is_lost_with_the_memory_of_a_process_is_not_the_meter(settings):
     settings.EMBEDDING_DAILY_TOKENS = 100
     spend(30)
 
-    for _ in range(2):
-        remember_spent(80)
+    cache.clear()
+    spend(50)
 
     assert spent_today() == 80
 
 
+def test_who_is_refused_has_spent_nothing(settings):
+    settings.EMBEDDING_DAILY_TOKENS = 100
+    spend(100)
+
+    with pytest.raises(BudgetSpent):
+        spend(7)
+
+    assert spent_today() == 100
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_processes_at_the_line_cross_it_once(settings):
+    settings.EMBEDDING_DAILY_TOKENS = 1000
+
+    with ThreadPoolExecutor(8) as threads:
+        passed = list(threads.map(lambda _: _passes(300), range(16)))
+
+    assert passed.count(True) == 4
+    assert spent_today() == 1200
+
+
 def test_a_spent_budget_does_not_open_the_circuit(settings, endpoint, paid):
     settings.EMBEDDING_DAILY_TOKENS = 100
-    remember_spent(100)
+    spend(100)
     for _ in range(3):
         with pytest.raises(BudgetSpent):
             embed_query(paid, TEXT)
@@ -85,6 +112,17 @@ def test_every_day_has_a_budget_of_its_own(settings, monkeypatch):
     settings.EMBEDDING_DAILY_TOKENS = 100
     spend(100)
 
-    monkeypatch.setattr(budget, "_meter", lambda: "embedding-tokens:tomorrow")
+    monkeypatch.setattr(budget, "_today", lambda: date(2999, 1, 1))
 
     assert spent_today() == 0
+
+
+def _passes(tokens):
+    """Spend from a thread, whose connection is its own as a process's is."""
+    try:
+        spend(tokens)
+    except BudgetSpent:
+        return False
+    finally:
+        connection.close()
+    return True

@@ -1,0 +1,67 @@
+"""COPY: how many rows come in at once, ten times faster than by INSERT."""
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.db.models import CharField, Field, FloatField, IntegerField, Model, TextField, UUIDField
+from django.db.models.fields import NOT_PROVIDED
+
+_AS_THEY_ARE = (CharField, TextField, FloatField, IntegerField, UUIDField)
+
+Row = TypeVar("Row", bound=Model)
+
+
+def copy_in(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Store rows of values, as the driver takes them, in these columns. It knows no conflicts: one refuses all."""
+    _copy(_quoted(model._meta.db_table), [_quoted(column) for column in columns], rows)
+
+
+def copy_new(rows: Sequence[Row], *, unique: str) -> list[Row]:
+    """Store those new rows whose value in the field `unique` is not there yet, and return them.
+
+    Somebody may store the same value at the same moment: then one of the two is stored, and nobody fails.
+    """
+    if not rows:
+        return []
+    fields, table = _fields(rows[0]), _quoted(rows[0]._meta.db_table)
+    named, reads = [_quoted(str(field.column)) for field in fields], [_reader(field) for field in fields]
+    columns, column = ", ".join(named), _quoted(str(rows[0]._meta.get_field(unique).name))
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TEMPORARY TABLE staged ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA")
+        _copy("staged", named, ([read(row) for read in reads] for row in rows))
+        cursor.execute(
+            f"INSERT INTO {table} ({columns}) SELECT {columns} FROM staged ON CONFLICT ({column}) DO NOTHING"
+            f" RETURNING {column}"
+        )
+        stored = {value for (value,) in cursor.fetchall()}
+        cursor.execute("DROP TABLE staged")
+    return [row for row in rows if getattr(row, unique) in stored]
+
+
+def _copy(table: str, columns: Iterable[str], rows: Iterable[Sequence[Any]]) -> None:
+    statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _reader(field: "Field[Any, Any]") -> Callable[[Model], Any]:
+    """What reads a field as the driver takes it. Most values it takes as they are, and asking Django takes as long."""
+    if isinstance(field, _AS_THEY_ARE) or field.is_relation:
+        return attrgetter(field.attname)
+    return lambda row: field.get_db_prep_save(field.pre_save(row, add=True), connection)
+
+
+def _fields(row: Model) -> list["Field[Any, Any]"]:
+    """The columns that Python fills: what the database numbers, generates or knows by itself is left to it."""
+    return [
+        field
+        for field in row._meta.concrete_fields
+        if not (field.generated or field.db_default is not NOT_PROVIDED or (field.primary_key and row.pk is None))
+    ]
+
+
+def _quoted(name: str) -> str:
+    return connection.ops.quote_name(name)

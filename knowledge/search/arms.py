@@ -1,0 +1,178 @@
+"""The two arms of a search, each asking one scope for its best candidates: by words, and by meaning.
+
+A small scope is searched by looking at every passage that may be found: exactly. A large one is asked through its
+index, which may miss a little; whenever filters leave few things, or the index comes back with too little, everything
+that passes the filters is looked at after all.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from django.db import connection
+from pgvector import HalfVector
+
+from knowledge.models import EmbeddingSpace
+from knowledge.search.filters import Filters, Sql, scope_of
+from knowledge.search.frequencies import known_counts, rarest, telling_words
+from knowledge.search.indexes import as_indexed
+from knowledge.search.scopes import Scope
+
+CANDIDATES = 200
+MOST_WORDS = 60
+"""Of a question: as many as there are bits in a number, and more than anybody asks with."""
+
+# How much of the question a passage has: each word weighs the more, the fewer passages have it. Passages with the same
+# words have the same score, so it is reckoned once for each set of words; a set is the bits of a number.
+_RANKED = """
+WITH passage AS MATERIALIZED ({found}),
+sets AS (SELECT has, count(*) AS passages FROM passage GROUP BY has),
+counts AS (
+    SELECT number - 1 AS number,
+        coalesce(known, sum(passages) FILTER (WHERE has & (1::bigint << number::int - 1) <> 0), 0) AS passages
+    FROM unnest(%s::float8[]) WITH ORDINALITY AS word(known, number) LEFT JOIN sets ON true GROUP BY number, known
+),
+weights AS (SELECT number, ln(1 + max(passages) OVER () / greatest(passages, 0.5)) AS weight FROM counts),
+scores AS (
+    SELECT has, sum(weight) / (SELECT sum(weight) FROM weights) AS score
+    FROM sets JOIN weights ON has & (1::bigint << number::int) <> 0 GROUP BY has
+)
+SELECT id, kind, source_id, score FROM (
+    SELECT id, kind, source_id, score FROM passage JOIN scores USING (has) ORDER BY score DESC, id
+) AS passage WHERE {condition} LIMIT {limit}
+"""
+_FOUND = """
+SELECT passage.id, passage.kind, passage.source_id, {bits} AS has
+FROM knowledge_passage AS passage WHERE passage.lexemes @@ %s::tsquery AND {condition}
+"""
+_COMPARED = """
+SELECT passage.id, passage.kind, passage.source_id, vector.vector <=> %s::halfvec AS distance
+FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
+WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
+ORDER BY distance, passage.id LIMIT {limit}
+"""
+# Without a second key of order, which an index over vectors does not have.
+_NEAREST = """
+SELECT passage.id, passage.kind, passage.source_id, {vector} <=> %s::halfvec({dimensions}) AS distance
+FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
+WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
+ORDER BY distance LIMIT {limit}
+"""
+_IN_ORDER_OF_INDEX = {
+    "enable_sort": "off",
+    "hnsw.ef_search": "400",
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.max_scan_tuples": "20000",
+}
+
+
+_ALWAYS = Sql("true")
+
+
+class Candidate(NamedTuple):
+    """A passage that an arm found."""
+
+    passage: int
+    kind: str
+    source_id: str
+    score: float
+
+
+def by_words(lexemes: Sequence[str], filters: Filters, scope: Scope, *, few: bool) -> list[Candidate]:
+    """Return the passages of a scope with any of these words, ranked by all of them. `few`: the filters leave few."""
+    if not lexemes:
+        return []
+    words = lexemes if len(lexemes) <= MOST_WORDS else rarest(lexemes)[:MOST_WORDS]
+    if few or not scope.is_large:
+        return _best(_ask(_ranked(words, words, list(filters.branches(scope)))))
+    telling = telling_words(words, passages=scope.passages)
+    known = known_counts(words, passages=scope.passages)
+    branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
+    return _best(_ask(_ranked(words, telling, [branch], known=known, condition=filters.one_by_one())))
+
+
+def by_meaning(
+    vector: HalfVector, space: EmbeddingSpace, filters: Filters, scope: Scope, *, few: bool
+) -> list[Candidate]:
+    """Return the passages of a scope whose vectors are nearest. `few`: the filters leave few."""
+    if space.pk in scope.indexed and not few:
+        with tuned(_IN_ORDER_OF_INDEX):
+            near = _ask(_nearest(vector, space, scope, filters.common(scope) + filters.one_by_one()))
+        if len(near) >= CANDIDATES:
+            return _best(_similar(near))
+    compared = [_compared(vector, space, scope, branch) for branch in filters.branches(scope)]
+    return _best(_similar(_ask(_all_of(compared))))
+
+
+def best(found: Iterable[Candidate]) -> dict[int, Candidate]:
+    """Return the best candidates of several scopes, by passage."""
+    return {candidate.passage: candidate for candidate in _best(found)}
+
+
+@contextmanager
+def tuned(parameters: dict[str, str]) -> Iterator[None]:
+    """Set parameters of PostgreSQL for what is asked within, inside a transaction."""
+    with connection.cursor() as cursor:
+        names = ", ".join("set_config(%s, %s, true)" for _ in parameters)
+        cursor.execute(f"SELECT {names}", [part for pair in parameters.items() for part in pair])
+        yield
+        # Whoever opened the transaction may have more to do in it. After a query that failed all of it is rolled back.
+        cursor.execute("; ".join(f"SET LOCAL {name} TO DEFAULT" for name in parameters))
+
+
+def _ask(question: Sql) -> list[Candidate]:
+    with connection.cursor() as cursor:
+        cursor.execute(question.text, question.parameters)
+        return [Candidate(*row) for row in cursor.fetchall()]
+
+
+def _all_of(branches: Sequence[Sql]) -> Sql:
+    text = " UNION ALL ".join(f"({branch.text})" for branch in branches)
+    return Sql(text, tuple(parameter for branch in branches for parameter in branch.parameters))
+
+
+def _similar(found: Iterable[Candidate]) -> Iterator[Candidate]:
+    """The similarity in place of the distance."""
+    return (candidate._replace(score=1 - candidate.score) for candidate in found)
+
+
+def _best(found: Iterable[Candidate]) -> list[Candidate]:
+    return sorted(found, key=lambda candidate: (-candidate.score, candidate.passage))[:CANDIDATES]
+
+
+def _ranked(
+    words: Sequence[str],
+    sought: Sequence[str],
+    branches: Sequence[Sql],
+    *,
+    known: Sequence[float | None] = (),
+    condition: Sql = _ALWAYS,
+) -> Sql:
+    bits = " | ".join(f"((passage.lexemes @@ %s::tsquery)::int::bigint << {number})" for number in range(len(words)))
+    terms = [any_of([word]) for word in words]
+    found = _all_of(
+        [
+            Sql(_FOUND.format(bits=bits, condition=branch.text), (*terms, any_of(sought), *branch.parameters))
+            for branch in branches
+        ]
+    )
+    text = _RANKED.format(found=found.text, condition=condition.text, limit=CANDIDATES)
+    return Sql(text, (*found.parameters, list(known) or [None] * len(words), *condition.parameters))
+
+
+def _compared(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:
+    condition = scope_of("vector", scope) + condition
+    text = _COMPARED.format(condition=condition.text, limit=CANDIDATES)
+    return Sql(text, (vector.to_text(), space.pk, *condition.parameters))
+
+
+def _nearest(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:
+    condition = scope_of("vector", scope) + condition
+    indexed = as_indexed("vector.vector", space.dimensions)
+    text = _NEAREST.format(vector=indexed, dimensions=space.dimensions, condition=condition.text, limit=CANDIDATES)
+    return Sql(text, (vector.to_text(), space.pk, *condition.parameters))
+
+
+def any_of(lexemes: Sequence[str]) -> str:
+    """Return the tsquery that any of these words satisfies. Quoted, so that no word can be an operator."""
+    return " | ".join("'{}'".format(lexeme.replace("\\", "\\\\").replace("'", "''")) for lexeme in lexemes)

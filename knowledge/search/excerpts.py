@@ -1,0 +1,65 @@
+"""Excerpts: of a long passage, the part that has the words it was found by."""
+
+import re
+from collections.abc import Collection
+
+EXCERPT_CHARS = 480
+LEAD_CHARS = 80
+_ENDING = r"[^\W_]{0,4}"
+_WORD = re.compile(r"\w+")
+
+
+def words_like(stems: Collection[str]) -> re.Pattern[str] | None:
+    """Return what finds words with these stems and the common endings of English, or None when there are no stems."""
+    spelled = sorted({form for stem in stems for form in _spellings(stem)}, key=len, reverse=True)
+    if not spelled:
+        return None
+    return re.compile(rf"(?<![^\W_])((?:{'|'.join(map(re.escape, spelled))}){_ENDING})(?![^\W_])", re.IGNORECASE)
+
+
+def excerpt_of(text: str, stems: Collection[str], *, chars: int = EXCERPT_CHARS) -> str:
+    """Return a text that is short as it is; of a long one about `chars` characters, where most of the words stand.
+
+    The ellipsis says where something is left out; no word is cut.
+    """
+    if len(text) <= chars:
+        return text
+    start = _start(text, stems, chars)
+    end = len(text) if start + chars >= len(text) else _word_end(text, start + chars)
+    before, after = "… " if start else "", " …" if end < len(text) else ""
+    return f"{before}{text[start:end].strip()}{after}"
+
+
+def below_title(text: str, title: str) -> str:
+    """Return a text without its first line where that only repeats the title, or the end of a numbered one."""
+    first, _, rest = text.partition("\n")
+    words = _WORD.findall(first.lower())
+    is_repeated = bool(words) and _WORD.findall(title.lower())[-len(words) :] == words
+    return rest.lstrip() if is_repeated and rest.strip() else text
+
+
+def _start(text: str, stems: Collection[str], chars: int) -> int:
+    """Where the window with the most different words begins, a little before the first of them."""
+    pattern = words_like(stems)
+    places = [(found.start(), found[0].lower()) for found in pattern.finditer(text)] if pattern else []
+    reach = chars - LEAD_CHARS
+    counts = [len({word for at, word in places if first <= at < first + reach}) for first, _ in places]
+    if not counts:
+        return 0
+    start = min(places[counts.index(max(counts))][0] - LEAD_CHARS, len(text) - chars)
+    return _word_start(text, start) if start > 0 else 0
+
+
+def _word_start(text: str, at: int) -> int:
+    found = re.compile(r"\s").search(text, at, at + LEAD_CHARS)
+    return found.end() if found else at
+
+
+def _word_end(text: str, at: int) -> int:
+    space = max(text.rfind(" ", at - LEAD_CHARS, at), text.rfind("\n", at - LEAD_CHARS, at))
+    return space if space > 0 else at
+
+
+def _spellings(stem: str) -> tuple[str, ...]:
+    """The stem as it is; and with a y, which English stemming turns into an i."""
+    return (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,)

@@ -1,0 +1,149 @@
+"""What a search may find, as SQL: filters hold in the database, so no list of ids has to travel there."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import QuerySet
+
+from knowledge.models import Passage
+from knowledge.search.scopes import Scope
+
+FEW = 2_000
+"""Of so few things every one is looked at: an index of many more would be asked for long, and might not find them."""
+
+
+@dataclass(frozen=True)
+class Sql:
+    """A piece of SQL with what stands in its places."""
+
+    text: str
+    parameters: tuple[Any, ...] = ()
+
+    def __add__(self, other: "Sql") -> "Sql":
+        return Sql(f"{self.text} AND {other.text}", self.parameters + other.parameters)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What may be found. Filters hold exactly, before the best are chosen.
+
+    Attributes:
+        among: Only the things with these ids; a queryset of ids stays in the database.
+        eligible: Of these kinds, only the things of the queryset. Of the other kinds, all.
+    """
+
+    kinds: Collection[str]
+    shared: bool = False
+    project: str = ""
+    since: datetime | None = None
+    before: datetime | None = None
+    among: Collection[str] | QuerySet[Any, Any] | None = None
+    eligible: Mapping[Any, QuerySet[Any]] | None = None
+
+    @property
+    def narrowing(self) -> dict[str, QuerySet[Any]]:
+        """The querysets of `eligible` that leave something out."""
+        given = {str(kind): rows for kind, rows in (self.eligible or {}).items() if kind in self.kinds}
+        return {kind: rows for kind, rows in given.items() if rows.query.where or rows.query.is_sliced}
+
+    def leave_few(self, scope: Scope) -> bool:
+        """Whether so few things of a scope remain that each can be looked at. Never reads more than those few."""
+        narrowing = self.narrowing
+        if narrowing and len(narrowing) == len(self.kinds) and _at_most_few(list(narrowing.values())):
+            return True
+        if self.among is not None and not isinstance(self.among, QuerySet):
+            return len(self.among) < FEW
+        if self.among is not None and _at_most_few([self.among]):
+            return True
+        if not (self.project or self.since or self.before):
+            return False
+        return _at_most_few([self._passages(scope)])
+
+    def branches(self, scope: Scope) -> Iterator[Sql]:
+        """Yield conditions on `passage` for looking at all that passes: one for each narrowed kind, one for the others.
+
+        Apart, because PostgreSQL plans each for itself, and may begin with the things when they are few. Joined by OR
+        they would be tried on every passage.
+        """
+        common, narrowing = self.common(scope), self.narrowing
+        others = [str(kind) for kind in self.kinds if kind not in narrowing]
+        if others or not narrowing:
+            yield common + Sql("passage.kind = ANY(%s)", (others,))
+        for kind, rows in narrowing.items():
+            ids = _ids(rows)
+            chosen = Sql(f"passage.source_id IN (SELECT pk::text FROM ({ids.text}) AS eligible(pk))", ids.parameters)
+            yield common + Sql("passage.kind = %s", (kind,)) + chosen
+
+    def one_by_one(self) -> Sql:
+        """Return the condition on `passage` for whoever reads some until they have enough: each looks up its thing."""
+        condition = Sql("passage.kind = ANY(%s)", ([str(kind) for kind in self.kinds],))
+        for kind, rows in self.narrowing.items():
+            ids = _ids(rows)
+            # Scalar, because PostgreSQL would rather read all things first than look up what EXISTS asks for. The cast
+            # is tried on ids of this kind only, whatever comes first.
+            id_of_thing = f"CASE WHEN passage.kind = %s THEN passage.source_id::{_type_of_id(rows)} END"
+            there = f"(SELECT true FROM ({ids.text}) AS eligible(pk) WHERE eligible.pk = {id_of_thing} LIMIT 1)"
+            condition += Sql(f"(passage.kind <> %s OR {there})", (kind, *ids.parameters, kind))
+        return condition
+
+    def common(self, scope: Scope) -> Sql:
+        """Return the condition on `passage` that holds for every kind."""
+        condition = scope_of("passage", scope)
+        if self.project:
+            condition += Sql("passage.project = %s", (self.project,))
+        if self.since:
+            condition += Sql("passage.created_at >= %s", (self.since,))
+        if self.before:
+            condition += Sql("passage.created_at < %s", (self.before,))
+        if isinstance(self.among, QuerySet):
+            ids = _compiled(self.among)
+            condition += Sql(f"passage.source_id IN (SELECT id::text FROM ({ids.text}) AS wanted(id))", ids.parameters)
+        elif self.among is not None:
+            condition += Sql("passage.source_id = ANY(%s)", (list(self.among),))
+        return condition
+
+    def _passages(self, scope: Scope) -> QuerySet[Any]:
+        passages = Passage.objects.filter(owner=scope.owner, kind__in=[str(kind) for kind in self.kinds])
+        if self.project:
+            passages = passages.filter(project=self.project)
+        if self.since:
+            passages = passages.filter(created_at__gte=self.since)
+        if self.before:
+            passages = passages.filter(created_at__lt=self.before)
+        return passages
+
+
+def scope_of(table: str, scope: Scope) -> Sql:
+    """Return the condition that rows of a table belong to a scope."""
+    if scope.owner is None:
+        return Sql(f"{table}.owner_id IS NULL")
+    return Sql(f"{table}.owner_id = %s", (scope.owner,))
+
+
+def _ids(rows: QuerySet[Any]) -> Sql:
+    return _compiled(rows.values("pk") if rows.query.is_sliced else rows.order_by().values("pk"))
+
+
+def _type_of_id(rows: QuerySet[Any]) -> str:
+    return str(rows.model._meta.pk.rel_db_type(connection))
+
+
+def _compiled(rows: QuerySet[Any, Any]) -> Sql:
+    try:
+        text, parameters = rows.query.sql_with_params()
+    except EmptyResultSet:
+        return Sql("SELECT NULL::bigint WHERE false")
+    return Sql(text, tuple(parameters))
+
+
+def _at_most_few(parts: list[QuerySet[Any, Any]]) -> bool:
+    left = FEW
+    for rows in parts:
+        left -= rows.order_by()[:left].count() if not rows.query.is_sliced else rows.count()
+        if left <= 0:
+            return False
+    return True

@@ -1,0 +1,17 @@
+"""Keeping who wrote what: with which key, through which agent."""
+
+from collections.abc import Iterable
+
+from accounts.actor import acting
+from knowledge.models import Kind, Writing
+
+
+def note_writings(kind: Kind, source_ids: Iterable[object]) -> None:
+    """Note that the actor of this call has written these things. What a person writes on a page needs no note."""
+    actor = acting()
+    if actor is None or (actor.key is None and actor.agent is None):
+        return
+    Writing.objects.bulk_create(
+        Writing(kind=kind.value, source_id=str(source_id), user=actor.user, key=actor.key, agent=actor.agent)
+        for source_id in source_ids
+    )

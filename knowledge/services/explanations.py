@@ -1,0 +1,78 @@
+"""Explanations: how an answer came about, step by step, for whoever wonders why this was found and that was not."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from accounts.actor import Actor
+from bigmind.core.vocabulary import Limit, Offset, Project, Query, Since
+from knowledge.embeddings.providers import provider
+from knowledge.search.fusion import NEIGHBOUR_SHARE, WEIGHT
+from knowledge.search.hybrid import CANDIDATES
+from knowledge.search.keyword import lexemes_of
+from knowledge.services.hits import Hit, findings, hits_of
+from knowledge.services.semantic import AnyKind
+from knowledge.services.sources import SOURCES, visible_things
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the two scores become one."""
+
+    name: str
+    weight: float = WEIGHT
+    neighbour_share: float = NEIGHBOUR_SHARE
+    candidates: int = CANDIDATES
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a question looked for, what looked, what each step took, and what came of it.
+
+    `passages` says how many each arm brought; `space` is the model and the length of its vectors.
+    """
+
+    lexemes: list[str]
+    passages: dict[str, int]
+    space: str
+    fallback: bool
+    reason: str
+    recipe: Recipe
+    milliseconds: dict[str, float]
+    hits: list[Hit]
+    total: int
+    limit: int
+    offset: int
+
+    @property
+    def best(self) -> Hit | None:
+        """What comes first, on the page that it is on."""
+        return self.hits[0] if self.hits and not self.offset else None
+
+
+def explain_search(
+    actor: Actor,
+    *,
+    query: Query,
+    kinds: AnyKind | None = None,
+    project: Project = "",
+    since: Since | None = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Explanation:
+    """Ask as `semantic_search` does, and return how the answer came about, with its candidates."""
+    things = visible_things(actor.user, kinds or SOURCES, since=since)
+    found = findings(actor, query, things=things, is_narrowed=bool(since), project=project, limit=limit, offset=offset)
+    return Explanation(
+        lexemes=lexemes_of(query),
+        passages=found.candidates,
+        space=provider().space,
+        fallback=found.fallback,
+        reason=found.reason,
+        recipe=Recipe(settings.SEARCH_FUSION),
+        milliseconds=found.milliseconds,
+        hits=hits_of(found.items, actor, things, explain=True),
+        total=found.total,
+        limit=limit,
+        offset=offset,
+    )

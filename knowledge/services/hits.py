@@ -1,0 +1,188 @@
+"""Hits: what a question finds, each with what a reader needs to judge it. Every search of several kinds answers so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils import timezone
+from pydantic import TypeAdapter
+from rapidfuzz import process
+
+from accounts.actor import Actor
+from bigmind.core.tokens import count_tokens
+from knowledge.models import Entry, Kind, Note, Session
+from knowledge.search.excerpts import below_title, excerpt_of
+from knowledge.search.hybrid import Filters, Finding, Findings, search
+from knowledge.services.gaps import note_gap
+from knowledge.services.sources import SOURCES, Things, read_things
+
+SUGGESTIONS = 3
+SUGGEST_FROM = 2000
+LINE_TOKENS = 30
+"""What the sentence about what was left out may cost."""
+
+
+@dataclass(frozen=True)
+class Reckoning:
+    """How a score came about: each arm's own score where it found this, the same brought to 0…1, and neighbours."""
+
+    keyword: float | None
+    vector: float | None
+    support: float
+    keyword_share: float | None = None
+    vector_share: float | None = None
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One thing that was found, with where it comes from and why it matched."""
+
+    kind: str
+    id: str
+    tier: str
+    title: str
+    excerpt: str
+    score: float
+    matched: list[str]
+    arms: tuple[str, ...]
+    created_at: datetime
+    age_days: int
+    project: str = ""
+    owner: str = ""
+    approver: str = ""
+    session_id: str | None = None
+    domain: str | None = None
+    key: str | None = None
+    explain: Reckoning | None = None
+
+
+@dataclass(frozen=True)
+class Hits:
+    """What was found, the best first. `no_word`: not one word of the question was found anywhere.
+
+    Something is always nearest in meaning, so that is what these are then; `did_you_mean` has names that exist.
+    """
+
+    items: list[Hit]
+    total: int
+    limit: int
+    offset: int
+    no_word: bool = False
+    did_you_mean: list[str] = field(default_factory=list)
+    fallback: bool = False
+    reason: str | None = None
+
+    @property
+    def left(self) -> int:
+        """How many more there are after these."""
+        return max(0, self.total - self.offset - len(self.items))
+
+
+def find(
+    actor: Actor,
+    query: str,
+    *,
+    things: Things,
+    is_narrowed: bool = False,
+    project: str = "",
+    explain: bool = False,
+    limit: int,
+    offset: int = 0,
+) -> Hits:
+    """Find what fits a question best among these things, by words and meaning.
+
+    Args:
+        things: Of each kind, what may be found.
+        is_narrowed: Whether they are only some of what the actor may see.
+    """
+    found = findings(actor, query, things=things, is_narrowed=is_narrowed, project=project, limit=limit, offset=offset)
+    hits = hits_of(found.items, actor, things, explain=explain)
+    if not (is_narrowed or offset) and any(SOURCES[kind].is_shared for kind in things):
+        note_gap(actor, query, found)
+    no_word = not found.candidates.get("keyword")
+    names = _did_you_mean(actor, query, things) if no_word else []
+    return Hits(hits, found.total, limit, offset, no_word, names, found.fallback, found.reason or None)
+
+
+def findings(
+    actor: Actor, query: str, *, things: Things, is_narrowed: bool, project: str, limit: int, offset: int
+) -> Findings:
+    """Return what a question finds among these things, and how the search went.
+
+    The index has all that the actor may see and nothing else, but for what time alone has made invisible, such as a
+    note that expired a minute ago. So the things themselves are only asked where they are fewer, or may lapse.
+    """
+    if not things:
+        return Findings([], 0, fallback=False)
+    filters = Filters(
+        kinds=[Kind(kind) for kind in things],
+        shared=any(SOURCES[kind].is_shared for kind in things),
+        project=project,
+        eligible={kind: rows for kind, rows in things.items() if is_narrowed or SOURCES[kind].lapses},
+    )
+    return search(query, owner=actor.user, filters=filters, limit=limit, offset=offset)
+
+
+def hits_of(found: Sequence[Finding], actor: Actor, things: Things, *, explain: bool = False) -> list[Hit]:
+    """Read what was found, and say of each what a reader needs. What went away meanwhile is left out."""
+    rows = read_things(found, things)
+    read = [(finding, rows.get((finding.kind, finding.source_id))) for finding in found]
+    return [_hit(finding, thing, actor, explain=explain) for finding, thing in read if thing is not None]
+
+
+def within_tokens(hits: Hits, budget: int) -> Hits:
+    """Return as many of the first hits, whole, as fit the budget: as markdown, and as JSON."""
+    bare = count_tokens(_HITS.dump_json(replace(hits, items=[])).decode()) + LINE_TOKENS
+    kept, spent = 0, bare
+    for hit in hits.items:
+        spent += _cost(hit) + 1
+        if spent > budget:
+            break
+        kept += 1
+    return replace(hits, items=hits.items[:kept])
+
+
+def _cost(hit: Hit) -> int:
+    """What a hit costs an agent, in the dearer of the two forms that a client may hand to its model."""
+    markdown = render_to_string("agent/_hit.md", {"hit": hit}, using="agent")
+    return max(count_tokens(markdown), count_tokens(_HIT.dump_json(hit).decode()))
+
+
+def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
+    source = SOURCES[finding.kind]
+    moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
+    return Hit(
+        kind=finding.kind,
+        id=finding.source_id,
+        tier=source.tier,
+        title=title,
+        excerpt=excerpt_of(below_title(finding.text, title), finding.matched),
+        score=finding.score,
+        matched=finding.matched,
+        arms=finding.arms,
+        created_at=moment,
+        age_days=max(0, (timezone.now() - moment).days),
+        project=finding.project,
+        explain=_reckoning(finding) if explain else None,
+        **{"owner": str(actor.user), **source.told(thing)},
+    )
+
+
+def _reckoning(finding: Finding) -> Reckoning:
+    shares = finding.parts.get("keyword"), finding.parts.get("vector")
+    return Reckoning(finding.keyword, finding.vector, finding.support, *shares)
+
+
+def _did_you_mean(actor: Actor, query: str, things: Things) -> list[str]:
+    """Names that exist and look like the question: the user's topics and note keys, the tags of shared entries."""
+    topics = Session.objects.of(actor.user).in_view().newest_first().values_list("topics", flat=True)[:SUGGEST_FROM]
+    keys = Note.objects.of(actor.user).current().values_list("key", flat=True)[:SUGGEST_FROM]
+    tags = Entry.objects.exclude(tags=[]).values_list("tags", flat=True)[:SUGGEST_FROM] if Kind.ENTRY in things else []
+    names = dict.fromkeys([*(topic for row in (*topics, *tags) for topic in row), *keys])
+    names.pop(query, None)
+    return [name for name, *_ in process.extract(query, list(names), limit=SUGGESTIONS, score_cutoff=60)]
+
+
+_HIT, _HITS = TypeAdapter(Hit), TypeAdapter(Hits)

@@ -1,0 +1,176 @@
+"""How the making of vectors stands: what admins look at. It names texts by kind and id, and reads none of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from django.db.models import Case, Count, F, Min, Q, When
+from django.db.models.functions import Greatest
+
+from accounts.actor import Actor
+from knowledge.embeddings.budget import spent_today
+from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.providers import provider
+from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+from knowledge.services.embedding import AGAIN, UNFINISHED
+
+_FAILED = ~Q(trouble__in=["", AGAIN])
+# The condition is that of the index `vector_waiting`: finished rows are never read.
+_TROUBLES = """
+SELECT ranked.space_id, ranked.trouble, ranked.failed, ranked.next_try, passage.kind, passage.source_id
+FROM (
+    SELECT space_id, trouble, passage_id,
+        row_number() OVER (PARTITION BY space_id, trouble ORDER BY id) AS place,
+        count(*) OVER (PARTITION BY space_id, trouble) AS failed,
+        min(not_before) OVER (PARTITION BY space_id, trouble) AS next_try
+    FROM knowledge_passagevector
+    WHERE NOT (vector IS NOT NULL AND trouble = '') AND trouble NOT IN ('', %(again)s)
+) AS ranked JOIN knowledge_passage AS passage ON passage.id = ranked.passage_id
+WHERE ranked.place <= 3
+ORDER BY ranked.failed DESC, ranked.trouble, ranked.place LIMIT 60
+"""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One reason why texts have no vector: how many, when they are tried again, and a few of them as (kind, id)."""
+
+    reason: str
+    count: int
+    next_try: datetime
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SpaceState:
+    """How far one space is. `again` counts those that wait only to be made anew; they are among the `waiting`."""
+
+    space: EmbeddingSpace
+    is_active: bool
+    is_configured: bool
+    total: int = 0
+    waiting: int = 0
+    again: int = 0
+    failed: int = 0
+    oldest: datetime | None = None
+    cached: int = 0
+    troubles: list[Trouble] = field(default_factory=list)
+
+    @property
+    def made(self) -> int:
+        """How many have the vector they should have."""
+        return self.total - self.waiting - self.failed
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody stopped its building."""
+        return self.space.stopped_at is not None
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether it is being built or made anew, or left behind half built."""
+        return bool(self.again) if self.is_active else not (self.is_stopped and self.is_configured)
+
+
+@dataclass(frozen=True)
+class EmbedderState:
+    """The embedder that the settings choose. `problem` says why there is none."""
+
+    space: str = ""
+    is_paid: bool = False
+    is_left_alone: bool = False
+    spent: int = 0
+    budget: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class PipelineState:
+    """The embedder, and every space there is, the active one first."""
+
+    embedder: EmbedderState
+    spaces: list[SpaceState]
+
+    @property
+    def failed(self) -> int:
+        """How many texts the embedder would not take."""
+        return sum(state.failed for state in self.spaces)
+
+    @property
+    def waiting(self) -> int:
+        """How many texts wait."""
+        return sum(state.waiting for state in self.spaces)
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is a rebuild to stop."""
+        return any(state.can_stop for state in self.spaces)
+
+
+def pipeline_state(actor: Actor) -> PipelineState:
+    """Return how the making of vectors stands, in a handful of queries whatever is stored. For admins."""
+    actor.require("admin")
+    embedder = _embedder()
+    spaces = list(EmbeddingSpace.objects.order_by(F("active_since").desc(nulls_last=True), "pk"))
+    totals = _counts(PassageVector.objects.all())
+    cached = _counts(CachedVector.objects.all())
+    unfinished = _unfinished()
+    troubles = _troubles()
+    states = [
+        SpaceState(
+            space,
+            is_active=space.active_since is not None and space == spaces[0],
+            is_configured=space.name == embedder.space,
+            total=totals.get(space.pk, 0),
+            cached=cached.get(space.pk, 0),
+            troubles=troubles.get(space.pk, []),
+            **unfinished.get(space.pk, {}),
+        )
+        for space in spaces
+    ]
+    return PipelineState(embedder, states)
+
+
+def _embedder() -> EmbedderState:
+    try:
+        embedder = provider()
+    except ImproperlyConfigured as error:
+        return EmbedderState(problem=str(error))
+    budget = settings.EMBEDDING_DAILY_TOKENS
+    return EmbedderState(embedder.space, embedder.is_paid, Circuit(embedder.space).is_open(), spent_today(), budget)
+
+
+def _counts(rows: Any) -> dict[int, int]:
+    return dict(rows.order_by().values_list("space_id").annotate(Count("pk")))
+
+
+def _unfinished() -> dict[int, dict[str, Any]]:
+    # A new text waits since it was stored, one of an older time since its space was begun; what is to be made anew
+    # waits since it was asked for, which is when it was due.
+    since = Case(When(vector=None, then=Greatest("passage__created_at", "space__created_at")), default=F("not_before"))
+    rows = PassageVector.objects.filter(UNFINISHED).order_by().values("space_id")
+    counted: Iterable[Any] = rows.annotate(
+        waiting=Count("pk", filter=~_FAILED),
+        again=Count("pk", filter=Q(trouble=AGAIN, vector__isnull=False)),
+        failed=Count("pk", filter=_FAILED),
+        oldest=Min(since, filter=~_FAILED),
+    )
+    return {row.pop("space_id"): row for row in counted}
+
+
+def _troubles() -> dict[int, list[Trouble]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_TROUBLES, {"again": AGAIN})
+        rows = cursor.fetchall()
+    found: dict[tuple[int, str], Trouble] = {}
+    for space, reason, count, next_try, kind, source_id in rows:
+        trouble = found.setdefault((space, reason), Trouble(reason, count, next_try))
+        trouble.examples.append((kind, source_id))
+    by_space: dict[int, list[Trouble]] = {}
+    for (space, _), trouble in found.items():
+        by_space.setdefault(space, []).append(trouble)
+    return by_space

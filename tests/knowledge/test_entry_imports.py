@@ -1,0 +1,107 @@
+"""Bulk import: many rows at once, by the same rules as one, with a word about every row that was left out."""
+
+from uuid import uuid4
+
+import pytest
+
+from bigmind.core.copying import copy_new
+from bigmind.core.operations import carry_out
+from knowledge.models import Entry, Passage, PassageVector
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry, get_entry, search_entries
+from knowledge.services.entry_imports import import_entries
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+ROUTES = "Route ordering in vercel.json: specific routes must come before parameterized routes."
+LONG = "\n\n".join(f"## Part {n}\n\n" + f"The lesson of part {n} is long. " * 20 for n in range(6))
+
+
+def _import(actor, rows, **options):
+    return carry_out(import_entries, actor, {"entries": rows, **options})
+
+
+def test_an_imported_entry_is_like_one_that_was_added():
+    actor = make_actor()
+    embed_pending()
+    parent = add_entry(actor, content="STORY-007: routing.", entry_type="summary").entry
+    said = {
+        "content": f"{ROUTES}\tA tab, a backslash \\N, “quotes”, 漢字.",
+        "entry_type": "template",
+        "roles": ["dev", "qa"],
+        "tags": ["vercel", "a, b"],
+        "source_file": "LESSONS.md",
+        "source_story": "STORY-007",
+        "confidence": 0.25,
+        "metadata": {"gate": ["PASS", None, {"x": 1.5}]},
+        "project": "shop",
+    }
+
+    _import(actor, [{**said, "parent_id": str(parent.pk)}])
+
+    entry = Entry.objects.exclude(pk=parent.pk).get()
+    assert {name: getattr(entry, name) for name in said} == said
+    assert (entry.parent, entry.created_by, entry.created_at is None) == (parent, actor.user, False)
+    assert PassageVector.objects.filter(passage__source_id=str(entry.pk), vector=None).count() == 1
+    assert Passage.objects.get(source_id=str(entry.pk)).project == "shop"
+
+
+def test_imported_entries_are_found_by_words_at_once_and_by_meaning_after_the_worker_ran():
+    actor = make_actor()
+    _import(actor, [{"content": ROUTES}, {"content": LONG}])
+
+    before = search_entries(actor, query="ordering of vercel routes")
+    embed_pending()
+    after = search_entries(actor, query="ordering of vercel routes")
+
+    assert [hit.arms for hit in before.items] == [("keyword",)]
+    assert after.items[0].arms == ("keyword", "vector")
+    assert Passage.objects.filter(ordinal__gt=0).exists()
+
+
+def test_rows_that_are_known_are_skipped_and_wrong_ones_are_named():
+    actor = make_actor()
+    known = add_entry(actor, content=ROUTES, entry_type="fact").entry
+    rows = [
+        {"content": f" {ROUTES}"},
+        {"content": "New."},
+        {"content": "New."},
+        {"content": "Orphan.", "parent_id": str(uuid4())},
+    ]
+
+    report = _import(actor, rows)
+    strict = _import(actor, rows, skip_existing=False)
+
+    assert (report.imported, report.skipped, len(report.errors)) == (1, 2, 1)
+    assert report.errors[0].startswith("Entry 4: there is no entry")
+    assert [error.partition(" is known")[0] for error in strict.errors[:3]] == ["Entry 1", "Entry 2", "Entry 3"]
+    assert str(known.pk) in strict.errors[0]
+
+
+def test_whoever_stores_the_same_a_moment_earlier_wins_and_nobody_fails():
+    theirs = Entry.objects.create(content="Theirs.", digest="same")
+
+    stored = copy_new([Entry(content="Ours.", digest="same"), Entry(content="Other.", digest="other")], unique="digest")
+
+    assert [entry.content for entry in stored] == ["Other."]
+    assert Entry.objects.get(digest="same") == theirs
+
+
+def test_an_import_without_rows_does_nothing():
+    report = _import(make_actor(), [])
+
+    assert (report.imported, report.skipped, report.errors) == (0, 0, [])
+
+
+def test_what_is_nearly_known_is_imported_and_points_to_it_once_the_worker_has_looked():
+    actor = make_actor()
+    known = add_entry(actor, content=ROUTES, entry_type="fact").entry
+    embed_pending()
+
+    _import(actor, [{"content": f"{ROUTES[:-1]}!"}, {"content": "Something else altogether."}])
+    embed_pending()
+
+    pointing = dict(Entry.objects.exclude(pk=known.pk).values_list("content", "similar_to"))
+    assert pointing == {f"{ROUTES[:-1]}!": known.pk, "Something else altogether.": None}
+    assert get_entry(actor, id=known.pk).similar_to is None

@@ -1,0 +1,286 @@
+"""Recall: one question over everything somebody may see, by its words and by its meaning."""
+
+import json
+from collections.abc import Collection
+from datetime import timedelta
+
+import pytest
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from accounts.actor import Actor
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import carry_out
+from bigmind.core.tokens import count_tokens
+from knowledge.models import Fact, Note
+from knowledge.search.excerpts import excerpt_of
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry
+from knowledge.services.recall import search_chunks, search_notes
+from knowledge.services.semantic import semantic_search
+from knowledge.services.sessions import end_session
+from knowledge.shapes.recall import RecollectionsShape
+from tests.factories import make_actor
+from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
+
+pytestmark = pytest.mark.django_db
+
+
+def _session(actor: Actor, chunk: str, *, one_liner: str = "Something else", topics: Collection[str]) -> None:
+    """Store a session with these topics, and one exchange in it."""
+    session = make_session(actor, is_open=True)
+    make_chunk(actor, session=session, content=chunk)
+    end_session(actor, session_id=session.handle, one_liner=one_liner, topics=list(topics))
+
+
+def _everything(actor: Actor, word: str) -> None:
+    """Store a thing of each kind that has the word, and embed it."""
+    make_fact(actor, f"{word} goes out on Tuesdays.")
+    _session(actor, f"{word} failed at noon.", one_liner=f"{word} fixed", topics=[word.lower(), "ci"])
+    make_note(actor, f"{word} is announced in the channel.", domain="releases", key="announcements")
+    make_hypothesis(actor, f"I believe {word} is slow.")
+    tags = ["ci", word.lower()]
+    add_entry(actor, content=f"# {word} in general\n\nIt takes two people.", entry_type="fact", tags=tags)
+    embed_pending()
+
+
+def test_one_question_finds_every_kind_by_words_and_meaning():
+    actor = make_actor()
+    _everything(actor, "Deploying")
+
+    hits = semantic_search(actor, query="deploying")
+
+    assert {hit.kind for hit in hits.items} == {"fact", "chunk", "summary", "note", "hypothesis", "entry"}
+    assert hits.total == 6
+    assert all(hit.arms == ("keyword", "vector") and hit.matched for hit in hits.items)
+    assert {hit.tier for hit in hits.items} == {"1", "2", "3", "kb"}
+
+
+def test_a_hit_says_whose_it_is_how_old_and_where_it_is_kept():
+    actor = make_actor()
+    note = make_note(actor, "Courier parcels go to unit 20.", domain="email", key="parcels", project="atlas")
+    Note.objects.update(updated_at=timezone.now() - timedelta(days=3, hours=1))
+
+    (hit,) = search_notes(actor, query="courier").items
+
+    assert (hit.kind, hit.id, hit.tier, hit.title) == ("note", str(note.pk), "1", "email/parcels")
+    assert (hit.domain, hit.key, hit.project) == ("email", "parcels", "atlas")
+    assert (hit.age_days, hit.owner, hit.approver) == (3, str(actor.user), "")
+
+
+def test_a_shared_entry_names_who_added_it():
+    author, reader = make_actor(), make_actor()
+    add_entry(author, content="Vercel rewrites need a trailing slash.", entry_type="fact")
+
+    (hit,) = semantic_search(reader, query="vercel").items
+
+    assert (hit.kind, hit.owner, hit.title) == ("entry", str(author.user), "Vercel rewrites need a trailing slash.")
+
+
+@pytest.mark.parametrize("search", [semantic_search, search_chunks, search_notes])
+def test_nobody_elses_things_are_found_by_words_or_by_meaning(search):
+    owner, stranger = make_actor(), make_actor()
+    make_fact(owner, "Zanzibar is warm.")
+    _session(owner, "Zanzibar is warm.", topics=["zanzibar"])
+    make_note(owner, "Zanzibar is warm.", key="zanzibar")
+    embed_pending()
+
+    hits = search(stranger, query="Zanzibar is warm.")
+
+    assert (hits.items, hits.total, hits.did_you_mean) == ([], 0, [])
+
+
+def test_without_a_matching_word_the_nearest_is_shown_and_real_names_are_suggested():
+    actor = make_actor()
+    make_session(actor, one_liner="Cluster moved", topics=["kubernetes"])
+    make_chunk(actor, content="The pods restart every night.")
+    embed_pending()
+
+    hits = search_chunks(actor, query="kubernets")
+
+    assert hits.no_word
+    assert hits.did_you_mean == ["kubernetes"]
+    assert [(hit.arms, hit.matched) for hit in hits.items] == [(("vector",), [])]
+
+
+def test_with_a_matching_word_nothing_is_suggested():
+    actor = make_actor()
+    make_session(actor, one_liner="Kubernets, misspelt", topics=["kubernetes"])
+    embed_pending()
+
+    hits = semantic_search(actor, query="kubernets")
+
+    assert (hits.no_word, hits.did_you_mean) == (False, [])
+
+
+def test_what_was_asked_is_not_suggested_in_reply():
+    actor = make_actor()
+    make_session(actor, one_liner="Cluster moved", topics=["kubernetes"])
+
+    assert search_notes(actor, query="kubernetes").did_you_mean == []
+
+
+def test_the_topics_of_a_session_set_aside_are_not_suggested():
+    actor = make_actor()
+    session = make_session(actor, one_liner="Cluster moved", topics=["kubernetes"])
+    session.set_aside_at = timezone.now()
+    session.save()
+
+    assert search_notes(actor, query="kubernets").did_you_mean == []
+
+
+def test_before_the_first_vectors_words_decide_and_the_reason_is_told():
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.")
+
+    hits = semantic_search(actor, query="deploys")
+
+    assert hits.fallback
+    assert hits.reason
+    assert [hit.arms for hit in hits.items] == [("keyword",)]
+
+
+def test_tags_narrow_to_entries_with_all_of_them_and_to_what_comes_from_such_sessions():
+    actor = make_actor()
+    _everything(actor, "Deploying")
+    add_entry(actor, content="Deploying without tags.", entry_type="fact")
+    _session(actor, "Deploying elsewhere.", topics=["other"])
+    embed_pending()
+
+    hits = semantic_search(actor, query="deploying", tags=["ci", "deploying"])
+
+    assert sorted(hit.kind for hit in hits.items) == ["chunk", "entry", "summary"]
+    assert hits.total == 3
+
+
+def test_a_tag_finds_its_entry_among_many_that_match_better():
+    actor = make_actor()
+    for number in range(250):
+        add_entry(actor, content=f"Deploy deploy deploy {number}", entry_type="fact")
+    add_entry(actor, content="Somebody may deploy this some day, or not.", entry_type="fact", tags=["rare"])
+
+    hits = semantic_search(actor, query="deploy", tags=["rare"], kinds=["entry"])
+
+    assert [hit.excerpt for hit in hits.items] == ["Somebody may deploy this some day, or not."]
+
+
+def test_kinds_that_have_no_tags_are_not_found_by_tag():
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.")
+
+    assert semantic_search(actor, query="deploys", tags=["ci"], kinds=["fact"]).total == 0
+
+
+def test_time_is_that_of_the_thing_and_not_that_of_its_import():
+    actor = make_actor()
+    old = make_fact(actor, "Deploys went out on Mondays.")
+    make_fact(actor, "Deploys go out on Tuesdays.")
+    last_year = timezone.now() - timedelta(days=365)
+    Fact.objects.filter(pk=old.pk).update(created_at=last_year)
+    yesterday = timezone.now() - timedelta(days=1)
+
+    recent = semantic_search(actor, query="deploys", since=yesterday)
+    earlier = semantic_search(actor, query="deploys", before=yesterday)
+
+    assert [hit.title for hit in recent.items] == ["Deploys go out on Tuesdays."]
+    assert [hit.title for hit in earlier.items] == ["Deploys went out on Mondays."]
+    assert (recent.total, earlier.total, earlier.items[0].age_days) == (1, 1, 365)
+
+
+def test_a_note_that_expired_since_the_last_sweep_is_neither_found_nor_counted():
+    actor = make_actor()
+    gone = make_note(actor, "Package rule one", expires_at=timezone.now() + timedelta(days=1))
+    for number in range(3):
+        make_note(actor, f"Package rule {number}")
+    embed_pending()
+    Note.objects.filter(pk=gone.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    first = search_notes(actor, query="package rule", limit=2)
+    second = search_notes(actor, query="package rule", limit=2, offset=2)
+
+    assert (first.total, first.left, second.left) == (3, 1, 0)
+    assert (len(first.items), len(second.items)) == (2, 1)
+    assert str(gone.pk) not in {hit.id for hit in (*first.items, *second.items)}
+
+
+def test_pages_follow_each_other_without_gap_or_repetition():
+    actor = make_actor()
+    for number in range(7):
+        make_fact(actor, f"Deploys take {number} minutes.")
+    embed_pending()
+
+    pages = [semantic_search(actor, query="deploys", limit=3, offset=offset) for offset in (0, 3, 6)]
+
+    assert [len(page.items) for page in pages] == [3, 3, 1]
+    assert len({hit.id for page in pages for hit in page.items}) == 7
+
+
+@pytest.mark.parametrize("budget", [100, 250, 400, 1000])
+def test_a_reply_keeps_to_its_budget_in_whole_hits_and_counts_the_rest(budget):
+    actor = make_actor()
+    for number in range(20):
+        make_fact(actor, f'Deploy {number} "went" out; ' + "it took a while and nobody noticed anything at all. " * 5)
+    embed_pending()
+
+    hits = semantic_search(actor, query="deploy", limit=20, max_tokens=budget)
+
+    reply = RecollectionsShape.model_validate(hits)
+    markdown = render_to_string("agent/hits.md", {"reply": reply}, using="agent")
+    assert count_tokens(markdown) <= budget
+    assert count_tokens(json.dumps(reply.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))) <= budget
+    assert reply.left == 20 - len(hits.items) > 0
+    assert f"{reply.left} more of 20" in markdown
+
+
+def test_a_budget_that_is_too_small_to_say_anything_is_refused():
+    with pytest.raises(Invalid, match="max_tokens"):
+        carry_out(semantic_search, make_actor(), {"query": "deploy", "max_tokens": 10})
+
+
+def test_each_score_can_be_explained():
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.")
+    make_fact(actor, "Lunch is at noon.")
+    embed_pending()
+
+    hits = semantic_search(actor, query="deploys on tuesdays", explain=True)
+
+    best = hits.items[0].explain
+    assert best is not None
+    assert (best.keyword or 0) > 0
+    assert 0 < (best.vector or 0) <= 1
+    assert 0 < (best.keyword_share or 0) <= 1
+    assert best.vector_share == 1.0
+    assert semantic_search(actor, query="deploys").items[0].explain is None
+
+
+def test_an_agent_reads_why_each_thing_was_found():
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.")
+    make_fact(actor, "Lunch is at noon.")
+    embed_pending()
+
+    reply = RecollectionsShape.model_validate(semantic_search(actor, query="deploys"))
+    markdown = render_to_string("agent/hits.md", {"reply": reply}, using="agent")
+
+    assert "keyword and vector, matched: deploy, deploys" in markdown
+    assert "by meaning" in markdown
+    assert "tier 1" in markdown
+
+
+def test_an_excerpt_is_where_the_words_are():
+    text = "Nothing of note here. " * 30 + "The password policy is in ADR 12. " + "And so on, and so forth. " * 20
+
+    excerpt = excerpt_of(text, ["password", "polici"])
+
+    assert "password policy is in ADR 12" in excerpt
+    assert excerpt.startswith("… ")
+    assert excerpt.endswith(" …")
+    assert len(excerpt) <= 490
+
+
+@pytest.mark.parametrize("text", ["x" * 2000, "字" * 2000, " " * 2000 + "deploy", "deploy " * 400])
+def test_any_long_text_has_an_excerpt(text):
+    excerpt = excerpt_of(text, ["deploy"])
+
+    assert 0 < len(excerpt) <= 490

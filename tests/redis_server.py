@@ -1,0 +1,66 @@
+"""A Redis of the tests' own, which can be taken away, be silent, come back, and have forgotten everything."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Self
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from tests.embedded.instance import free_port
+
+
+class RedisServer:
+    """One redis-server on a port of its own. Nothing is written to disk, so that it comes back empty."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        """Start it, and return when it answers."""
+        program = shutil.which("redis-server")
+        if program is None:
+            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("Redis is missing: install redis-server.")
+        self._process = subprocess.Popen(
+            [program, "--port", str(self.port), "--save", "", "--dir", str(self.folder)], stdout=subprocess.DEVNULL
+        )
+        give_up = time.monotonic() + 10
+        while not self._answers():
+            assert time.monotonic() < give_up, "Redis did not start."
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Take it away at once: its port is closed, and what it held is gone."""
+        self._process.kill()
+        self._process.wait()
+
+    def fall_silent(self) -> None:
+        """Let it take what it is sent, and answer nothing."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def forget_everything(self) -> None:
+        """Empty it under the hands of who uses it."""
+        with Redis.from_url(self.url) as client:
+            client.flushall()
+
+    def _answers(self) -> bool:
+        try:
+            with Redis.from_url(self.url, socket_timeout=1) as client:
+                return bool(client.ping())
+        except RedisError:
+            return False

@@ -1,0 +1,83 @@
+"""An embedder over HTTP that the tests hold in their hands, and what has become of its vectors."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from knowledge.embeddings.hashing import Hashing
+from tests.embedded.instance import Instance
+from tests.knowledge.embeddings.endpoint import Answer, Endpoint, Table
+from tests.torture.writes import query
+
+HASHING = Hashing()
+# Vectors are stored with half the precision.
+NEAR_ENOUGH = 0.002
+
+
+def right_vectors(texts: Sequence[str]) -> Table:
+    """Return what belongs to these texts, as JSON has it."""
+    return HASHING.embed(texts).tolist()
+
+
+RIGHT = Answer(right_vectors)
+
+
+def settings_for(endpoint: Endpoint) -> dict[str, str]:
+    """Return the variables of an instance that embeds there."""
+    return {
+        "BIGMIND_EMBEDDING_URL": endpoint.url,
+        "BIGMIND_EMBEDDING_MODEL": "hashing",
+        "BIGMIND_EMBEDDING_DIMENSIONS": str(HASHING.dimensions),
+    }
+
+
+def waiting(instance: Instance) -> int:
+    """Return how many passages have no vector yet."""
+    ((count,),) = query(
+        instance.home,
+        "SELECT count(*) FROM knowledge_passage AS passage LEFT JOIN knowledge_passagevector AS made"
+        " ON made.passage_id = passage.id AND made.vector IS NOT NULL WHERE made.id IS NULL",
+    )
+    return int(count)
+
+
+def seconds_until_embedded(instance: Instance, *, within: float) -> float:
+    """Return how long it takes until no passage waits for its vector.
+
+    Raises:
+        AssertionError: some still wait after `within` seconds.
+    """
+    begun = time.monotonic()
+    while left := waiting(instance):
+        seconds = time.monotonic() - begun
+        assert seconds < within, f"{left} passages have no vector after {seconds:.0f} s."
+        time.sleep(0.2)
+    return time.monotonic() - begun
+
+
+def vectors_of_each_text(home: Path) -> Counter[str]:
+    """Return how many vectors each text has."""
+    return Counter(text for text, _ in _vectors(home))
+
+
+def texts_with_a_wrong_vector(home: Path) -> list[str]:
+    """Return the texts whose stored vector is not the one that belongs to them."""
+    stored = _vectors(home)
+    if not stored:
+        return []
+    vectors = np.array([json.loads(vector) for _, vector in stored])
+    distances = np.abs(vectors - HASHING.embed([text for text, _ in stored])).max(axis=1)
+    # A distance that is no number is not near enough either.
+    return [text for (text, _), distance in zip(stored, distances, strict=True) if not distance < NEAR_ENOUGH]
+
+
+def _vectors(home: Path) -> list[tuple[str, str]]:
+    return query(
+        home,
+        "SELECT passage.text, made.vector::text FROM knowledge_passage AS passage"
+        " JOIN knowledge_passagevector AS made ON made.passage_id = passage.id WHERE made.vector IS NOT NULL",
+    )
