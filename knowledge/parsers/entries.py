@@ -4,7 +4,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
@@ -18,9 +18,11 @@ from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Content, Tags
 EntryType = Literal["fact", "summary", "template"]
 Role = Literal["pm", "dev", "qa", "all"]
 KEY_CHARS = 200
-PATH_CHARS = 1_000
+PATH_CHARS = 500
 JSON_DEPTH = 64
 SLUG_CHARS = 60
+OF_THE_KNOWLEDGE_BASE = {"id", "created_by", "created_at", "updated_at"}
+"""What a file may say and nobody heeds: whoever imports an entry owns it, from that moment on."""
 
 
 def _json_within_limits(value: dict[str, Any]) -> dict[str, Any]:
@@ -83,9 +85,10 @@ class SourceEntry(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _empty_is_left_out(cls, fields: Any) -> Any:
-        return (
-            {name: value for name, value in fields.items() if value is not None} if isinstance(fields, dict) else fields
-        )
+        if not isinstance(fields, dict):
+            return fields
+        told = {name: value for name, value in fields.items() if name not in OF_THE_KNOWLEDGE_BASE}
+        return {name: value for name, value in told.items() if value is not None}
 
     @model_validator(mode="after")
     def _has_a_key(self) -> Self:
@@ -125,6 +128,17 @@ def changes(old: Iterable[SourceEntry], new: Iterable[SourceEntry]) -> Changes:
         removed=tuple(entry for key, entry in before.items() if key not in after),
         unchanged=tuple(entry for entry in kept if entry.fingerprint() == before[entry.key].fingerprint()),
     )
+
+
+def generations(entries: Sequence[SourceEntry]) -> Iterator[list[SourceEntry]]:
+    """Yield the entries of a source, parents before what hangs below them; a circle comes as it stands."""
+    waiting, there = list(entries), set[str]()
+    keys = {entry.key for entry in entries}
+    while waiting:
+        ready = [entry for entry in waiting if entry.parent not in keys or entry.parent in there] or waiting
+        yield ready
+        there |= {entry.key for entry in ready}
+        waiting = [entry for entry in waiting if entry.key not in there]
 
 
 def make_entry(line: int, fields: Mapping[str, Any]) -> SourceEntry:

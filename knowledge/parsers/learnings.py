@@ -4,19 +4,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+from uuid import UUID
 
 from pydantic import ValidationError
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
-from knowledge.parsers.entries import Keys, SourceEntry, slug
-from knowledge.parsers.reading import read_text, replace_text
-from knowledge.parsers.sections import kind_of
+from knowledge.parsers.entries import EntryType, Keys, SourceEntry, slug
+from knowledge.parsers.reading import decoded, read_bytes, replace_text
+from knowledge.parsers.sections import kind_of, known_kind
 from knowledge.parsers.tags import inferred_tags
 from knowledge.parsers.yaml_nodes import Node, Position, read_yaml
 
 NAME = "LEARNINGS.yaml"
+TYPES = set(get_args(EntryType))
+YES, NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
+BYTE_ORDER_MARK = "\ufeff"
 OWN = {"tags", "roles", "confidence", "metadata", "source_file", "source_story"}
 
 
@@ -28,7 +32,9 @@ class Learnings:
     entries: tuple[SourceEntry, ...] = ()
     """What waits, with the parent of each by its key: of another entry here, or of one in `known`."""
     known: Mapping[str, str] = field(default_factory=dict)
-    """Ids in the knowledge base of the entries that arrived already, by key."""
+    """Ids in the knowledge base of what entries hang below: of those here that arrived, by key; of others, by id."""
+    is_pending: bool = False
+    """Whether the file says that it waits, with or without entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +58,13 @@ class _Edit:
     text: str
 
 
-def read_learnings(path: Path) -> Learnings:
+def read_learnings(path: Path, *, name: str = "", within: Path | None = None) -> Learnings:
     """Read what waits in a LEARNINGS.yaml; nothing, where it says that all has arrived.
 
     Raises:
         Invalid: the file cannot be read, or an entry in it cannot be accepted; with file, line and number.
     """
-    return pending_in(read_text(path), path.name)
+    return pending_in(decoded(read_bytes(path, within=within), name or path.name), name or path.name)
 
 
 def pending_in(text: str, name: str) -> Learnings:
@@ -71,10 +77,11 @@ def pending_in(text: str, name: str) -> Learnings:
     entries = tuple(
         _entry(one, number, story, written, name) for number, one in enumerate(written, 1) if not one.has_arrived
     )
-    return Learnings(story, entries, _ids(one for one in written if one.has_arrived))
+    elsewhere = {entry.parent: entry.parent for entry in entries if _is_id(entry.parent)}
+    return Learnings(story, entries, {**elsewhere, **_ids(one for one in written if one.has_arrived)}, is_pending=True)
 
 
-def mark_synced(path: Path, ids: Mapping[str, str], when: datetime) -> None:
+def mark_synced(path: Path, ids: Mapping[str, str], when: datetime, *, name: str = "") -> None:
     """Note in the file which entries arrived, by key, under which ids; everything else in it, comments too, stays.
 
     The file stops being pending when all its entries have arrived; until then each that did carries `synced_at`.
@@ -82,15 +89,18 @@ def mark_synced(path: Path, ids: Mapping[str, str], when: datetime) -> None:
     Raises:
         Invalid: the file cannot be read, or does not hold these entries.
     """
-    text = read_text(path)
-    marked = marked_text(text, path.name, ids, when)
+    raw = read_bytes(path)
+    decoded(raw, name or path.name)
+    text = raw.decode()
+    marked = marked_text(text, name or path.name, ids, when)
     if marked != text:
         replace_text(path, marked)
 
 
 def marked_text(text: str, name: str, ids: Mapping[str, str], when: datetime) -> str:
-    """As `mark_synced`, of a text."""
-    top = _top(text, name)
+    """As `mark_synced`, of a text; its line breaks and its byte order mark stay too."""
+    mark, body = (BYTE_ORDER_MARK, text[1:]) if text.startswith(BYTE_ORDER_MARK) else ("", text)
+    top = _top(_plain(body, name), name)
     written = list(_written(top, name))
     if unknown := set(ids) - {one.key for one in written}:
         raise Invalid(f"{name}: has no entry {min(unknown)}.", hint="It was changed meanwhile. Read it again.")
@@ -100,9 +110,14 @@ def marked_text(text: str, name: str, ids: Mapping[str, str], when: datetime) ->
     if is_complete and _is_pending(top):
         stated = {"synced_at": moment, "kb_available": "true", "pending_sync": "false"}
         edits += _settings(top, {name: value for name, value in stated.items() if _is_worth_stating(top, name)})
-    marked = _applied(text, edits)
-    _top(marked, name)  # What cannot be read again is not written.
-    return marked
+    marked = _applied(body, edits)
+    _top(_plain(marked, name), name)  # What cannot be read again is not written.
+    return mark + marked
+
+
+def _plain(text: str, name: str) -> str:
+    """The text as YAML reads it. Its lines and columns are those of the text itself."""
+    return decoded(text.encode("utf-8", "surrogatepass"), name)
 
 
 def _top(text: str, name: str) -> Node:
@@ -124,7 +139,12 @@ def _said(top: Node, name: str) -> str:
 def _is_pending(top: Node) -> bool:
     members = _members(top)
     pending, available = members.get("pending_sync"), members.get("kb_available")
-    return bool(pending.value) if pending else bool(available and available.value is False)
+    return _word(pending) in YES if pending else _word(available) in NO
+
+
+def _word(node: Node | None) -> str:
+    """A yes or no, in the words of either YAML: `true`, `yes`, `"false"`."""
+    return str(node.value).casefold() if node else ""
 
 
 def _is_worth_stating(top: Node, name: str) -> bool:
@@ -146,14 +166,29 @@ def _written(top: Node, name: str) -> Iterator[_Written]:
         yield _Written(key, node, members, "synced_at" in members or not _is_pending(top))
 
 
+def _is_id(text: str) -> bool:
+    try:
+        return bool(UUID(text))
+    except ValueError:
+        return False
+
+
+def _elsewhere(one: _Written) -> str:
+    """The id of an entry that is in the knowledge base already, if that is what an entry hangs below."""
+    parent = one.text("parent_id")
+    return parent if _is_id(parent) else ""
+
+
 def _ids(written: Any) -> dict[str, str]:
     return {one.key: one.text("id") for one in written if one.text("id")}
 
 
 def _parent_of(one: _Written, written: list[_Written]) -> _Written | None:
     """Return the entry that an entry hangs below: the one its `parent_id` names, else the file's only summary."""
-    if parent := one.text("parent_id"):
-        return next((other for other in written if parent in {other.text("id"), other.text("key")}), None)
+    parent = one.text("parent_id")
+    named = next((other for other in written if parent and parent in {other.text("id"), other.text("key")}), None)
+    if named is not None or _is_id(parent):
+        return named if named is not one else None
     summaries = [other for other in written if other.text("type") == "summary"]
     return summaries[0] if len(summaries) == 1 and one is not summaries[0] else None
 
@@ -162,6 +197,10 @@ def _entry(one: _Written, number: int, story: str, written: list[_Written], name
     plain = one.node.plain()
     kind = kind_of(one.text("category"))
     entry_type = one.text("type") or one.text("entry_type") or "fact"
+    if entry_type not in TYPES and known_kind(
+        entry_type
+    ):  # `type: recommendation`, with the category where the type goes.
+        kind, entry_type = kind_of(entry_type), "fact"
     parent = _parent_of(one, written)
     inferred = {
         "key": one.key,
@@ -170,7 +209,7 @@ def _entry(one: _Written, number: int, story: str, written: list[_Written], name
         "roles": ["pm", "dev", "qa"] if entry_type == "summary" else list(kind.roles),
         "tags": list(dict.fromkeys([*kind.tags, *inferred_tags(one.text("content"))])),
         "source_story": story,
-        "parent": parent.key if parent else "",
+        "parent": parent.key if parent else _elsewhere(one),
     }
     own = {field: value for field, value in plain.items() if field in OWN} if isinstance(plain, dict) else {}
     try:
@@ -211,13 +250,13 @@ def _settings(node: Node, settings: Mapping[str, str]) -> list[_Edit]:
 
 
 def _applied(text: str, edits: list[_Edit]) -> str:
-    lines = text.splitlines(keepends=True) if "\x85" not in text else text.split("\n")
+    newline = "\r\n" if "\r\n" in text else "\n"
     begins = [0]
-    for line in lines:
+    for line in text.splitlines(keepends=True):
         begins.append(begins[-1] + len(line))
     for edit in sorted(edits, key=lambda edit: (edit.start.line, edit.start.column), reverse=True):
         start, end = begins[edit.start.line] + edit.start.column, begins[edit.end.line] + edit.end.column
         # A value that was empty has no space before it yet: `id:`.
         space = " " if start == end and text[start - 1 : start] == ":" else ""
-        text = text[:start] + space + edit.text + text[end:]
+        text = text[:start] + space + edit.text.replace("\n", newline) + text[end:]
     return text

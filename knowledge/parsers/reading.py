@@ -28,9 +28,18 @@ def read_text(path: Path, *, within: Path | None = None) -> str:
     Raises:
         Invalid: it is no plain file, too large, an archive, binary, not UTF-8, or outside the folder `within`.
     """
+    return decoded(read_bytes(path, within=within), path.name)
+
+
+def read_bytes(path: Path, *, within: Path | None = None) -> bytes:
+    """Return what is in a file, up to a little more than it may have.
+
+    Raises:
+        Invalid: it is no plain file, or outside the folder `within`.
+    """
     if within is not None:
         refuse_outside(path, within)
-    return decoded(_bytes_of(path), path.name)
+    return _bytes_of(path)
 
 
 def refuse_outside(path: Path, folder: Path) -> None:

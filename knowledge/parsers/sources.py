@@ -1,14 +1,14 @@
 """Any source by its path: which parser reads it, and what is refused before one does."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
 from bigmind.core.errors import Invalid
 from knowledge.parsers.adrs import parse_adr
-from knowledge.parsers.entries import SourceEntry, slug
+from knowledge.parsers.entries import Keys, SourceEntry, slug
 from knowledge.parsers.instruction_files import parse_instructions
 from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.lessons_learned import parse_lessons
@@ -106,8 +106,24 @@ def parse_folder(folder: Path, kind: SourceKind | None = None) -> Iterator[Parse
             yield RefusedSource(_named(path, folder), error)
 
 
-def find_sources(folder: Path) -> list[Path]:
+def in_one(sources: Iterable[ParsedSource]) -> tuple[SourceEntry, ...]:
+    """Return the entries of several sources as those of one: each key begins with the path of its file."""
+    keys = Keys()
+    return tuple(entry for source in sources for entry in _moved_below(source, keys))
+
+
+def _moved_below(source: ParsedSource, keys: Keys) -> Iterator[SourceEntry]:
+    names = {entry.key: keys.claim(source.source_file, entry.key) for entry in source.entries}
+    for entry in source.entries:
+        moved = entry.model_copy(update={"key": names[entry.key], "parent": names.get(entry.parent, "")})
+        yield moved.model_copy(update={"origin": moved.fingerprint()})
+
+
+def find_sources(folder: Path, wanted: Callable[[str], bool] | None = None) -> list[Path]:
     """Return the files in a folder that a parser reads, in a stable order, without following links.
+
+    Args:
+        wanted: Says of a file's name whether it counts. Default: whether a parser exists for it.
 
     Raises:
         Invalid: it is no folder, or holds more than 10,000 sources or 256 MiB of them.
@@ -116,7 +132,7 @@ def find_sources(folder: Path) -> list[Path]:
         raise Invalid(f"{folder.name} is not a folder.", hint="Give the path of a folder, not of a link to one.")
     found: list[Path] = []
     size = 0
-    for path in _files(folder, FOLDER_DEPTH):
+    for path in _files(folder, FOLDER_DEPTH, wanted or is_source):
         size += path.lstat().st_size
         found.append(path)
         if len(found) > FILES:
@@ -126,14 +142,14 @@ def find_sources(folder: Path) -> list[Path]:
     return found
 
 
-def _files(folder: Path, depth: int) -> Iterator[Path]:
+def _files(folder: Path, depth: int, wanted: Callable[[str], bool]) -> Iterator[Path]:
     with os.scandir(folder) as found:
         inside = sorted(found, key=lambda one: one.name)
     for one in inside:
         if one.is_dir(follow_symlinks=False):
             if depth and _is_worth_entering(one.name):
-                yield from _files(Path(one.path), depth - 1)
-        elif one.is_file(follow_symlinks=False) and is_source(one.name):
+                yield from _files(Path(one.path), depth - 1, wanted)
+        elif one.is_file(follow_symlinks=False) and wanted(one.name):
             yield Path(one.path)
 
 

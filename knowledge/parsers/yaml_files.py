@@ -1,10 +1,10 @@
 """The YAML between a source and the knowledge base: written by parsers, edited by people, read by the import."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from pydantic import ValidationError
@@ -18,6 +18,7 @@ from knowledge.parsers.yaml_nodes import INTEGER, NUMBER, WORDS, Node, read_yaml
 
 ENTRIES = 10_000
 PROBLEMS = 20
+GENERATIONS = 64
 LONG = 90
 Dumper: type[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 HEADER = """\
@@ -39,6 +40,15 @@ class EntryFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadableEntries:
+    """The entries of a file that can be accepted, and what is wrong with the others."""
+
+    file: EntryFile
+    refused: tuple[str, ...] = ()
+    """A sentence for each thing that is wrong, with file, line and number of the entry."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refreshed:
     """A YAML file after its source was parsed again."""
 
@@ -46,6 +56,14 @@ class Refreshed:
     changes: Changes
     kept: tuple[str, ...] = field(default=())
     """Keys whose source changed although a person had edited them: the edit was kept, and somebody should look."""
+
+
+class _Row(NamedTuple):
+    """An entry that could be read, and where it stands."""
+
+    number: int
+    line: int
+    entry: SourceEntry
 
 
 class _Inline(list[Any]):
@@ -112,6 +130,16 @@ def read_entries(path: Path) -> EntryFile:
     return parsed_entries(read_text(path), path.name)
 
 
+def read_what_can_be(path: Path) -> ReadableEntries:
+    """Read a YAML file of entries, leaving out those that cannot be accepted: one bad row does not stop ten thousand.
+
+    Raises:
+        Invalid: the file as a whole cannot be read.
+    """
+    file, problems = _read(read_text(path), path.name)
+    return ReadableEntries(file, tuple(_sentence(problem, path.name) for problem in problems))
+
+
 def write_entry_file(path: Path, file: EntryFile) -> None:
     """Write a YAML file of entries, replacing the one that is there in one step."""
     replace_text(path, write_entries(file))
@@ -123,18 +151,26 @@ def parsed_entries(text: str, name: str) -> EntryFile:
     Raises:
         Invalid: as `read_entries`.
     """
+    file, problems = _read(text, name)
+    if problems:
+        raise _refusal(problems, name)
+    return file
+
+
+def _read(text: str, name: str) -> tuple[EntryFile, list[dict[str, Any]]]:
     # A text from an upload has the same limits as a file.
     top = read_yaml(decoded(text.encode("utf-8", "surrogatepass"), name), name)
     if top is None:
-        return EntryFile(())
+        return EntryFile(()), []
     members = top.value if isinstance(top.value, dict) else {"entries": top}
     listed = members.get("entries")
     if listed is None or not isinstance(listed.value, list):
         raise Invalid(f"{name}, line {(listed or top).line}: has no list of entries.", hint="See docs/importing.md.")
     if len(listed.value) > ENTRIES:
         raise Invalid(f"{name}: has {len(listed.value):,} entries; the limit is {ENTRIES:,}.", hint="Split the file.")
-    entries = _checked(listed.value, name)
-    return EntryFile(entries, _text(members, "source"), _text(members, "kind"), _texts(members, "left_out"))
+    entries, problems = _checked(listed.value)
+    file = EntryFile(entries, _text(members, "source"), _text(members, "kind"), _texts(members, "left_out"))
+    return file, problems
 
 
 def _text(members: dict[str, Node], name: str) -> str:
@@ -146,19 +182,19 @@ def _texts(members: dict[str, Node], name: str) -> tuple[str, ...]:
     return tuple(str(one) for one in plain) if isinstance(plain, list) else ()
 
 
-def _checked(nodes: Sequence[Node], name: str) -> tuple[SourceEntry, ...]:
-    entries: list[SourceEntry] = []
+def _checked(nodes: Sequence[Node]) -> tuple[tuple[SourceEntry, ...], list[dict[str, Any]]]:
+    rows: list[_Row] = []
     problems: list[dict[str, Any]] = []
+    refused: set[str] = set()
     for number, node in enumerate(nodes, 1):
         try:
-            entries.append(SourceEntry.model_validate(node.plain()))
+            rows.append(_Row(number, node.line, SourceEntry.model_validate(node.plain())))
         except ValidationError as error:
             problems += _problems(error, node, number)
-    if not problems:
-        problems = _misplaced(entries, nodes)
-    if problems:
-        raise _refusal(problems, name)
-    return tuple(entries)
+            refused |= {str(node.value["key"].value)} if isinstance(node.value, dict) and "key" in node.value else set()
+    misplaced = _misplaced(rows, refused)
+    lost = {problem["entry"] for problem in misplaced}
+    return tuple(row.entry for row in rows if row.number not in lost), problems + misplaced
 
 
 def _problems(error: ValidationError, node: Node, number: int) -> list[dict[str, Any]]:
@@ -171,35 +207,41 @@ def _problems(error: ValidationError, node: Node, number: int) -> list[dict[str,
     return [{**problem, "entry": number, "line": line} for problem, line in zip(found, lines, strict=True)]
 
 
-def _misplaced(entries: Sequence[SourceEntry], nodes: Sequence[Node]) -> list[dict[str, Any]]:
+def _misplaced(rows: Sequence[_Row], refused: Collection[str]) -> list[dict[str, Any]]:
     """Find keys that stand twice, and parents that are not there or lead in a circle."""
-    parents = {entry.key: entry.parent for entry in entries}
+    parents = {row.entry.key: row.entry.parent for row in rows}
     seen: set[str] = set()
     problems = []
-    for number, (entry, node) in enumerate(zip(entries, nodes, strict=True), 1):
-        at = {"entry": number, "line": node.line}
+    for number, line, entry in rows:
+        at = {"entry": number, "line": line}
         if entry.key in seen:
             problems.append({"field": "key", "message": f"“{entry.key}” stands twice", **at})
-        if entry.parent and entry.parent not in parents:
+        # A parent that was refused itself is said once, there.
+        if entry.parent and entry.parent not in parents and entry.parent not in refused:
             problems.append({"field": "parent", "message": f"“{entry.parent}” is no key in this file", **at})
-        elif _is_its_own_ancestor(entry.key, parents):
-            problems.append({"field": "parent", "message": "leads back to the entry itself", **at})
+        elif fault := _fault_of_ancestors(entry.key, parents):
+            problems.append({"field": "parent", "message": fault, **at})
         seen.add(entry.key)
     return problems
 
 
-def _is_its_own_ancestor(key: str, parents: dict[str, str]) -> bool:
+def _fault_of_ancestors(key: str, parents: dict[str, str]) -> str:
     above, steps = parents.get(key, ""), 0
-    while above and above != key and steps <= 100:  # A circle further up is reported where it is.
+    while above and above != key and steps < GENERATIONS:  # A circle further up is reported where it is.
         above, steps = parents.get(above, ""), steps + 1
-    return above == key
+    if above == key:
+        return "leads back to the entry itself"
+    return f"has more than {GENERATIONS} parents above it" if above else ""
 
 
 def _refusal(problems: list[dict[str, Any]], name: str) -> Invalid:
-    first = problems[0]
     more = f" And {len(problems) - 1} more." if len(problems) > 1 else ""
-    sentence = f"{name}, line {first['line']}, entry {first['entry']}: {first['field']} {first['message']}.{more}"
+    sentence = f"{_sentence(problems[0], name)}{more}"
     return Invalid(sentence, problems=[{**problem, "file": name} for problem in problems[:PROBLEMS]])
+
+
+def _sentence(problem: dict[str, Any], name: str) -> str:
+    return f"{name}, line {problem['line']}, entry {problem['entry']}: {problem['field']} {problem['message']}."
 
 
 def refresh(edited: EntryFile, parsed: Iterable[SourceEntry]) -> Refreshed:

@@ -1,4 +1,4 @@
-"""Turn a source (lessons learned, templates, instruction files, decision records, markdown) into YAML to edit."""
+"""Turn sources (lessons learned, templates, instruction files, decision records, markdown) into YAML to edit."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -6,20 +6,25 @@ from typing import Any, get_args
 from django.core.management.base import CommandParser
 
 from bigmind.management.base import OperatorCommand, Refused
-from knowledge.parsers.sources import SourceKind, parse
+from bigmind.management.progress import Progress
+from knowledge.parsers.entries import SourceEntry
+from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, find_sources, in_one, parse, parse_folder
 from knowledge.parsers.yaml_files import EntryFile, read_entries, refresh, write_entries, write_entry_file
 
 
 class Command(OperatorCommand):
-    """Writes the entries of a source as YAML; parsing again keeps what people edited in it."""
+    """Writes the entries of a file or folder as YAML; parsing again keeps what people edited in it."""
 
-    help = "Turn a source into YAML that people edit and kb_seed imports. Parsing again keeps their edits."
+    help = "Turn a file or folder into YAML that people edit and kb_seed imports. Parsing again keeps their edits."
     speaks_json = False
-    examples = ("bigmind kb_parse LESSONS-LEARNED.md", "bigmind kb_parse docs/adr/0007.md --output adr-0007.yaml")
+    examples = (
+        "bigmind kb_parse LESSONS-LEARNED.md --output lessons.yaml",
+        "bigmind kb_parse plans/stories/_templates --kind template --output templates.yaml",
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take a source and where the YAML goes."""
-        parser.add_argument("source", type=Path, help="The file to read.")
+        parser.add_argument("source", type=Path, help="The file or folder to read.")
         parser.add_argument("--output", type=Path, help="The YAML file to write or refresh. Default: standard output.")
         parser.add_argument(
             "--kind", choices=get_args(SourceKind), help="What it is. Default: told by name and content."
@@ -27,15 +32,51 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Parse, and write."""
-        parsed, output = parse(options["source"], options["kind"]), options["output"]
-        if not parsed.entries:
-            raise Refused(f"{options['source']} holds nothing to import: no heading or bullet was understood.")
+        source, refused = options["source"], list[RefusedSource]()
+        if source.is_dir():
+            parsed, refused = self._folder(source, options["kind"])
+        else:
+            one = parse(source, options["kind"])
+            parsed = EntryFile(one.entries, one.source_file, one.kind)
+        if parsed.entries:
+            self._write(parsed, options["output"], is_whole=not refused)
+        elif not refused:
+            raise Refused(f"{source} holds nothing to import: no heading or bullet was understood.")
+        self._end(refused)
+
+    def _folder(self, folder: Path, kind: SourceKind | None) -> tuple[EntryFile, list[RefusedSource]]:
+        bar = Progress(self.stderr, folder.name, len(find_sources(folder)))
+        parsed: list[ParsedSource] = []
+        refused: list[RefusedSource] = []
+        for source in parse_folder(folder, kind):
+            if isinstance(source, ParsedSource):
+                parsed.append(source)
+            else:
+                refused.append(source)
+            bar.advance()
+        bar.clear()
+        return EntryFile(in_one(parsed), folder.name, kind or ""), refused
+
+    def _write(self, parsed: EntryFile, output: Path | None, *, is_whole: bool) -> None:
         if output is None:
-            self.stdout.write(write_entries(EntryFile(parsed.entries, parsed.source_file, parsed.kind)), ending="")
+            self.stdout.write(write_entries(parsed), ending="")
             return
-        before = read_entries(output) if output.exists() else EntryFile((), parsed.source_file, parsed.kind)
-        refreshed = refresh(before, parsed.entries)
+        before = read_entries(output) if output.exists() else EntryFile((), parsed.source, parsed.kind)
+        entries = parsed.entries if is_whole else _with_those_before(parsed, before)
+        refreshed = refresh(before, entries)
         write_entry_file(output, refreshed.file)
         self.remark(f"{output}: {refreshed.changes}.")
         for key in refreshed.kept:
             self.remark(f"{key}: the source changed, and your edit was kept. Look at it.")
+
+    def _end(self, refused: list[RefusedSource]) -> None:
+        for source in refused[:-1]:
+            self.remark(str(source.error))
+        if refused:
+            raise Refused(str(refused[-1].error))
+
+
+def _with_those_before(parsed: EntryFile, before: EntryFile) -> tuple[SourceEntry, ...]:
+    """What came of a file that cannot be read today is not gone from its source."""
+    keys = {entry.key for entry in parsed.entries}
+    return (*parsed.entries, *(entry for entry in before.entries if entry.key not in keys))

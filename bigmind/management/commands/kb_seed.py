@@ -1,5 +1,8 @@
 """Import YAML files of entries into the knowledge base."""
 
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -7,53 +10,128 @@ from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
 from accounts.services.users import find_user
-from bigmind.core.operations import carry_out
-from bigmind.management.base import OperatorCommand
+from bigmind.core.errors import Invalid
+from bigmind.management.base import OperatorCommand, Refused
 from bigmind.management.owner import owner_of_instance
+from bigmind.management.progress import Progress
 from knowledge.parsers.entries import SourceEntry
-from knowledge.parsers.yaml_files import read_entries
-from knowledge.services.entries import AddedEntry, add_entry
+from knowledge.parsers.yaml_files import read_what_can_be
+from knowledge.services.entry_sources import Reimport, delete_removed, import_source
 
-SENT = ("content", "entry_type", "roles", "tags", "source_file", "source_story", "confidence", "metadata")
+NAMED = 20
+"""How many keys of a kind are named to people; JSON names them all."""
+
+
+@dataclass
+class _Source:
+    """What the files given say of one source."""
+
+    files: list[str] = field(default_factory=list)
+    entries: dict[str, SourceEntry] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
 
 
 class Command(OperatorCommand):
-    """Adds what the knowledge base does not know yet; importing twice changes nothing."""
+    """Adds what is new in a source, changes what it says otherwise now, and reports what it no longer says."""
 
-    help = "Import YAML files that kb_parse wrote. What is known already is left alone."
-    examples = ("bigmind kb_seed lessons-learned.yaml", "bigmind kb_seed seed-data/*.yaml --user eric --json")
+    help = (
+        "Import YAML files that kb_parse or people wrote. Reports what is added, changed, removed and unchanged;"
+        " nothing is deleted unless you ask for it. A row that cannot be accepted is reported, and the rest imported."
+    )
+    examples = (
+        "bigmind kb_seed lessons-learned.yaml",
+        "bigmind kb_seed seed-data/*.yaml --dry-run",
+        "bigmind kb_seed lessons-learned.yaml --remove-missing --yes --json",
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take the files."""
+        """Take the files, and what to do about entries that are no longer in them."""
         parser.add_argument("files", nargs="+", type=Path, help="YAML files of entries.")
         parser.add_argument("--user", help="Whose entries they are. Default: the owner of this instance.")
+        parser.add_argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
+        parser.add_argument(
+            "--remove-missing", action="store_true", help="Delete entries that the source no longer has. Asks first."
+        )
+        parser.add_argument("--yes", action="store_true", help="Do not ask.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import each file, parents before what belongs to them."""
+        """Import each source, and say what came of it."""
         actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
-        report = {}
-        for file in options["files"]:
-            added = _add_all(actor, read_entries(file).entries)
-            new = sum(not one.duplicate for one in added.values())
-            report[str(file)] = {"added": new, "known": len(added) - new}
-            if not options["json"]:
-                self.stdout.write(f"{file}: {new} added, {len(added) - new} known already.")
+        sources, unread = _read(options["files"])
+        reports = {name: self._import(actor, name, source, options["dry_run"]) for name, source in sources.items()}
+        if not options["json"]:
+            for name, report in reports.items():
+                self._tell(", ".join(sources[name].files), report)
+        deleted = self._remove(actor, reports, options) if options["remove_missing"] and not options["dry_run"] else 0
         if options["json"]:
-            self.print_json(report)
+            self.print_json(_document(sources, reports, unread, deleted, dry_run=options["dry_run"]))
+        self._end(unread, reports)
+
+    def _import(self, actor: Actor, name: str, source: _Source, dry_run: bool) -> Reimport:
+        bar = Progress(self.stderr, name, len(source.entries))
+        report = import_source(actor, name, list(source.entries.values()), dry_run=dry_run, progress=bar.advance)
+        bar.clear()
+        report.refused[:0] = source.refused
+        if source.refused:
+            # A row that cannot be read may well be the one that seems to be missing.
+            report.removed = {}
+        return report
+
+    def _tell(self, files: str, report: Reimport) -> None:
+        self.stdout.write(f"{files}: {report}.")
+        lists = {"changed": report.changed, "removed": list(report.removed), "edited here, look at it": report.kept}
+        for what, keys in lists.items():
+            for key in keys[:NAMED]:
+                self.stdout.write(f"  {what}: {key}")
+            if len(keys) > NAMED:
+                self.stdout.write(f"  and {len(keys) - NAMED} more {what}")
+
+    def _remove(self, actor: Actor, reports: Mapping[str, Reimport], options: Mapping[str, Any]) -> int:
+        going = sum(len(report.removed) for report in reports.values())
+        if not going:
+            return 0
+        if not options["yes"]:
+            self._ask(going)
+        return sum(delete_removed(actor, report) for report in reports.values())
+
+    def _ask(self, going: int) -> None:
+        if not sys.stdin.isatty():
+            raise Refused("Nobody is there to be asked. Say --yes to delete without a question.")
+        if input(f"Delete {going} entries that their sources no longer have? Type yes to go on: ").strip() != "yes":
+            raise Refused("Nothing was deleted; what was new has been imported.")
+
+    def _end(self, unread: list[str], reports: Mapping[str, Reimport]) -> None:
+        refused = [*unread, *(line for report in reports.values() for line in report.refused)]
+        for line in refused[:-1]:
+            self.remark(line)
+        if refused:
+            rest = f"{len(refused)} refused; the rest was imported." if reports else "Nothing was imported."
+            raise Refused(f"{refused[-1]}\n{rest}")
 
 
-def _add_all(actor: Actor, entries: tuple[SourceEntry, ...]) -> dict[str, AddedEntry]:
-    by_key, added = {entry.key: entry for entry in entries}, dict[str, AddedEntry]()
+def _read(files: list[Path]) -> tuple[dict[str, _Source], list[str]]:
+    """Read the files by the source they come from: two files may hold one source between them."""
+    sources: dict[str, _Source] = {}
+    unread: list[str] = []
+    for file in files:
+        try:
+            read = read_what_can_be(file)
+        except Invalid as error:
+            unread.append(str(error))
+            continue
+        source = sources.setdefault(read.file.source or file.name, _Source())
+        source.files.append(str(file))
+        source.refused += read.refused
+        for entry in read.file.entries:
+            if entry.key in source.entries:
+                source.refused.append(f"{file.name}: key “{entry.key}” stands in another file of this source too.")
+            else:
+                source.entries[entry.key] = entry
+    return sources, unread
 
-    def add(entry: SourceEntry) -> AddedEntry:
-        if entry.key not in added:
-            # The reader has refused files in which an entry is its own ancestor.
-            parent = add(by_key[entry.parent]) if entry.parent in by_key else None
-            sent = {name: getattr(entry, name) for name in SENT}
-            above = {"parent_id": parent.id} if parent else {}
-            added[entry.key] = carry_out(add_entry, actor, {**sent, **above})
-        return added[entry.key]
 
-    for entry in entries:
-        add(entry)
-    return added
+def _document(
+    sources: Mapping[str, _Source], reports: Mapping[str, Reimport], unread: list[str], deleted: int, *, dry_run: bool
+) -> dict[str, Any]:
+    told = [{"source": name, "files": sources[name].files, **vars(report)} for name, report in reports.items()]
+    return {"dry_run": dry_run, "sources": told, "unread": unread, "deleted": deleted}

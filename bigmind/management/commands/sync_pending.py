@@ -1,0 +1,93 @@
+"""Bring in LEARNINGS.yaml files that agents wrote while BigMind was out of reach."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts.actor import Actor
+from accounts.services.users import find_user
+from bigmind.core.errors import Invalid
+from bigmind.management.base import OperatorCommand, Refused, misused
+from bigmind.management.owner import owner_of_instance
+from bigmind.management.progress import Progress
+from knowledge.parsers.sources import find_sources
+from knowledge.services.learnings import SyncedFile, sync_learnings
+
+NAMES = {"learnings.yaml", "learnings.yml"}
+
+
+class Command(OperatorCommand):
+    """Imports what waits in LEARNINGS.yaml files, and marks in them what arrived."""
+
+    help = (
+        "Import what agents wrote to LEARNINGS.yaml while BigMind was out of reach, and mark the files synced; comments"
+        " and all else in them stay. Doing it twice changes nothing. Exits 1 when something was refused."
+    )
+    examples = (
+        "bigmind sync_pending",
+        "bigmind sync_pending plans/stories --dry-run",
+        "bigmind sync_pending plans/stories/WRKF-1021/_implementation/LEARNINGS.yaml --json",
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take files and folders."""
+        parser.add_argument(
+            "paths",
+            nargs="*",
+            type=Path,
+            default=[Path()],
+            help="Files, or folders to look through. Default: this one.",
+        )
+        parser.add_argument("--user", help="Whose entries they become. Default: the owner of this instance.")
+        parser.add_argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Sync each file, and say what came of it."""
+        actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
+        files = list(_files(options["paths"]))
+        bar, synced, unread = Progress(self.stderr, "LEARNINGS.yaml", len(files)), list[SyncedFile](), list[str]()
+        for file, name, within in files:
+            try:
+                synced.append(sync_learnings(actor, file, name=name, within=within, dry_run=options["dry_run"]))
+            except Invalid as error:
+                unread.append(str(error))
+            bar.advance()
+        bar.clear()
+        self._tell(synced, unread, options)
+
+    def _tell(self, synced: list[SyncedFile], unread: list[str], options: dict[str, Any]) -> None:
+        if options["json"]:
+            files = [{**vars(one), "is_synced": one.is_synced} for one in synced]
+            self.print_json({"dry_run": options["dry_run"], "files": files, "unread": unread})
+        else:
+            pending = [one for one in synced if one.was_pending]
+            for one in pending:
+                self.stdout.write(str(one))
+            self.stdout.write(_in_words(pending, len(synced), dry_run=options["dry_run"]))
+        refused = [*unread, *(line for one in synced for line in one.refused)]
+        for line in refused[:-1]:
+            self.remark(line)
+        if refused:
+            raise Refused(refused[-1])
+
+
+def _files(paths: list[Path]) -> Iterator[tuple[Path, str, Path | None]]:
+    """Yield each file with the name that messages and entries give it, and the folder it must not lead out of."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            for file in find_sources(path, lambda name: name.casefold() in NAMES):
+                yield file, file.relative_to(path).as_posix(), path
+        elif path.exists() or path.is_symlink():
+            # An absolute path would tell everybody where somebody keeps their files.
+            yield path, path.name if path.is_absolute() or ".." in path.parts else path.as_posix(), None
+        else:
+            raise misused(f"{path} does not exist.")
+
+
+def _in_words(pending: list[SyncedFile], files: int, *, dry_run: bool) -> str:
+    if not pending:
+        return f"Nothing waits in {files} files." if files else "There is no LEARNINGS.yaml here."
+    added, known = (sum(len(getattr(one, name)) for one in pending) for name in ("added", "known"))
+    return f"{'Would add' if dry_run else 'Added'} {added} from {len(pending)} files; {known} known already."

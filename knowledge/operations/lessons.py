@@ -1,0 +1,18 @@
+"""What is offered about errors that come up again."""
+
+from bigmind.core.operations import Effect, Operation
+from knowledge.services import lessons
+from knowledge.shapes.lessons import LessonsShape
+
+OPERATIONS = (
+    Operation(
+        name="lesson_for",
+        title="Find the lesson about an error",
+        call=lessons.lesson_for,
+        shape=LessonsShape,
+        route="POST kb/lessons/",
+        toolset="kb",
+        effect=Effect.READ,
+        template="lessons.md",
+    ),
+)

@@ -1,0 +1,190 @@
+"""Where entries come from: which of them a source file made, and what importing it again adds and changes.
+
+What an import knows of an entry stands in its metadata below `seed`: the source, its key there (`place`), and digests
+of what the source said, by which a later edit here is told from a later edit there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from pydantic import ValidationError
+
+from accounts.actor import Actor
+from bigmind.core.errors import BigMindError
+from bigmind.core.operations import carry_out, refusal
+from bigmind.core.text import digest
+from knowledge.models import Entry
+from knowledge.parsers.entries import SourceEntry, generations
+from knowledge.services.entries import delete_entry, update_entry
+from knowledge.services.entry_imports import NewEntry, import_entries
+
+BATCH = 500
+MARK = "seed"
+SENT = ("content", "entry_type", "roles", "tags", "source_file", "source_story", "confidence")
+
+
+@dataclass
+class Reimport:
+    """What importing a source did, or would do, by the keys of its entries."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    """Whose source changed although somebody had edited the entry here: the edit was kept, and somebody should look."""
+    removed: dict[str, UUID] = field(default_factory=dict)
+    """What the source no longer says. It stays until somebody deletes it."""
+    refused: list[str] = field(default_factory=list)
+    unchanged: int = 0
+
+    def __str__(self) -> str:
+        told = f"{len(self.added)} added, {len(self.changed)} changed, {len(self.removed)} removed from the source"
+        more = {"edited here and kept": self.kept, "refused": self.refused}
+        return ", ".join(
+            [told, f"{self.unchanged} unchanged", *(f"{len(keys)} {what}" for what, keys in more.items() if keys)]
+        )
+
+
+def entries_from(actor: Actor, source: str) -> dict[str, Entry]:
+    """Return the actor's entries that were imported from a source, by their keys in it."""
+    entries = Entry.objects.filter(created_by=actor.user, **{f"metadata__{MARK}__source": source})
+    return {str(entry.metadata[MARK].get("place", "")): entry for entry in entries}
+
+
+def import_source(
+    actor: Actor,
+    source: str,
+    entries: Sequence[SourceEntry],
+    *,
+    dry_run: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Reimport:
+    """Bring the knowledge base up to what a source says: the importer owns what is added, and nothing is deleted.
+
+    Args:
+        progress: Told how many entries were seen to, as it goes on.
+    """
+    importing = _Import(actor, source, dry_run)
+    importing.look_up(entries)
+    for generation in generations(entries):
+        for batch in _batches(generation):
+            importing.see_to(batch)
+            progress(len(batch))
+    gone = importing.before.keys() - {entry.key for entry in entries}
+    importing.report.removed = {key: importing.before[key].pk for key in sorted(gone)}
+    return importing.report
+
+
+def delete_removed(actor: Actor, report: Reimport) -> int:
+    """Delete what a source no longer says, as somebody decided who saw the list; return how many there were."""
+    for entry_id in report.removed.values():
+        delete_entry(actor, id=entry_id)
+    return len(report.removed)
+
+
+class _Import:
+    """One import under way: what was there before, and what the entries of the source have become."""
+
+    def __init__(self, actor: Actor, source: str, dry_run: bool) -> None:
+        self.actor, self.source, self.dry_run = actor, source, dry_run
+        self.report = Reimport()
+        self.before = entries_from(actor, source)
+        self.known: dict[str, UUID | None] = {}
+        """Ids by the digest of the content; None for what this import is about to add."""
+        self.texts: dict[str, str] = {}
+
+    def look_up(self, entries: Sequence[SourceEntry]) -> None:
+        """Find what is known by its content, whoever added it."""
+        for batch in _batches(entries):
+            self.known |= _ids([digest(entry.content) for entry in batch])
+
+    def see_to(self, batch: Sequence[SourceEntry]) -> None:
+        fresh = [entry for entry in batch if not self._is_there(entry)]
+        rows = {entry.key: row for entry in fresh if (row := self._row(entry))}
+        self.report.added += rows
+        if self.dry_run or not rows:
+            return
+        errors = import_entries(self.actor, entries=list(rows.values())).errors
+        self.report.refused += [f"{self.source}: {error}" for error in errors]
+        self.known |= _ids([digest(row.content) for row in rows.values()])
+
+    def _is_there(self, entry: SourceEntry) -> bool:
+        """See to an entry that needs no adding, and say whether it was one."""
+        text = self.texts[entry.key] = digest(entry.content)
+        if before := self.before.get(entry.key):
+            self._compare(before, entry)
+            return True
+        if text in self.known:
+            self.report.unchanged += 1
+            return True
+        self.known[text] = None  # The same text further on in the source is not added again.
+        return False
+
+    def _parent_of(self, entry: SourceEntry) -> UUID | None:
+        if before := self.before.get(entry.parent):
+            return before.pk
+        return self.known.get(self.texts.get(entry.parent, ""))
+
+    def _compare(self, before: Entry, entry: SourceEntry) -> None:
+        mark = before.metadata[MARK]
+        parent = self._parent_of(entry)
+        if mark.get("origin") == entry.fingerprint() and (before.parent_id or parent is None):
+            self.report.unchanged += 1
+            return
+        is_reworded = mark.get("text") != digest(entry.content)
+        is_edited_here = mark.get("text") != before.digest
+        if is_reworded and is_edited_here and before.digest != digest(entry.content):
+            self.report.kept.append(entry.key)
+            self._change(before, {}, entry, parent)
+        elif self._change(before, _said(mark, entry, is_reworded), entry, parent):
+            self.report.changed.append(entry.key)
+
+    def _change(self, before: Entry, said: Mapping[str, Any], entry: SourceEntry, parent: UUID | None) -> bool:
+        """Write what the source says anew, and from which state of it. Say whether it could be."""
+        if self.dry_run:
+            return True
+        metadata = {**before.metadata, **entry.metadata, MARK: self._mark(entry)}
+        placed = {"source_file": entry.source_file, "source_story": entry.source_story, "entry_type": entry.entry_type}
+        try:
+            with transaction.atomic():
+                carry_out(update_entry, self.actor, {"id": before.pk, **said, "metadata": metadata})
+                Entry.objects.filter(pk=before.pk).update(**placed, parent_id=parent or before.parent_id)
+        except BigMindError as error:
+            self.report.refused.append(f"{self.source}, {entry.key}: {error}")
+            return False
+        return True
+
+    def _row(self, entry: SourceEntry) -> NewEntry | None:
+        sent = {name: getattr(entry, name) for name in SENT}
+        metadata = {**entry.metadata, MARK: self._mark(entry)}
+        try:
+            return NewEntry(**sent, metadata=metadata, parent_id=self._parent_of(entry))
+        except ValidationError as error:
+            found = refusal(error, known=list(NewEntry.model_fields))
+            self.report.refused.append(f"{self.source}, {entry.key}: {found}")
+            return None
+
+    def _mark(self, entry: SourceEntry) -> dict[str, Any]:
+        # Not called “key”: what follows that word is taken for a secret.
+        told = {"source": self.source, "place": entry.key, "origin": entry.fingerprint()}
+        return {**told, "text": digest(entry.content), "confidence": entry.confidence}
+
+
+def _said(mark: Mapping[str, Any], entry: SourceEntry, is_reworded: bool) -> dict[str, Any]:
+    """Return what the source says anew. What only changed here since, such as a confidence that was raised, stays."""
+    said: dict[str, Any] = {"roles": entry.roles, "tags": entry.tags}
+    if is_reworded:
+        said["content"] = entry.content
+    if mark.get("confidence") != entry.confidence:
+        said["confidence"] = entry.confidence
+    return said
+
+
+def _batches(entries: Sequence[SourceEntry]) -> Iterator[Sequence[SourceEntry]]:
+    return (entries[begin : begin + BATCH] for begin in range(0, len(entries), BATCH))
+
+
+def _ids(digests: Sequence[str]) -> dict[str, UUID]:
+    return dict(Entry.objects.filter(digest__in=digests).values_list("digest", "pk"))

@@ -1,0 +1,38 @@
+"""Replies about errors that came up again."""
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import AliasPath, ConfigDict, Field
+
+from knowledge.shapes.base import Shape
+
+
+class LessonShape(Shape):
+    """An entry that tells about an error, and why it was chosen."""
+
+    model_config = ConfigDict(from_attributes=True, populate_by_name=True)
+
+    entry_id: UUID
+    why: str = Field(description="same error, same message (raised elsewhere), words or meaning.")
+    is_weak: bool = Field(description="True: perhaps about something else.")
+    score: float
+    lesson: str = Field(description="The passage about it.")
+    fix: str = Field(description="What to do; the whole entry, where it names no fix.")
+    source_file: str = Field(validation_alias=AliasPath("entry", "source_file"))
+    source_story: str = Field(validation_alias=AliasPath("entry", "source_story"))
+    author: str
+    updated_at: datetime = Field(validation_alias=AliasPath("entry", "updated_at"))
+    confidence: float = Field(validation_alias=AliasPath("entry", "confidence"))
+    matched: list[str] = Field(description="The words it has in common with the error.")
+
+
+class LessonsShape(Shape):
+    """What is known about an error, the best first."""
+
+    error: str = Field(description="The error as it was understood, without what varies.")
+    fingerprint: str
+    items: list[LessonShape]
+    asked_before: int = Field(description="How often a lesson was asked for about this error before.")
+    fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    next_step: str
