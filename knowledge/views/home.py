@@ -1,7 +1,5 @@
 """Home: one question over everything, and what is new."""
 
-from typing import Any
-
 from django.db.models import prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,49 +7,26 @@ from django.views.decorators.http import require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from bigmind.core.pages import Page
+from accounts.services.keys import keys_ending_soon
 from knowledge.models import Fact, Session
-from knowledge.services.recall import search_memory
-from knowledge.views.forms import ProjectQuestion, choice, search_field
+from knowledge.services.company_shelf import lately_approved
 from knowledge.views.pages import counts_of, own_page
+from knowledge.views.search import Search, found_page
 
-HITS_SHOWN = 20
 NEW_SHOWN = 5
 OPEN_SHOWN = 10
-KINDS = [
-    ("fact", "Facts"),
-    ("summary", "Sessions"),
-    ("chunk", "Chunks"),
-    ("note", "Notes"),
-    ("hypothesis", "Hypotheses"),
-]
-
-
-class Search(ProjectQuestion):
-    """A question over everything that is remembered."""
-
-    query = search_field("Search everything you and your agents have stored")
-    kinds = choice(KINDS, blank="Everything", required=False, label="Among")
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """What the address says. One kind is a list of one."""
-        said = super().asked
-        return {**said, "kinds": [said["kinds"]]} if "kinds" in said else said
 
 
 @own_page
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Search everything the person has; with no question, show what is new."""
+    """Search everything that is stored and shared; with no question, show what is new."""
     actor = actor_of(request)
     form = Search(request, actor.user)
-    context = {"form": form, "counts": counts_of(actor)}
     if "query" in form.asked:
-        hits = form.answer(search_memory, actor, limit=HITS_SHOWN)
-        page = Page(hits.items, hits.total, hits.limit, hits.offset) if hits else None
-        return render(request, "knowledge/found.html", {**context, "hits": hits, "page": page})
-    return render(request, "knowledge/home.html", {**context, **_news(actor)})
+        return found_page(request, form, actor)
+    context = {"form": form, "counts": counts_of(actor), **_news(actor)}
+    return render(request, "knowledge/home.html", context)
 
 
 def _news(actor: Actor) -> dict[str, object]:
@@ -62,4 +37,7 @@ def _news(actor: Actor) -> dict[str, object]:
         "open_sessions": sessions.open()[:OPEN_SHOWN],
         "last_sessions": sessions.exclude(ended_at=None)[:NEW_SHOWN],
         "latest_facts": facts,
+        "lately_approved": lately_approved(NEW_SHOWN),
+        # Whoever has replaced a key knows that it ends.
+        "ending": keys_ending_soon(actor.user).filter(revoked_at=None),
     }

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from knowledge.services.asides import set_aside
-from knowledge.services.recall import search_memory
+from knowledge.services.semantic import semantic_search
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
 
@@ -48,7 +48,7 @@ def test_one_question_finds_every_kind_of_thing():
     make_note(actor, "Deploys are announced.")
     make_hypothesis(actor, "I believe deploys are slow.")
 
-    hits = search_memory(actor, query="deploys")
+    hits = semantic_search(actor, query="deploys")
 
     assert {hit.kind for hit in hits.items} == {"fact", "chunk", "summary", "note", "hypothesis"}
     assert hits.total == 5
@@ -60,7 +60,7 @@ def test_a_question_can_be_narrowed_to_a_kind_and_a_project():
     make_fact(actor, "Deploys go out on Mondays.", project="bigmind")
     make_note(actor, "Deploys are announced.", project="atlas")
 
-    hits = search_memory(actor, query="deploys", kinds=["fact"], project="atlas")
+    hits = semantic_search(actor, query="deploys", kinds=["fact"], project="atlas")
 
     assert [hit.title for hit in hits.items] == ["Deploys go out on Tuesdays."]
 
@@ -94,7 +94,7 @@ def test_a_slip_of_the_pen_leads_to_names_that_exist(client):
 
     page = client.get("/", {"query": "deployz"})
 
-    assert '<a href="?query=deploys">deploys</a>' in page.text
+    assert '<a href="/?query=deploys">deploys</a>' in page.text
 
 
 @pytest.mark.parametrize("query", ["' OR 1=1 --", "a & | ! (b", "%%%", "<script>", "\\", "🧠", "the"])

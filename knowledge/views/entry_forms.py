@@ -1,0 +1,153 @@
+"""Writing entries: what their forms ask for, and how a correction notices that somebody was faster."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any
+
+from django import forms
+from django.db import transaction
+from django.utils.dateparse import parse_datetime
+
+from accounts.actor import Actor
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.operations import accepted
+from knowledge.models import Entry
+from knowledge.services.entries import update_entry
+from knowledge.views.forms import Names, OperationForm, Text, choice, confidence_field, project_field
+
+TYPES = {
+    "fact": "Fact: a learning, a rule, a pitfall",
+    "summary": "Summary: of a story or a piece of work",
+    "template": "Template: to be filled in",
+}
+COMPARED_LINES = 2_000
+
+
+class EntryForm(OperationForm):
+    """Says what everybody here should know."""
+
+    content = Text(rows=14, help_text="In plain words or markdown. A heading in the first line becomes its title.")
+    tags = Names(required=False, help_text="Words it is found by, with commas between: vercel, routing.")
+    roles = Names(required=False, help_text="Whom it is for: pm, dev, qa. Empty means everybody.")
+    confidence = confidence_field(initial="1")
+
+    known: str = ""
+    """The id of the entry that says the same, where that is why this was refused."""
+
+    def refuse(self, refusal: Invalid | Conflict) -> None:
+        """Say what was refused, and remember which entry is in the way."""
+        super().refuse(refusal)
+        self.known = str(refusal.details.get("entry_id", ""))
+
+
+class NewEntry(EntryForm):
+    """Says it for the first time."""
+
+    entry_type = choice(TYPES.items(), label="Type")
+    project = project_field()
+    source_file = forms.CharField(required=False, help_text="The file it comes from, such as docs/adr/0007.md.")
+    source_story = forms.CharField(required=False, help_text="The story or issue it comes from.")
+
+    field_order = ("entry_type", "content", "tags", "roles", "confidence", "project", "source_file", "source_story")
+
+    def clean(self) -> dict[str, Any]:
+        """Leave out what was left empty: the operation has a default for it."""
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One field in which what is stored now differs from what was typed, line by line: (sign, text).
+
+    Lines with a `-` are stored and not in what was typed, lines with a `+` the other way round.
+    """
+
+    label: str
+    lines: list[tuple[str, str]]
+
+
+class Overtaken(Conflict):
+    """Somebody changed the entry while the form was open. `entry` is as it is stored now."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__("This entry was changed while you were editing it.")
+        self.entry = entry
+
+
+class EntryCorrection(EntryForm):
+    """Says it better. `seen` is the moment of the last change that the form was filled from."""
+
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    changes: Sequence[Change] | None = None
+    """What saving would overwrite, where somebody was faster. Sent once more, the form overwrites it knowingly."""
+
+    def refuse(self, refusal: Invalid | Conflict) -> None:
+        """Say what was refused, and show what is stored now where that is why."""
+        super().refuse(refusal)
+        if isinstance(refusal, Overtaken):
+            self.changes = changes_between(refusal.entry, self)
+            self.data = {**{name: self.data.get(name) for name in self.data}, "seen": _seen(refusal.entry)}
+
+
+def filled_from(entry: Entry) -> dict[str, Any]:
+    """Return what the form shows of an entry as it is stored."""
+    names = ("content", "tags", "roles")
+    return {
+        **{name: getattr(entry, name) for name in names},
+        "confidence": f"{entry.confidence:g}",
+        "seen": _seen(entry),
+    }
+
+
+@transaction.atomic
+def correct(actor: Actor, entry: Entry, told: dict[str, Any]) -> Entry:
+    """Write a correction, unless the entry is not what was seen.
+
+    Raises:
+        Overtaken: it was changed meanwhile.
+    """
+    sent = {name: value for name, value in told.items() if name != "seen"}
+    wanted = accepted(update_entry, {"id": str(entry.pk), **sent})
+    # Locked, so that of two who save at once the second is told.
+    stored = Entry.objects.select_for_update().filter(pk=entry.pk).first()
+    if stored and stored.updated_at != _moment(told["seen"]):
+        raise Overtaken(stored)
+    return update_entry(actor, **wanted).entry
+
+
+def changes_between(stored: Entry, form: EntryCorrection) -> list[Change]:
+    """Return where an entry as it is stored now differs from what was typed."""
+    now = filled_from(stored)
+    labels = {name: str(form[name].label) for name in ("content", "tags", "roles", "confidence")}
+    pairs = {name: (_said(now[name]), _said(form.data.get(name, ""))) for name in labels}
+    return [Change(labels[name], _compared(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]]
+
+
+def _said(value: Any) -> str:
+    text = ", ".join(value) if isinstance(value, list) else str(value)
+    return text.replace("\r\n", "\n").strip()
+
+
+def _compared(stored: str, typed: str) -> list[tuple[str, str]]:
+    before, after = (text.splitlines()[:COMPARED_LINES] for text in (stored, typed))
+    lines = [*unified_diff(before, after, n=1, lineterm="")][2:]
+    return [(line[0].strip(), line[1:]) for line in lines if not line.startswith("@@")]
+
+
+def _seen(entry: Entry) -> str:
+    return entry.updated_at.isoformat()
+
+
+def _moment(seen: str) -> Any:
+    try:
+        return parse_datetime(seen)
+    except ValueError:
+        return None
+
+
+def readable(metadata: dict[str, Any]) -> str:
+    """Return metadata as JSON that people read; nothing when there is none."""
+    return json.dumps(metadata, indent=2, ensure_ascii=False, sort_keys=True) if metadata else ""

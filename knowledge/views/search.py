@@ -1,0 +1,121 @@
+"""Searching everything: the question in the address, what was found as a page shows it, and why it was found."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from accounts.models import User
+from bigmind.core.pages import Page
+from knowledge.services.explanations import explain_search
+from knowledge.services.hits import Hit
+from knowledge.services.semantic import semantic_search
+from knowledge.services.shelf import projects_with_entries
+from knowledge.views.forms import Question, choice, search_field
+from knowledge.views.kinds import address_of, word_for
+from knowledge.views.pages import own_page, projects_of
+
+HITS_SHOWN = 20
+KINDS = [
+    ("fact", "Facts"),
+    ("summary", "Sessions"),
+    ("chunk", "Chunks"),
+    ("note", "Notes"),
+    ("hypothesis", "Hypotheses"),
+    ("entry", "Shared entries"),
+    ("company", "Company knowledge"),
+]
+SHARED = {"entry": ("shared entry", "kb-entry"), "company": ("company knowledge", "company-entry")}
+"""What everybody here sees: what people call it, and the route of the page about one, where there is such a page."""
+FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}
+STEPS = {"keyword": "words", "vector": "meaning", "fusion": "putting them together"}
+
+
+class Search(Question):
+    """A question over everything that is remembered and shared."""
+
+    query = search_field("Search everything that is stored and shared")
+    kinds = choice(KINDS, blank="Everything", required=False, label="Among")
+
+    def __init__(self, request: HttpRequest, user: User) -> None:
+        super().__init__(request.GET)
+        said = request.GET.get("project", "").strip()
+        names = {*projects_of(user), *projects_with_entries(), said} - {""}
+        self.fields["project"] = choice([(name, name) for name in sorted(names)], blank="Any", required=False)
+        self.fields["since"] = forms.CharField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What the address says. One kind is a list of one."""
+        said = super().asked
+        return {**said, "kinds": [said["kinds"]]} if "kinds" in said else said
+
+    @property
+    def address(self) -> str:
+        """The question as the end of an address, from the beginning of its answer."""
+        said = {name: value for name, value in self.asked.items() if name != "offset"}
+        return f"?{urlencode(said, doseq=True)}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A hit as a page shows it. Without an address it is read here and nowhere else."""
+
+    hit: Hit
+    rank: int
+    word: str
+    address: str
+    found_by: str
+    is_shared: bool
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether it is one sentence, which then is its own title."""
+        return self.hit.kind in {"fact", "hypothesis"}
+
+
+def found_page(request: HttpRequest, form: Search, actor: Actor, **context: Any) -> HttpResponse:
+    """Answer a question with what was found, the best first."""
+    hits = form.answer(semantic_search, actor, limit=HITS_SHOWN)
+    page = Page(shown(hits.items, hits.offset), hits.total, hits.limit, hits.offset) if hits else None
+    return render(request, "knowledge/found.html", {"form": form, "hits": hits, "page": page, **context})
+
+
+@own_page
+@require_safe
+def explanation(request: HttpRequest) -> HttpResponse:
+    """Say how the answer to a question came about."""
+    actor = actor_of(request)
+    form = Search(request, actor.user)
+    if "query" not in form.asked and not form.errors:
+        return redirect("home")
+    told = form.answer(explain_search, actor)
+    page = Page(shown(told.hits, told.offset), told.total, told.limit, told.offset) if told else None
+    steps = [(STEPS.get(step, step), took) for step, took in told.milliseconds.items()] if told else []
+    return render(request, "knowledge/explain.html", {"form": form, "told": told, "page": page, "steps": steps})
+
+
+def shown(hits: Iterable[Hit], offset: int) -> list[Found]:
+    """Say of each hit which it is, how people call it, where it is read, and what found it."""
+    return [_shown(hit, rank) for rank, hit in enumerate(hits, start=offset + 1)]
+
+
+def _shown(hit: Hit, rank: int) -> Found:
+    word, route = SHARED.get(hit.kind, ("", ""))
+    page_of_shared = reverse(route, args=[hit.id]) if route else ""
+    return Found(
+        hit=hit,
+        rank=rank,
+        word=word or word_for(hit.kind),
+        address=page_of_shared if word else address_of(hit.kind, hit.id),
+        found_by=FOUND_BY.get(tuple(sorted(hit.arms)), " and ".join(hit.arms)),
+        is_shared=bool(word),
+    )

@@ -1,0 +1,482 @@
+"""The knowledge base as people see it: browsed, searched, read, added, corrected, deleted."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from knowledge.models import Entry
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry, update_entry
+from tests.factories import make_actor, make_user
+from tests.knowledge.factories import make_chunk, make_fact, make_note
+
+pytestmark = pytest.mark.django_db
+
+ROUTES = "# Route ordering\n\nIn `vercel.json`, **specific** routes come before parameterized ones."
+PAYLOAD = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg onload=alert(3)>"
+
+
+def _entry(actor=None, content=ROUTES, **fields):
+    return add_entry(actor or make_actor(), content=content, **{"entry_type": "fact", **fields}).entry
+
+
+def _edit(entry, **fields):
+    seen = entry.updated_at.isoformat()
+    return {
+        "content": entry.content,
+        "tags": ", ".join(entry.tags),
+        "roles": ", ".join(entry.roles),
+        "confidence": str(entry.confidence),
+        "seen": seen,
+        **fields,
+    }
+
+
+def test_a_row_says_what_an_entry_is_and_where_it_comes_from(client):
+    author = make_actor(make_user("ada", display_name="Ada Lovelace"))
+    _entry(author, tags=["vercel", "routing"], confidence=0.7, project="atlas")
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("kb"))
+
+    for shown in ("Route ordering", "In vercel.json, specific routes", "fact", "by Ada Lovelace", "fairly sure (0.7)"):
+        assert shown in page.text
+    assert 'href="/kb/?tags=routing"' in page.text
+    assert 'href="/kb/?project=atlas"' in page.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ({"entry_type": "summary"}, {"summary"}),
+        ({"role": "dev"}, {"for developers", "summary", "unsure", "template"}),
+        ({"tags": "vercel, routing"}, {"for developers"}),
+        ({"project": "atlas"}, {"for testers"}),
+        ({"min_confidence": "0.8"}, {"for developers", "for testers", "summary", "template"}),
+        ({"entry_type": "fact", "tags": "vercel", "min_confidence": "0.8"}, {"for developers", "for testers"}),
+    ],
+)
+@pytest.mark.parametrize("query", ["", "deploys"])
+def test_the_address_narrows_what_is_shown(client, query, asked, left):
+    actor = make_actor()
+    for content, fields in {
+        "for developers": {"roles": ["dev"], "tags": ["vercel", "routing"]},
+        "for testers": {"roles": ["qa"], "tags": ["vercel"], "project": "atlas"},
+        "summary": {"entry_type": "summary"},
+        "template": {"entry_type": "template"},
+        "unsure": {"confidence": 0.3},
+    }.items():
+        _entry(actor, f"Deploys, {content}.", **fields)
+    embed_pending()
+    client.force_login(actor.user)
+
+    page = client.get(reverse("kb"), {"query": query, **asked})
+
+    assert {row["title"].removeprefix("Deploys, ").rstrip(".") for row in page.context["rows"]} == left
+
+
+def test_the_form_and_the_links_remember_what_was_asked(client):
+    actor = make_actor()
+    _entry(actor, tags=["vercel", "routing"], project="atlas")
+    client.force_login(actor.user)
+
+    page = client.get(reverse("kb"), {"query": "routes", "project": "atlas", "entry_type": "fact", "tags": "vercel"})
+
+    assert 'value="routes"' in page.text
+    assert '<option value="atlas" selected>' in page.text
+    assert '<input type="hidden" name="entry_type" value="fact"' in page.text
+    assert 'href="?query=routes&amp;project=atlas&amp;tags=vercel"' in page.text  # the tab “All”
+    assert 'href="?query=routes&amp;project=atlas&amp;entry_type=fact&amp;tags=vercel%2C+routing"' in page.text
+    assert 'aria-label="Remove the tag vercel"' in page.text
+
+
+def test_types_and_tags_are_counted_within_what_was_asked(client):
+    actor = make_actor()
+    for number in range(3):
+        _entry(actor, f"Fact {number}", tags=["vercel"], project="atlas")
+    _entry(actor, "A summary", entry_type="summary", tags=["vercel", "routing"], project="atlas")
+    _entry(actor, "Elsewhere", tags=["other"])
+    client.force_login(actor.user)
+
+    page = client.get(reverse("kb"), {"project": "atlas", "entry_type": "fact"})
+
+    assert [(type.label, type.count) for type in page.context["types"]] == [
+        ("All", 4),
+        ("Facts", 3),
+        ("Summaries", 1),
+        ("Templates", 0),
+    ]
+    assert [(tag.label, tag.count) for tag in page.context["tags"]] == [("vercel", 3)]
+
+
+def test_a_long_list_is_paged_and_keeps_its_conditions(client):
+    actor = make_actor()
+    for number in range(27):
+        _entry(actor, f"Pitfall number {number}.", project="atlas")
+    client.force_login(actor.user)
+
+    first = client.get(reverse("kb"), {"project": "atlas", "order": "oldest"})
+    second = client.get(reverse("kb"), {"project": "atlas", "order": "oldest", "offset": "25"})
+    beyond = client.get(reverse("kb"), {"project": "atlas", "offset": "5000"})
+
+    assert "1 to 25 of 27 entries" in first.text
+    assert 'href="?project=atlas&amp;order=oldest&amp;offset=25"' in first.text
+    assert [row["title"] for row in second.context["rows"]] == ["Pitfall number 25.", "Pitfall number 26."]
+    assert 'href="?project=atlas">Back to its beginning' in beyond.text
+
+
+def test_matches_come_best_first_marked_and_paged(client):
+    actor = make_actor()
+    for number in range(30):
+        _entry(actor, f"The router was restarted, case {number}.")
+    _entry(actor, "Deploys go through the router of the billing service.")
+    embed_pending()
+    client.force_login(actor.user)
+
+    page = client.get(reverse("kb"), {"query": "billing router"})
+    rest = client.get(reverse("kb"), {"query": "billing router", "offset": "25"})
+
+    assert page.context["rows"][0]["title"].startswith("Deploys go through")
+    assert "<mark>router</mark>" in page.text
+    assert len(rest.context["rows"]) == page.context["page"].total - 25 > 0
+
+
+def test_a_question_that_cannot_be_asked_is_explained(client):
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("kb"), {"entry_type": "gossip", "min_confidence": "7", "order": "sideways"})
+
+    assert page.status_code == 200
+    assert "must be one of" in page.text
+    assert "Confidence: This must be 1 or less." in page.text
+
+
+def test_nothing_private_is_shown_or_found(client):
+    owner = make_actor()
+    make_fact(owner, "The secret harbour is called Zanzibar.", project="hidden")
+    make_note(owner, "Zanzibar again.")
+    make_chunk(owner, content="Zanzibar in a session.")
+    embed_pending()
+    client.force_login(owner.user)
+
+    pages = [client.get(reverse("kb")), client.get(reverse("kb"), {"query": "Zanzibar harbour"})]
+
+    for page in pages:
+        assert page.context["rows"] == []
+        assert "secret harbour" not in page.text
+        assert '<option value="hidden">' not in page.text
+
+
+def test_an_empty_knowledge_base_says_how_it_fills(client):
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("kb"))
+
+    assert "Nothing is known yet" in page.text
+    assert reverse("kb-new") in page.text
+
+
+@pytest.mark.parametrize("asked", [{}, {"query": "routes"}, {"tags": "vercel", "project": "atlas"}])
+def test_a_list_takes_the_same_few_queries_however_long_it_is(client, django_assert_max_num_queries, asked):
+    for number in range(25):
+        _entry(make_actor(), f"Routes are ordered, case {number}.", tags=["vercel"], project="atlas")
+    embed_pending()
+    client.force_login(make_actor().user)
+    client.get(reverse("kb"))  # The first page of a sign-in notes where it came from.
+
+    with django_assert_max_num_queries(15):
+        page = client.get(reverse("kb"), asked)
+
+    assert len(page.context["rows"]) == 25
+
+
+def test_an_entry_is_read_with_its_provenance_and_its_text_as_it_is_stored(client):
+    author = make_actor(make_user("ada", display_name="Ada Lovelace"))
+    entry = _entry(
+        author,
+        roles=["dev", "qa"],
+        tags=["vercel & co"],
+        source_file="docs/lessons.md",
+        source_story="STORY-12",
+        metadata={"severity": "high"},
+    )
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("kb-entry", args=[entry.pk]))
+
+    assert "<h1>Route ordering</h1>" in page.text
+    assert "<strong>specific</strong>" in page.text
+    assert "# Route ordering\n\nIn `vercel.json`" in page.text
+    for shown in (
+        "docs/lessons.md",
+        "STORY-12",
+        "by Ada Lovelace",
+        "dev, qa",
+        "&quot;severity&quot;: &quot;high&quot;",
+    ):
+        assert shown in page.text
+    assert 'href="/kb/?tags=vercel%20%26%20co"' in page.text
+
+
+def test_an_entry_leads_to_its_family_and_relatives(client):
+    actor = make_actor()
+    parent = _entry(actor, "Story 12 in short", entry_type="summary")
+    entry = _entry(actor, "Routes first", parent_id=parent.pk, tags=["vercel", "routing"])
+    child = _entry(actor, "A detail of routes", parent_id=entry.pk)
+    relative = _entry(actor, "Rewrites last", tags=["vercel", "routing"])
+    client.force_login(actor.user)
+
+    page = client.get(reverse("kb-entry", args=[entry.pk]))
+
+    for other in (parent, child, relative):
+        assert page.text.count(reverse("kb-entry", args=[other.pk])) == 1
+
+
+def test_an_entry_that_says_nearly_what_another_says_points_to_it(client):
+    known = _entry(content="Specific routes come before parameterized routes in vercel.json.")
+    client.force_login(make_actor().user)
+
+    page = client.post(
+        reverse("kb-new"),
+        {
+            "entry_type": "fact",
+            "content": "Specific routes come before the parameterized routes in vercel.json.",
+            "confidence": "1",
+        },
+        follow=True,
+    )
+
+    assert "This says nearly the same as" in page.text
+    assert reverse("kb-entry", args=[known.pk]) in page.text
+
+
+def test_a_question_that_finds_nothing_is_met_with_words_that_exist(client):
+    _entry(tags=["kubernetes"])
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("kb"), {"query": "kubernets", "tags": "kubernetes", "project": "nowhere"})
+
+    assert 'href="?query=kubernetes">kubernetes</a>' in page.text
+
+
+def test_reading_takes_few_queries_however_many_relatives_there_are(client, django_assert_max_num_queries):
+    entry = _entry(tags=["vercel", "routing"])
+    for number in range(12):
+        _entry(content=f"Rewrite {number}", tags=["vercel", "routing"])
+        _entry(content=f"Detail {number}", parent_id=entry.pk)
+    client.force_login(make_actor().user)
+
+    with django_assert_max_num_queries(15):
+        page = client.get(reverse("kb-entry", args=[entry.pk]))
+
+    assert "Related" in page.text
+
+
+@pytest.mark.parametrize("route", ["kb-entry", "kb-edit", "kb-delete"])
+def test_an_entry_that_does_not_exist_is_not_found(client, route):
+    client.force_login(make_actor().user)
+
+    assert client.get(reverse(route, args=[uuid4()])).status_code == 404
+    assert client.get("/kb/no-uuid/").status_code == 404
+
+
+@pytest.mark.parametrize("route", ["kb", "kb-new"])
+def test_whoever_is_not_signed_in_is_asked_to(client, route):
+    assert client.get(reverse(route)).url.startswith(reverse("sign-in"))
+
+
+def test_whatever_was_stored_is_shown_and_never_run(client):
+    actor = make_actor()
+    entry = _entry(
+        actor,
+        f"# {PAYLOAD}\n\n{PAYLOAD} [x](javascript:alert(4))",
+        tags=[PAYLOAD[:90]],
+        roles=[PAYLOAD[:90]],
+        project=PAYLOAD[:90],
+        source_file=PAYLOAD,
+        source_story=PAYLOAD,
+        metadata={PAYLOAD: PAYLOAD},
+    )
+    client.force_login(actor.user)
+    addresses = [reverse("kb"), *(reverse(name, args=[entry.pk]) for name in ("kb-entry", "kb-edit", "kb-delete"))]
+
+    for address in [*addresses, f"{reverse('kb')}?query=alert&role={PAYLOAD}&tags={PAYLOAD}"]:
+        text = client.get(address).text
+
+        assert "<script>alert" not in text
+        assert "<img" not in text
+        assert "<svg onload" not in text
+        assert 'javascript:alert(4)"' not in text
+
+
+def test_an_entry_is_added_and_read(client):
+    actor = make_actor()
+    client.force_login(actor.user)
+    typed = {
+        "entry_type": "summary",
+        "content": "Story 12 is done.\r\nRoutes first.",
+        "tags": "vercel, routing",
+        "roles": "dev",
+        "confidence": "0.8",
+        "project": "atlas",
+        "source_file": "docs/12.md",
+        "source_story": "",
+    }
+
+    page = client.post(reverse("kb-new"), typed, follow=True)
+
+    entry = Entry.objects.get()
+    assert page.redirect_chain == [(reverse("kb-entry", args=[entry.pk]), 302)]
+    assert "Added." in page.text
+    assert (entry.content, entry.tags, entry.roles) == (
+        "Story 12 is done.\nRoutes first.",
+        ["vercel", "routing"],
+        ["dev"],
+    )
+    assert (entry.entry_type, entry.confidence, entry.created_by) == ("summary", 0.8, actor.user)
+
+
+def test_what_is_known_already_is_linked_and_what_was_typed_stays(client):
+    known = _entry()
+    client.force_login(make_actor().user)
+
+    page = client.post(
+        reverse("kb-new"), {"entry_type": "fact", "content": ROUTES, "confidence": "1", "project": "my project"}
+    )
+
+    assert Entry.objects.count() == 1
+    assert reverse("kb-entry", args=[known.pk]) in page.text
+    assert "known already" in page.text
+    assert 'value="my project"' in page.text
+
+
+def test_what_is_refused_is_said_beside_its_field(client):
+    client.force_login(make_actor().user)
+
+    page = client.post(reverse("kb-new"), {"entry_type": "gossip", "content": "x" * 70_000, "confidence": "2"})
+
+    assert "Content: This is 70,000 bytes; the limit is 65,536. Split it or shorten it." in page.text
+    assert "Confidence: This must be 1 or less." in page.text
+    assert Entry.objects.count() == 0
+
+
+def test_a_correction_keeps_what_is_not_on_the_form(client):
+    actor = make_actor()
+    entry = _entry(actor, tags=["vercel"], source_file="docs/a.md", project="atlas", metadata={"severity": "high"})
+    client.force_login(actor.user)
+
+    page = client.post(
+        reverse("kb-edit", args=[entry.pk]),
+        _edit(entry, content="Routes are matched in order.", tags="vercel, order", confidence="0.6"),
+        follow=True,
+    )
+
+    stored = Entry.objects.get()
+    assert "Saved." in page.text
+    assert (stored.content, stored.tags, stored.confidence) == (
+        "Routes are matched in order.",
+        ["vercel", "order"],
+        0.6,
+    )
+    assert (stored.source_file, stored.project, stored.metadata) == ("docs/a.md", "atlas", {"severity": "high"})
+
+
+def test_tags_and_roles_can_be_taken_away(client):
+    actor = make_actor()
+    entry = _entry(actor, tags=["vercel"], roles=["dev"])
+    client.force_login(actor.user)
+
+    client.post(reverse("kb-edit", args=[entry.pk]), _edit(entry, tags="", roles=""))
+
+    assert (Entry.objects.get().tags, Entry.objects.get().roles) == ([], [])
+
+
+def test_who_saves_second_is_shown_what_differs_and_may_still_decide(client):
+    author, curator = make_actor(), make_actor(curator=True)
+    entry = _entry(author, "Routes first.\nThen rewrites.")
+    opened = _edit(entry, content="Routes first.\nThen redirects.")
+    update_entry(curator, id=entry.pk, content="Routes first.\nThen headers.")
+    client.force_login(author.user)
+
+    refused = client.post(reverse("kb-edit", args=[entry.pk]), opened)
+
+    assert refused.status_code == 409
+    assert "changed while you were editing it" in refused.text
+    assert "Then headers." in refused.text
+    assert "Then redirects." in refused.text
+    assert Entry.objects.get().content == "Routes first.\nThen headers."
+
+    again = _edit(entry, content=opened["content"], seen=refused.context["form"]["seen"].value())
+    client.post(reverse("kb-edit", args=[entry.pk]), again)
+
+    assert Entry.objects.get().content == "Routes first.\nThen redirects."
+
+
+@pytest.mark.parametrize("seen", ["", "yesterday", "2026-13-45T99:99:99"])
+def test_a_form_without_the_moment_it_was_opened_overwrites_nothing(client, seen):
+    actor = make_actor()
+    entry = _entry(actor)
+    client.force_login(actor.user)
+
+    page = client.post(reverse("kb-edit", args=[entry.pk]), _edit(entry, content="Other.", seen=seen))
+
+    assert page.status_code == 409
+    assert Entry.objects.get().content == ROUTES
+
+
+def test_a_correction_that_says_what_another_entry_says_links_it(client):
+    actor = make_actor()
+    known, entry = _entry(actor), _entry(actor, "Something else.")
+    client.force_login(actor.user)
+
+    page = client.post(reverse("kb-edit", args=[entry.pk]), _edit(entry, content=ROUTES))
+
+    assert reverse("kb-entry", args=[known.pk]) in page.text
+    assert Entry.objects.get(pk=entry.pk).content == "Something else."
+
+
+@pytest.mark.parametrize("route", ["kb-edit", "kb-delete"])
+def test_a_member_cannot_change_what_somebody_else_added(client, route):
+    entry = _entry()
+    client.force_login(make_actor().user)
+
+    read = client.get(reverse("kb-entry", args=[entry.pk]))
+    shown = client.get(reverse(route, args=[entry.pk]))
+    sent = client.post(reverse(route, args=[entry.pk]), _edit(entry, content="Mine now."))
+
+    assert reverse(route, args=[entry.pk]) not in read.text
+    assert (shown.status_code, sent.status_code) == (403, 403)
+    assert Entry.objects.get().content == ROUTES
+
+
+@pytest.mark.parametrize("role", ["author", "curator", "admin"])
+def test_its_author_curators_and_admins_may_delete_an_entry_after_a_question(client, role):
+    author = make_actor()
+    entry = _entry(author)
+    people = {"author": author, "curator": make_actor(curator=True), "admin": make_actor(admin=True)}
+    client.force_login(people[role].user)
+
+    read = client.get(reverse("kb-entry", args=[entry.pk]))
+    asked = client.get(reverse("kb-delete", args=[entry.pk]))
+    there_still = Entry.objects.exists()
+    done = client.post(reverse("kb-delete", args=[entry.pk]), follow=True)
+
+    assert reverse("kb-delete", args=[entry.pk]) in read.text
+    assert "cannot be undone" in asked.text
+    assert there_still
+    assert "deleted" in done.text
+    assert not Entry.objects.exists()
+
+
+def test_an_entry_that_was_changed_says_when(client):
+    entry = _entry()
+    Entry.objects.update(created_at=timezone.now() - timedelta(days=3))
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("kb-entry", args=[entry.pk]))
+
+    assert "<dt>Changed</dt>" in page.text
+    assert "3 days ago" in page.text

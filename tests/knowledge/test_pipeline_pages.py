@@ -1,0 +1,269 @@
+"""The embedding pipeline as admins see it: what waits, what failed and why, and what they can do about it."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from knowledge.embeddings.circuit import FAILURES, Circuit
+from knowledge.models import CachedVector, EmbeddingSpace, Passage, PassageVector
+from knowledge.services.embedding import AGAIN, active_space, embed_pending, progress, start_again, stop_rebuild
+from knowledge.services.entries import add_entry
+from tests.factories import make_actor
+from tests.knowledge.factories import make_fact
+
+pytestmark = pytest.mark.django_db
+
+REFUSED = "The embedding endpoint answered 413: it does not take these texts."
+CHANGES = ["embeddings-retry", "embeddings-rebuild", "embeddings-stop"]
+
+
+@pytest.fixture(autouse=True)
+def closed_circuit():
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def admin(client):
+    """An admin who is signed in."""
+    actor = make_actor(admin=True)
+    client.force_login(actor.user)
+    return actor
+
+
+def _stored(count=3):
+    """Facts of somebody whose vectors are made."""
+    owner = make_actor()
+    facts = [make_fact(owner, f"Private thought {number}.") for number in range(count)]
+    embed_pending()
+    return facts
+
+
+def _fail(fact, reason=REFUSED):
+    rows = PassageVector.objects.filter(passage__kind="fact", passage__source_id=str(fact.pk))
+    rows.update(vector=None, trouble=reason, not_before=timezone.now() + timedelta(hours=23, minutes=30))
+
+
+def _space(page, number=0):
+    return page.context["state"].spaces[number]
+
+
+@pytest.mark.parametrize("route", ["embeddings", *CHANGES])
+@pytest.mark.parametrize("curator", [False, True])
+def test_only_admins_may_look_and_act(client, route, curator):
+    _stored()
+    client.force_login(make_actor(curator=curator).user)
+
+    answer = client.post(reverse(route)) if route in CHANGES else client.get(reverse(route))
+
+    assert answer.status_code == 403
+    assert "may not do what admins do" in answer.text
+
+
+def test_only_admins_are_led_there(client):
+    client.force_login(make_actor().user)
+    assert reverse("embeddings") not in client.get(reverse("kb")).text
+
+    client.force_login(make_actor(admin=True).user)
+    assert reverse("embeddings") in client.get(reverse("kb")).text
+
+
+def test_the_page_counts_what_is_made_and_what_waits_and_since_when(client, admin):
+    _stored(3)
+    make_fact(make_actor(), "Still waiting.")
+    Passage.objects.filter(text="Still waiting.").update(created_at=timezone.now() - timedelta(hours=2))
+    EmbeddingSpace.objects.update(created_at=timezone.now() - timedelta(days=9))
+
+    page = client.get(reverse("embeddings"))
+
+    space = _space(page)
+    assert (space.total, space.made, space.waiting, space.failed, space.cached) == (4, 3, 1, 0, 3)
+    assert "2 hours ago" in page.text
+    assert "3 of 4" in page.text
+    assert "hashing" in page.text
+
+
+def test_failures_are_grouped_by_reason_and_show_nobodys_text(client, admin):
+    facts = _stored(6)
+    for fact in facts[:5]:
+        _fail(fact)
+    _fail(facts[5], "The embedder answered with a vector of zeros.")
+
+    page = client.get(reverse("embeddings"))
+
+    assert [(one.reason, one.count, len(one.examples)) for one in _space(page).troubles] == [
+        (REFUSED, 5, 3),
+        ("The embedder answered with a vector of zeros.", 1, 1),
+    ]
+    assert REFUSED in page.text
+    assert "in 23 hours" in page.text
+    assert f"fact <code>{facts[0].pk}</code>" in page.text
+    assert "Private thought" not in page.text
+
+
+def test_an_entry_that_failed_is_linked(client, admin):
+    entry = add_entry(admin, content="Shared.", entry_type="fact").entry
+    embed_pending()
+    PassageVector.objects.update(vector=None, trouble=REFUSED)
+
+    page = client.get(reverse("embeddings"))
+
+    assert reverse("kb-entry", args=[entry.pk]) in page.text
+
+
+def test_failures_are_retried_now(client, admin):
+    facts = _stored(3)
+    _fail(facts[0])
+    _fail(facts[1])
+
+    page = client.post(reverse("embeddings-retry"), follow=True)
+    waited = _space(page).waiting
+    made = embed_pending()
+
+    assert "2 texts will be tried again now." in page.text
+    assert (waited, made) == (2, 2)
+    assert progress().waiting == 0
+
+
+def test_a_text_that_failed_when_it_was_made_again_is_retried_too(client, admin):
+    _stored(1)
+    PassageVector.objects.update(trouble=REFUSED, not_before=timezone.now() + timedelta(days=1))
+
+    shown = client.get(reverse("embeddings"))
+    client.post(reverse("embeddings-retry"))
+
+    assert _space(shown).failed == 1
+    assert embed_pending() == 1
+
+
+def test_an_embedder_that_was_left_alone_is_asked_again_on_retry(client, admin):
+    _stored(1)
+    circuit = Circuit(active_space().name)
+    for _ in range(FAILURES):
+        circuit.failed()
+
+    before = client.get(reverse("embeddings"))
+    after = client.post(reverse("embeddings-retry"), follow=True)
+
+    assert "not answering" in before.text
+    assert "not answering" not in after.text
+    assert circuit.admits()
+
+
+def test_all_vectors_are_made_anew_after_a_question(client, admin):
+    _stored(3)
+
+    asked = client.get(reverse("embeddings-rebuild"))
+    untouched = PassageVector.objects.filter(trouble=AGAIN).count()
+    page = client.post(reverse("embeddings-rebuild"), follow=True)
+
+    assert "Make all vectors anew?" in asked.text
+    assert untouched == 0
+    assert "3 texts will get new vectors." in page.text
+    assert (_space(page).again, _space(page).made) == (3, 0)
+    assert CachedVector.objects.count() == 3
+    assert "Stop the rebuild" in page.text
+
+
+def test_the_cache_is_emptied_when_that_is_ticked(client, admin):
+    _stored(3)
+
+    client.post(reverse("embeddings-rebuild"), {"clear_cache": "on"})
+
+    assert CachedVector.objects.count() == 0
+
+
+def test_a_rebuild_is_stopped_and_the_old_vectors_stay(client, admin):
+    _stored(3)
+    start_again(batch_size=50, clear_cache=True)
+    make_fact(make_actor(), "New meanwhile.")
+
+    asked = client.get(reverse("embeddings-stop"))
+    page = client.post(reverse("embeddings-stop"), follow=True)
+
+    assert "Stop the rebuild?" in asked.text
+    assert "3 texts will not get a new vector." in page.text
+    assert (_space(page).made, _space(page).waiting) == (3, 1)
+    assert embed_pending() == 1
+
+
+def test_a_space_that_is_built_beside_is_stopped_until_somebody_goes_on(client, admin, settings):
+    _stored(3)
+    old = active_space()
+    settings.EMBEDDING_DIMENSIONS = 32
+    progress()
+
+    building = client.get(reverse("embeddings"))
+    client.post(reverse("embeddings-stop"))
+    make_fact(make_actor(), "New meanwhile.")
+    made = embed_pending()
+    stopped = client.get(reverse("embeddings"))
+
+    assert "being built" in building.text
+    assert made == 0
+    assert active_space() == old
+    assert "stopped" in stopped.text
+    assert _space(stopped, 1).total == 0
+
+    client.post(reverse("embeddings-rebuild"))
+    embed_pending()
+
+    assert active_space() != old
+    assert progress().processed == 4
+
+
+def test_a_space_that_no_setting_names_any_more_is_dropped(client, admin, settings):
+    _stored(3)
+    settings.EMBEDDING_DIMENSIONS = 32
+    progress()
+    settings.EMBEDDING_DIMENSIONS = 0
+
+    page = client.get(reverse("embeddings"))
+    client.post(reverse("embeddings-stop"))
+
+    assert "left behind" in page.text
+    assert EmbeddingSpace.objects.get() == active_space()
+    assert progress().processed == 3
+
+
+def test_a_stop_that_came_too_late_changes_nothing(client, admin):
+    _stored(2)
+
+    let_go = stop_rebuild(admin)
+
+    assert let_go == 0
+    assert progress().processed == 2
+    assert "Nothing is being rebuilt." in client.get(reverse("embeddings-stop")).text
+
+
+def test_an_embedder_that_is_not_configured_is_told_and_the_page_stands(client, admin, settings):
+    _stored(1)
+    settings.EMBEDDING_PROVIDER = "nonsense"
+
+    page = client.get(reverse("embeddings"))
+    refused = client.post(reverse("embeddings-rebuild"))
+
+    assert page.status_code == 200
+    assert "There is no embedding provider &#x27;nonsense&#x27;" in page.text
+    assert _space(page).total == 1
+    assert refused.status_code == 409
+
+
+def test_an_instance_without_any_text_says_what_comes(client, admin):
+    page = client.get(reverse("embeddings"))
+
+    assert "No text has been embedded yet." in page.text
+
+
+def test_the_page_takes_the_same_few_queries_however_much_there_is(client, admin, django_assert_max_num_queries):
+    for number, fact in enumerate(_stored(20)):
+        _fail(fact, f"Reason {number % 7}")
+
+    with django_assert_max_num_queries(15):
+        page = client.get(reverse("embeddings"))
+
+    assert len(_space(page).troubles) == 7

@@ -1,0 +1,213 @@
+"""The pages of search: what is found, how it can be narrowed, and why it was found."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from bigmind.core.text import digest
+from knowledge.models import CompanyEntry, Fact, Status
+from knowledge.services.company import index_company_entry
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry
+from tests.factories import make_actor
+from tests.knowledge.factories import make_chunk, make_fact, make_note, make_session
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_shared_entry_is_found_by_everybody_and_says_who_added_it(client):
+    author, reader = make_actor(), make_actor()
+    entry = add_entry(author, content="# Routing\n\nVercel rewrites need a trailing slash.", entry_type="fact").entry
+    client.force_login(reader.user)
+
+    page = client.get("/", {"query": "vercel"})
+
+    assert reverse("kb-entry", args=[entry.pk]) in page.text
+    assert f"by {author.user}" in page.text
+    assert "<mark>Vercel</mark> rewrites" in page.text
+
+
+def test_company_knowledge_says_who_approved_it(client):
+    grace, ada = make_actor(curator=True), make_actor()
+    text = "Deploys go through the router."
+    entry = CompanyEntry.objects.create(
+        category="standard",
+        title="Deploys",
+        content=text,
+        digest=digest(text),
+        status=Status.APPROVED,
+        owner=ada.user,
+        decided_by=grace.user,
+        decided_at=timezone.now(),
+    )
+    index_company_entry(entry)
+    client.force_login(ada.user)
+
+    page = client.get("/", {"query": "router"})
+
+    assert f"approved by {grace.user}" in page.text
+    assert "tier G" in page.text
+    assert "Deploys go through the <mark>router</mark>." in page.text
+
+
+def test_the_address_narrows_by_kind_project_and_day(client):
+    actor = make_actor()
+    old = make_fact(actor, "Deploys went out on Mondays.", project="atlas")
+    Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=400))
+    make_fact(actor, "Deploys go out on Tuesdays.", project="atlas")
+    make_fact(actor, "Deploys go out on Fridays.", project="bigmind")
+    make_note(actor, "Deploys are announced.", project="atlas")
+    client.force_login(actor.user)
+    last_week = (timezone.localdate() - timedelta(days=7)).isoformat()
+
+    page = client.get("/", {"query": "deploys", "kinds": "fact", "project": "atlas", "since": last_week})
+
+    assert "on Tuesdays" in page.text
+    for other in ("on Mondays", "on Fridays", "announced"):
+        assert other not in page.text
+    assert f'value="{last_week}"' in page.text
+    assert '<option value="atlas" selected>' in page.text
+
+
+def test_the_projects_of_shared_entries_can_be_chosen(client):
+    add_entry(make_actor(), content="Vercel rewrites.", entry_type="fact", project="website")
+    client.force_login(make_actor().user)
+
+    page = client.get("/")
+
+    assert '<option value="website">' in page.text
+
+
+def test_without_a_matching_word_the_nearest_is_shown_as_such(client):
+    actor = make_actor()
+    make_session(actor, one_liner="Cluster moved", topics=["postgres"])
+    make_chunk(actor, content="The database restarts every night.")
+    embed_pending()
+    client.force_login(actor.user)
+
+    page = client.get("/", {"query": "postgers"})
+
+    assert "None of your words was found." in page.text
+    assert '<a href="/?query=postgres">postgres</a>' in page.text
+    assert "The database restarts every night." in page.text
+    assert "found by meaning alone" in page.text
+
+
+def test_while_meaning_cannot_be_asked_the_page_says_so(client):
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.")
+    client.force_login(actor.user)
+
+    page = client.get("/", {"query": "deploys"})
+
+    assert "By words alone." in page.text
+    assert "still being made" in page.text
+
+
+def test_a_long_answer_comes_in_pages_that_keep_the_question(client):
+    actor = make_actor()
+    for number in range(25):
+        make_fact(actor, f"Deploys take {number} minutes.")
+    client.force_login(actor.user)
+
+    first = client.get("/", {"query": "deploys", "kinds": "fact"})
+    second = client.get("/", {"query": "deploys", "kinds": "fact", "offset": "20"})
+
+    assert "1 to 20 of 25" in first.text
+    assert "query=deploys&amp;kinds=fact&amp;offset=20" in first.text
+    assert "21 to 25 of 25" in second.text
+
+
+def test_an_answer_leads_to_its_explanation(client):
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.")
+    client.force_login(actor.user)
+
+    page = client.get("/", {"query": "deploys & co", "kinds": "fact"})
+
+    assert f"{reverse('search-explain')}?query=deploys+%26+co&amp;kinds=fact" in page.text
+
+
+def test_an_explanation_shows_what_looked_and_how_each_score_came_about(client):
+    actor = make_actor()
+    fact = make_fact(actor, "Deploys go out on Tuesdays.")
+    make_fact(actor, "Lunch is at noon.")
+    embed_pending()
+    client.force_login(actor.user)
+
+    page = client.get(reverse("search-explain"), {"query": "deploys"})
+
+    for shown in (
+        "hashing:",
+        "0.5 × words + 0.5 × similarity",
+        "Time for words",
+        "Time for meaning",
+        ">deploy<",
+        " ms",
+    ):
+        assert shown in page.text
+    assert reverse("memory-fact", args=[fact.pk]) in page.text
+    assert "“Deploys go out on Tuesdays.” comes first: it was found by deploy, deploys" in page.text
+    assert page.text.index("Deploys go out") < page.text.index("Lunch is at noon.")
+
+
+def test_an_explanation_without_vectors_says_that_meaning_was_not_asked(client):
+    actor = make_actor()
+    make_fact(actor, "Deploys go out on Tuesdays.")
+    client.force_login(actor.user)
+
+    page = client.get(reverse("search-explain"), {"query": "deploys"})
+
+    assert "By words alone." in page.text
+    assert "× similarity" not in page.text
+
+
+def test_an_explanation_never_counts_what_belongs_to_somebody_else(client):
+    make_fact(make_actor(), "Zanzibar is warm.")
+    embed_pending()
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("search-explain"), {"query": "zanzibar"})
+
+    assert "Zanzibar is warm" not in page.text
+    assert "No passage has such a word, and the meaning the 0 nearest. Together they make 0 candidates." in page.text
+
+
+@pytest.mark.parametrize("query", ["' OR 1=1 --", "a & | ! (b", "%%%", "<script>", "\\", "🧠", "the", "”„"])
+def test_no_question_can_make_an_explanation_fail(client, query):
+    actor = make_actor()
+    make_fact(actor, "Plain words.")
+    embed_pending()
+    client.force_login(actor.user)
+
+    page = client.get(reverse("search-explain"), {"query": query})
+
+    assert page.status_code == 200
+    assert "<script>" not in page.text
+
+
+@pytest.mark.parametrize(
+    "asked", [{"kinds": "secrets"}, {"since": "yesterday"}, {"offset": "next"}, {"query": "x" * 2001}]
+)
+def test_what_cannot_be_asked_is_explained_on_both_pages(client, asked):
+    client.force_login(make_actor().user)
+
+    for address in (reverse("home"), reverse("search-explain")):
+        page = client.get(address, {"query": "deploys", **asked})
+
+        assert page.status_code == 200
+        assert "Problem: that cannot be asked" in page.text
+
+
+def test_an_explanation_of_nothing_leads_home(client):
+    client.force_login(make_actor().user)
+
+    assert client.get(reverse("search-explain")).url == reverse("home")
+
+
+def test_strangers_are_asked_to_sign_in(client):
+    page = client.get(reverse("search-explain"), {"query": "deploys"})
+
+    assert reverse("sign-in") in page.url
