@@ -1,5 +1,8 @@
 """Actor: who performs an operation: a user, with a key's scopes, through an agent."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from accounts.models import SCOPES, Agent, ApiKey, Role, User
@@ -11,6 +14,11 @@ _SCOPES_OF_ROLE: dict[str, frozenset[str]] = {
     Role.ADMIN: frozenset(SCOPES),
 }
 _DEEDS = {"read": "read", "write": "write", "curate": "decide what is shared", "admin": "do what admins do"}
+
+
+def scopes_of(role: str) -> frozenset[str]:
+    """Return what a role permits."""
+    return _SCOPES_OF_ROLE[role]
 
 
 @dataclass(frozen=True)
@@ -57,3 +65,21 @@ class Actor:
     def may_use(self, toolset: str) -> bool:
         """Whether the key may use this toolset."""
         return not self.toolsets or toolset in self.toolsets
+
+
+_ACTING: ContextVar[Actor | None] = ContextVar("acting", default=None)
+
+
+@contextmanager
+def acts(actor: Actor) -> Iterator[None]:
+    """Let what is stored meanwhile be known as this actor's writing."""
+    token = _ACTING.set(actor)
+    try:
+        yield
+    finally:
+        _ACTING.reset(token)
+
+
+def acting() -> Actor | None:
+    """Return who performs the operation of this call; nobody on a page, in a command or in a task."""
+    return _ACTING.get()

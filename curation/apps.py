@@ -1,9 +1,10 @@
-"""The app of company knowledge: what is proposed, who decided."""
+"""The app of company knowledge, where it is decided about."""
 
 from django.apps import AppConfig
 
 
 class CurationConfig(AppConfig):
-    """Proposals and decisions. Nothing is offered yet: the table in `curation/operations.py` is empty."""
+    """What becomes company knowledge, and who decided."""
 
     name = "curation"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -45,15 +45,15 @@ def web_process(
     with serving(tmp_path_factory.mktemp("served") / "log.txt") as (served, _):
         yield served
     with django_db_blocker.unblock():
-        _end_its_database_sessions()
+        end_its_database_sessions()
 
 
 @contextmanager
-def serving(log: Path) -> Iterator[tuple[Served, "subprocess.Popen[bytes]"]]:
-    """Run the web process of `bigmind up`, and end it afterwards."""
+def serving(log: Path, **variables: str) -> Iterator[tuple[Served, "subprocess.Popen[bytes]"]]:
+    """Run the web process of `bigmind up` with some variables set, and end it afterwards."""
     with socket.create_server(("127.0.0.1", 0)) as listener, log.open("w") as output:
         port = listener.getsockname()[1]
-        environment = _environment(port)
+        environment = {**_environment(port), **variables}
         process = subprocess.Popen(
             [sys.executable, "-m", "bigmind.embedded.web", str(listener.fileno())],
             cwd=ROOT,
@@ -93,7 +93,7 @@ def _address_of_the_test_database() -> str:
     return urlunsplit(configured._replace(path=f"/{connection.settings_dict['NAME']}"))
 
 
-def _end_its_database_sessions() -> None:
+def end_its_database_sessions() -> None:
     """PostgreSQL takes a moment to notice that a client has gone, and the tests' database is dropped right now."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,0 +1,26 @@
+"""`curation_verify`: is the history of company knowledge what was written?"""
+
+from typing import Any
+
+from bigmind.management.base import OperatorCommand, Refused
+from curation.models import Review
+from curation.services.history import broken_seals
+
+
+class Command(OperatorCommand):
+    """Checks the seal of every row."""
+
+    help = "Check that no row of the history of company knowledge was changed or removed. Exit code 1: one was."
+    examples = ("bigmind curation_verify", "bigmind curation_verify --json")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Go through the history."""
+        broken = [{"entry": f"C{seal.entry_id}", "number": seal.number, "why": seal.why} for seal in broken_seals()]
+        if options["json"]:
+            self.print_json({"checked": Review.objects.count(), "broken": broken})
+        else:
+            for row in broken:
+                self.stdout.write(f"{row['entry']}, row {row['number']}: {row['why']}.")
+            self.stdout.write(f"{Review.objects.count()} rows checked, {len(broken)} broken.")
+        if broken:
+            raise Refused("The history is not what was written.")

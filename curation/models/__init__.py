@@ -1,0 +1,22 @@
+"""Who decided what becomes company knowledge, who is told, and what is said about it."""
+
+from .claims import CLAIM_LASTS, Claim
+from .comments import Comment
+from .deliveries import Channel, Delivery
+from .notices import Notice
+from .reviews import Action, Review
+from .subscriptions import PAUSE, Frequency, Subscription
+
+__all__ = [
+    "CLAIM_LASTS",
+    "PAUSE",
+    "Action",
+    "Channel",
+    "Claim",
+    "Comment",
+    "Delivery",
+    "Frequency",
+    "Notice",
+    "Review",
+    "Subscription",
+]

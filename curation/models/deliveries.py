@@ -1,0 +1,48 @@
+"""Delivery: something that is sent out, to a webhook or by e-mail. The row is the queue."""
+
+import uuid
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from accounts.models import User
+
+
+class Channel(models.TextChoices):
+    """How it is sent."""
+
+    WEBHOOK = "webhook"
+    EMAIL = "email"
+
+
+class Delivery(models.Model):
+    """One message on its way: tried, retried later, and kept with what became of it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    channel = models.CharField(max_length=10, choices=Channel)
+    to = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="deliveries")
+    event = models.CharField(max_length=50)
+    body = models.JSONField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+    not_before = models.DateTimeField(db_default=Now())
+    delivered_at = models.DateTimeField(null=True, blank=True)
+    given_up_at = models.DateTimeField(null=True, blank=True)
+    trouble = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.CheckConstraint(condition=models.Q(channel__in=Channel.values), name="delivery_channel_is_known")
+        ]
+        indexes = [
+            models.Index(
+                fields=["not_before"],
+                condition=models.Q(delivered_at=None, given_up_at=None),
+                name="delivery_waiting",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} by {self.channel}"

@@ -1,0 +1,146 @@
+"""Briefing: everything a curator needs to decide about one entry, on one screen."""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.utils import timezone
+from rapidfuzz import fuzz
+
+from accounts.actor import Actor
+from accounts.models import User
+from curation.models import Claim, Comment, Review
+from curation.vocabulary import CompanyEntryId
+from knowledge.models import CompanyEntry, Feedback, Kind, Status
+from knowledge.search.hybrid import Filters, search
+from knowledge.services.company import by_relevance, most_relevant
+from knowledge.services.context import CompanyLine, company_line, company_lines
+from knowledge.services.feedback import open_complaints
+
+from .contradictions import contradictions
+from .entries import readable_entry
+from .screening import Suspicion, suspicions_about
+
+NEAREST = 3
+ALIKE_FROM = 0.5
+"""From which similarity on two texts are compared for contradictions: below it they are about different things."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An approved entry that is near in meaning or words."""
+
+    entry: CompanyEntry
+    similarity: float
+    by_meaning: bool
+    contradictions: list[str]
+
+
+@dataclass(frozen=True)
+class ProposerRecord:
+    """What became of the other proposals of the same person."""
+
+    approved: int
+    rejected: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What approval would change in the start context of a session of the entry's project and topics."""
+
+    line: CompanyLine
+    is_told: bool
+    leaving: list[CompanyLine]
+    told: list[CompanyLine]
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """One entry with all that is known about it."""
+
+    entry: CompanyEntry
+    nearest: list[Neighbour]
+    same_waiting: int
+    record: ProposerRecord
+    effect: Effect
+    suspicions: list[Suspicion]
+    complaints: Sequence[Feedback]
+    history: Sequence[Review]
+    comments: Sequence[Comment]
+    claimed_by: User | None
+    fallback: bool
+
+
+def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
+    """Gather what a curator needs to decide about an entry: its nearest approved ones, contradictions, provenance,
+    the proposer's record, what it costs and pushes out, warnings, complaints.
+
+    Call this when a curator asks about one entry of the queue. Returns all of it.
+    """
+    actor.require("curate")
+    entry = readable_entry(actor, entry_id)
+    nearest, fallback = nearest_approved(actor, entry)
+    claim = Claim.objects.current().filter(entry=entry).select_related("by").first()
+    return Briefing(
+        entry=entry,
+        nearest=nearest,
+        same_waiting=CompanyEntry.objects.undecided().filter(digest=entry.digest).exclude(pk=entry.pk).count(),
+        record=record_of(entry),
+        effect=effect_of(entry),
+        suspicions=suspicions_about(entry),
+        complaints=list(open_complaints(Kind.COMPANY).filter(source_id=str(entry.pk)).select_related("user")[:20]),
+        history=list(entry.reviews.order_by("number")),
+        comments=list(entry.comments.select_related("by").order_by("created_at", "pk")),
+        claimed_by=claim.by if claim else None,
+        fallback=fallback,
+    )
+
+
+def nearest_approved(actor: Actor, entry: CompanyEntry) -> tuple[list[Neighbour], bool]:
+    """Return the three approved entries nearest to one, and whether words alone decided."""
+    found = search(entry.text, owner=actor.user, filters=Filters([Kind.COMPANY], shared=True), limit=NEAREST + 1)
+    similar = {int(item.source_id): item.vector for item in found.items}
+    known = CompanyEntry.objects.approved().exclude(pk=entry.pk).select_related("proposed_by", "owner").in_bulk(similar)
+    neighbours = [_neighbour(entry, other, similar[number]) for number, other in known.items()]
+    neighbours.sort(key=lambda neighbour: -neighbour.similarity)
+    return neighbours[:NEAREST], found.fallback
+
+
+def record_of(entry: CompanyEntry) -> ProposerRecord:
+    """Count what became of the proposer's other proposals."""
+    others = CompanyEntry.objects.filter(proposed_by=entry.proposed_by_id).exclude(pk=entry.pk)
+    counted = dict(others.values_list("status").annotate(Count("pk")).order_by()) if entry.proposed_by_id else {}
+    once_approved = sum(counted.get(status, 0) for status in (Status.APPROVED, Status.DEPRECATED, Status.SUPERSEDED))
+    waiting = counted.get(Status.PENDING, 0) + counted.get(Status.CHANGES_REQUESTED, 0)
+    return ProposerRecord(once_approved, counted.get(Status.REJECTED, 0), waiting)
+
+
+def effect_of(entry: CompanyEntry) -> Effect:
+    """Say what approval would change in the start context of those whom the entry concerns."""
+    others = [other for other in most_relevant(entry.project, entry.topics) if other.pk != entry.pk]
+    approved = _as_if_verified(entry)
+    before, _ = company_lines(others)
+    after, _ = company_lines(by_relevance([*others, approved], entry.project, entry.topics))
+    told = {line.id for line in after}
+    return Effect(
+        line=company_line(approved),
+        is_told=entry.pk in told,
+        leaving=[line for line in before if line.id not in told],
+        told=after,
+    )
+
+
+def _as_if_verified(entry: CompanyEntry) -> CompanyEntry:
+    """The entry as a decision in its favour would leave it: what is told later is ranked and labelled by that."""
+    verified = copy(entry)
+    verified.verified_at = timezone.now()
+    verified.review_after = entry.review_date_after(verified.verified_at)
+    return verified
+
+
+def _neighbour(entry: CompanyEntry, other: CompanyEntry, vector: float | None) -> Neighbour:
+    similarity = vector if vector is not None else fuzz.token_set_ratio(entry.text, other.text) / 100
+    disagreements = contradictions(entry.text, other.text) if similarity >= ALIKE_FROM else []
+    return Neighbour(other, round(similarity, 3), vector is not None, disagreements)

@@ -1,0 +1,74 @@
+"""Notices: who is told what happened to an entry, in the app, in the transaction in which it happens."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import User
+from curation.models import Action, Comment, Notice, Review
+from knowledge.models import CompanyEntry
+
+from .deliveries import queue_webhook
+
+_DONE: dict[str, str] = {
+    Action.ENDORSE: "was agreed to by {by}; a second curator has to agree",
+    Action.APPROVE: "was approved by {by}",
+    Action.REJECT: "was rejected by {by}",
+    Action.REQUEST_CHANGES: "needs changes, says {by}",
+    Action.MERGE: "was merged into {into} by {by}",
+    Action.EDIT: "was edited by {by}",
+    Action.VERIFY: "was verified by {by}",
+    Action.DEPRECATE: "was deprecated by {by}",
+    Action.SUPERSEDE: "was superseded by {into}, says {by}",
+    Action.RESTORE: "was restored by {by}",
+    Action.REOPEN: "waits for a decision again: {by} reopened it",
+    Action.ASSIGN: "has a new owner, says {by}",
+    Action.UNDO: "is as it was: {by} took the last decision back",
+}
+"""What the proposer and the owner hear of. What they did themselves they know."""
+
+
+def tell_of_review(review: Review) -> None:
+    """Tell the proposer and the owner of an entry what was done to it, and the webhook."""
+    said = _DONE.get(review.action)
+    entry = review.entry
+    if said:
+        into = entry.superseded_by.handle if entry.superseded_by else "another entry"
+        text = f"[{entry.handle}] {entry.title} {said.format(by=review.by_name, into=into)}."
+        people = _others(entry.proposed_by_id, entry.owner_id, but=review.by_id)
+        _notify(people, entry, text, review)
+    queue_webhook(review)
+
+
+def tell_of_comment(comment: Comment) -> None:
+    """Tell the proposer, the owner and whoever has spoken before that somebody said something."""
+    entry = comment.entry
+    spoken = set(entry.comments.values_list("by_id", flat=True))
+    people = _others(entry.proposed_by_id, entry.owner_id, *spoken, but=comment.by_id)
+    _notify(people, entry, f"{comment.by_name} commented on [{entry.handle}] {entry.title}.", None)
+
+
+def notices_of(actor: Actor) -> "QuerySet[Notice]":
+    """Return what a person was told, the newest first."""
+    return Notice.objects.filter(user=actor.user).select_related("entry").order_by("-created_at", "-pk")
+
+
+def count_unseen(user: User) -> int:
+    """Count what a person was told and has not seen: the figure on every page."""
+    return Notice.objects.filter(user=user, seen_at=None).count()
+
+
+def mark_seen(actor: Actor) -> int:
+    """Note that a person has seen their notices; return how many were new."""
+    return Notice.objects.filter(user=actor.user, seen_at=None).update(seen_at=timezone.now())
+
+
+def _others(*people: UUID | None, but: UUID | None) -> set[UUID]:
+    return {person for person in people if person is not None and person != but}
+
+
+def _notify(people: Iterable[UUID], entry: CompanyEntry, text: str, review: Review | None) -> None:
+    Notice.objects.bulk_create(Notice(user_id=person, entry=entry, review=review, text=text[:300]) for person in people)

@@ -1,0 +1,86 @@
+"""A person's page: gathered from what is remembered and what was decided, as far as its visitor may see it."""
+
+from dataclasses import dataclass, field
+
+from accounts.actor import Actor
+from accounts.models import Agent, User
+from accounts.services.profiles import get_profile
+from accounts.services.visibility import NOTHING, Shared, sections_for, shared_by
+from bigmind.core.errors import NotFound
+from bigmind.core.sections import Section
+from knowledge.models import CompanyEntry, ShownHeadline
+from knowledge.services.activity import HeatMap, activity_of
+from knowledge.services.company import told_to_everybody
+from knowledge.services.headlines import shown_headlines
+from knowledge.services.topics import Topic, topics_of
+from knowledge.services.upkeep import Stats, get_stats
+
+from .badges import Badge, badges_of
+
+AGENTS_SHOWN = 50
+TOPICS_SHOWN = 30
+CONTRIBUTIONS_SHOWN = 20
+HEADLINES_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class ProfilePage:
+    """A person's page as one visitor sees it. What is not for them was not even read.
+
+    Attributes:
+        sections: What this visitor sees.
+        shared: What others see, and whether the person said so.
+        is_own: Whether it is the visitor's own page, which has what others never see.
+    """
+
+    person: User
+    is_own: bool
+    sections: frozenset[Section]
+    shared: Shared
+    job_title: str = ""
+    agents: list[Agent] = field(default_factory=list)
+    stats: Stats | None = None
+    badges: list[Badge] = field(default_factory=list)
+    topics: list[Topic] = field(default_factory=list)
+    activity: HeatMap | None = None
+    contributions: list[CompanyEntry] = field(default_factory=list)
+    contributed: int = 0
+    headlines: list[ShownHeadline] = field(default_factory=list)
+
+
+def get_profile_page(actor: Actor, username: str, *, as_others: bool = False) -> ProfilePage:
+    """Return the page of a person. `as_others` shows somebody their own page as everybody else sees it.
+
+    Raises:
+        NotFound: there is no such person, or they show nothing: which of the two is not told.
+    """
+    person = User.objects.filter(username__iexact=username).first()
+    is_own = person is not None and person.pk == actor.user.pk and not as_others
+    sections = NOTHING if person is None else sections_for(actor.user, person)
+    if person is not None and as_others:
+        sections &= shared_by(person).sections
+    if person is None or not sections:
+        raise NotFound(f"There is no page of {username}.", hint="The directory lists who shows one.")
+    return _gathered(Actor.of(person), sections, is_own=is_own)
+
+
+def _gathered(subject: Actor, sections: frozenset[Section], *, is_own: bool) -> ProfilePage:
+    person = subject.user
+    contributed = told_to_everybody().filter(proposed_by=person).order_by("-decided_at", "-pk")
+    agents = Agent.objects.filter(user=person).order_by("-last_seen")
+    sees = sections.__contains__
+    return ProfilePage(
+        person=person,
+        is_own=is_own,
+        sections=sections,
+        shared=shared_by(person),
+        job_title=get_profile(subject).role if sees(Section.ROLE) else "",
+        agents=list(agents[:AGENTS_SHOWN]) if sees(Section.AGENTS) else [],
+        stats=get_stats(subject) if sees(Section.STATISTICS) else None,
+        badges=badges_of(person) if sees(Section.BADGES) else [],
+        topics=topics_of(person, limit=TOPICS_SHOWN) if sees(Section.TOPICS) else [],
+        activity=activity_of(person) if sees(Section.ACTIVITY) else None,
+        contributions=list(contributed[:CONTRIBUTIONS_SHOWN]) if sees(Section.CONTRIBUTIONS) else [],
+        contributed=contributed.count() if sees(Section.CONTRIBUTIONS) else 0,
+        headlines=list(shown_headlines(person)[:HEADLINES_SHOWN]) if sees(Section.HEADLINES) else [],
+    )

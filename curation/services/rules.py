@@ -1,0 +1,44 @@
+"""Who may decide what, by mode: one's own memory in personal mode, curators in a team, four eyes in an enterprise."""
+
+from django.conf import settings
+
+from accounts.actor import Actor
+from bigmind.core.errors import Forbidden
+from knowledge.models import CompanyEntry
+
+FOUR_EYES_FROM = 8
+"""In enterprise mode, an entry of this importance or more is approved by two people."""
+
+
+def is_personal() -> bool:
+    """Whether this BigMind has one user, who decides alone."""
+    return bool(settings.BIGMIND_MODE == "personal")
+
+
+def may_decide(actor: Actor) -> bool:
+    """Whether the actor decides about proposals."""
+    return "curate" in actor.scopes
+
+
+def require_may_approve(actor: Actor, entry: CompanyEntry) -> None:
+    """Refuse approval of one's own proposal where other people are there to ask.
+
+    Raises:
+        Forbidden: it is the actor's own, and this is a team or an enterprise.
+    """
+    actor.require("curate")
+    if not is_personal() and entry.proposed_by_id == actor.user.pk:
+        raise Forbidden("You proposed this yourself.", hint="Another curator has to approve it.")
+
+
+def needs_second_approval(actor: Actor, entry: CompanyEntry, *, importance: int) -> bool:
+    """Whether somebody else still has to agree before the entry is approved.
+
+    The highest importance that it ever had counts: lowering it on the way is no way around.
+    """
+    if settings.BIGMIND_MODE != "enterprise":
+        return False
+    ever = entry.reviews.values_list("after__importance", flat=True)
+    if max(importance, *ever) < FOUR_EYES_FROM:
+        return False
+    return entry.endorsed_by_id is None or entry.endorsed_by_id == actor.user.pk

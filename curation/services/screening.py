@@ -1,0 +1,45 @@
+"""Screening: what looks dangerous in a proposal, for curators to see before they decide."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bigmind.core.injections import find_injections
+from bigmind.core.screening import find_secrets
+from bigmind.core.text import show_hidden
+from knowledge.models import CompanyEntry
+
+AROUND = 30
+EXCERPT_CHARS = 160
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """One thing that a curator should look at, with the place it stands at."""
+
+    kind: str
+    why: str
+    excerpt: str
+    is_warning: bool
+
+
+def suspicions_about(entry: CompanyEntry) -> list[Suspicion]:
+    """Return what looks dangerous in the text of an entry, warnings first."""
+    texts = (entry.title, entry.content, entry.evidence)
+    found = [suspicion for text in texts for suspicion in _suspicions(text)]
+    return sorted(found, key=lambda suspicion: not suspicion.is_warning)[:SHOWN]
+
+
+def _suspicions(text: str) -> Iterator[Suspicion]:
+    for secret in find_secrets(text):
+        yield Suspicion(secret.kind, "Every agent here would be told it.", "(not shown)", is_warning=True)
+    for found in find_injections(text):
+        excerpt = _excerpt(text, found.start, found.end)
+        yield Suspicion(found.kind, found.why, excerpt, is_warning=found.severity == "warning")
+
+
+def _excerpt(text: str, start: int, end: int) -> str:
+    """The place and a little around it, hidden characters made visible."""
+    begins, ends = max(0, start - AROUND), min(len(text), end + AROUND)
+    excerpt = show_hidden(text[begins:ends])[:EXCERPT_CHARS]
+    return f"{'…' if begins else ''}{excerpt}{'…' if ends < len(text) else ''}"

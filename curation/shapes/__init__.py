@@ -1,0 +1,1 @@
+"""Replies about company knowledge as it is decided about."""

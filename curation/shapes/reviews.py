@@ -1,0 +1,108 @@
+"""Replies about proposals and decisions."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field, field_validator
+
+from bigmind.core.pages import PageShape
+from knowledge.shapes.base import Shape
+from knowledge.shapes.company import CompanyEntryShape
+
+
+class ProposalShape(Shape):
+    """The entry as it stands now."""
+
+    entry: CompanyEntryShape
+    status: str
+    duplicate: bool = Field(description="True: it was proposed or approved before, and is not proposed twice.")
+    held_back: str = Field(description="Why it waits although this is personal mode.")
+
+
+class ReviewShape(Shape):
+    """One step in the life of an entry."""
+
+    number: int
+    action: str
+    by_name: str
+    agent_name: str
+    notes: str
+    changed: dict[str, list[Any]] = Field(description="Each field that changed, with what it was and what it is.")
+    batch: UUID
+    created_at: datetime
+
+
+class CommentShape(Shape):
+    """One contribution to the discussion."""
+
+    id: int
+    by_name: str
+    text: str
+    created_at: datetime
+
+
+class CompanyEntryDetailShape(Shape):
+    """An entry with its history and what was said about it."""
+
+    entry: CompanyEntryShape
+    credits: list[str] = Field(description="Who contributed: the proposer, and those of what was merged into it.")
+    history: list[ReviewShape]
+    comments: list[CommentShape]
+
+
+class DecisionShape(Shape):
+    """The entry after a decision."""
+
+    entry: CompanyEntryShape
+    status: str
+    review: ReviewShape
+
+
+class RefusedShape(Shape):
+    """One entry that was not decided about."""
+
+    entry_id: int
+    handle: str
+    reason: str
+
+
+class DecisionsShape(Shape):
+    """What became of many at once."""
+
+    decided: list[DecisionShape]
+    refused: list[RefusedShape]
+
+
+class WaitingShape(Shape):
+    """One thing that waits for a curator."""
+
+    entry: CompanyEntryShape
+    why: str = Field(description="proposed, reported or due.")
+    age_days: int
+    claimed_by: str | None
+    complaints: int
+
+    @field_validator("claimed_by", mode="before")
+    @classmethod
+    def named(cls, user: object) -> str | None:
+        """Show a person by name."""
+        return str(user) if user else None
+
+
+class WaitingPageShape(PageShape[WaitingShape]):
+    """A page of the queue."""
+
+
+class ForgottenShape(Shape):
+    """What was forgotten, or would be."""
+
+    dry_run: bool
+    facts: int
+    chunks: int
+    sessions: int
+    hypotheses: int
+    notes: int
+    entries: int
+    proposals: int = Field(description="Approved company entries that wait for a curator again.")
+    look_at: list[str] = Field(description="What the source only changed, or proposed: look at it yourself.")

@@ -1,0 +1,1 @@
+"""What templates about company knowledge need."""

@@ -1,0 +1,1 @@
+"""Pages on which it is decided what becomes company knowledge."""

@@ -1,0 +1,123 @@
+"""Company knowledge: browse what is approved, and verify again what is due."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.operations import carry_out
+from curation.services.decisions import Decisions, decide_many
+from curation.services.queue import list_queue
+from curation.services.rules import may_decide
+from knowledge.services.company_shelf import HITS, ShelvedCompanyEntry, browse_company
+from knowledge.views.entry_search import address_with
+from knowledge.views.entry_words import words_of
+from knowledge.views.pages import offset_in, own_page, tell
+
+from .company_questions import CompanyQuestion, category_facets
+
+DUE_SHOWN = 50
+
+
+@dataclass(frozen=True)
+class Section:
+    """One of several pages beside each other: its name, its address, and how much is there, where that is known."""
+
+    label: str
+    address: str
+    is_current: bool
+    count: int | None = None
+
+
+@own_page
+@require_safe
+def company(request: HttpRequest) -> HttpResponse:
+    """Browse what is approved, by words and meaning or by what is known about each entry."""
+    actor, form = actor_of(request), CompanyQuestion(request)
+    shelf = form.answer(browse_company, actor)
+    context = {
+        "form": form,
+        "shelf": shelf,
+        "page": shelf.page if shelf else None,
+        "rows": [_row(one) for one in shelf.page.items] if shelf else [],
+        "categories": category_facets(request, form, shelf),
+        "noun": _noun(form, shelf.page.total) if shelf else "",
+        "start": address_with(request),
+        "sections": sections_for(actor, current="company"),
+    }
+    return render(request, "curation/company.html", context)
+
+
+@own_page
+@require_safe
+def due(request: HttpRequest) -> HttpResponse:
+    """List what nobody has verified, and what is to be verified again."""
+    actor = actor_of(request)
+    page = list_queue(actor, why="due", limit=DUE_SHOWN, offset=offset_in(request))
+    rows = [{"waiting": one, "excerpt": _excerpt(one.entry.content)} for one in page.items]
+    context = {"page": page, "rows": rows, "sections": sections_for(actor, current="company-due")}
+    return render(request, "curation/company_due.html", context)
+
+
+@own_page
+@require_POST
+def verifying(request: HttpRequest) -> HttpResponse:
+    """Verify the one whose button was pressed, else all that are ticked; and say of each refusal why."""
+    actor = actor_of(request)
+    actor.require("curate")
+    chosen = _chosen(request.POST.getlist("only") or request.POST.getlist("entry"))
+    if not chosen:
+        messages.info(request, "Nothing is ticked, so nothing was verified.")
+        return redirect("company-due")
+    wanted = {"entry_ids": list(chosen), "action": "verify", "revisions": chosen}
+    _tell_of(request, carry_out(decide_many, actor, wanted))
+    return redirect("company-due")
+
+
+def sections_for(actor: Actor, *, current: str) -> list[Section]:
+    """Return the pages about company knowledge; what is due is only for those who decide."""
+    rows = [("Approved", "company"), ("My proposals", "company-mine")]
+    if may_decide(actor):
+        rows.append(("Due", "company-due"))
+    return [Section(label, reverse(route), route == current) for label, route in rows]
+
+
+def _row(shelved: ShelvedCompanyEntry) -> dict[str, Any]:
+    entry = shelved.entry
+    # A passage begins with the title, which stands right above it.
+    found = shelved.excerpt.removeprefix(entry.title) if shelved.matched else entry.content
+    return {"entry": entry, "excerpt": _excerpt(found or entry.content), "matched": shelved.matched}
+
+
+def _excerpt(text: str) -> str:
+    """How a text begins, without markdown. Its first line is no title here: that stands above it."""
+    return words_of(f"Title\n{text}").excerpt
+
+
+def _noun(form: CompanyQuestion, total: int) -> str:
+    if "query" not in form.asked:
+        return "entries"
+    return "best matches" if total == HITS else "matches"
+
+
+def _chosen(said: list[str]) -> dict[str, str]:
+    """Return the revision that was read of each entry: `142:3` is the third of C142."""
+    pairs = [one.partition(":") for one in said]
+    return {number: revision for number, _, revision in pairs}
+
+
+def _tell_of(request: HttpRequest, done: Decisions) -> None:
+    count = len(done.decided)
+    if count == 1:
+        entry = done.decided[0].entry
+        tell(request, f"Verified: {entry.handle} “{entry}”.")
+    elif count:
+        tell(request, f"Verified: {count} entries.")
+    for refused in done.refused:
+        messages.warning(request, f"{refused['handle']} was not verified. {refused['reason']}")

@@ -1,0 +1,185 @@
+"""One entry of company knowledge: what it says and why, and what readers and curators can do about it."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Conflict, Forbidden, Invalid
+from bigmind.core.operations import carry_out
+from bigmind.core.tokens import count_tokens
+from curation.services.decisions import Decision, approve_global
+from curation.services.entries import CompanyEntryDetail, comment, get_company_entry
+from curation.services.ownership import assign_owner
+from curation.services.rules import may_decide, require_may_approve
+from curation.templatetags.curation import past
+from curation.vocabulary import CONTENT_TOKENS
+from knowledge.models import CompanyEntry, Feedback, Kind
+from knowledge.services.feedback import give_feedback, open_complaints
+from knowledge.views.forms import OperationForm
+from knowledge.views.pages import own_page, tell
+
+from .company_forms import Assigning, Reporting, Saying, form_of
+from .differences import changes_in, changes_since, steps_since
+from .forms import DecisionForm, filled_from
+from .screen import APPROVING, DECISIONS, Step
+
+COMPLAINTS_SHOWN = 20
+REFUSED = {Conflict: 409, Invalid: 422}
+
+
+@own_page
+@require_safe
+def entry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show one entry with its history and discussion."""
+    return _page(request, pk)
+
+
+@own_page
+@require_POST
+def discussing(request: HttpRequest, pk: int) -> HttpResponse:
+    """Say something about it."""
+    form = Saying(request.POST, auto_id="comment-%s")
+    if form.carry_out(comment, actor_of(request), entry_id=pk) is None:
+        return _page(request, pk, status=422, comment=form)
+    tell(request, "Your comment is there for everybody who may read this.")
+    return redirect(f"{reverse('company-entry', args=[pk])}#discussion")
+
+
+@own_page
+@require_POST
+def reporting(request: HttpRequest, pk: int) -> HttpResponse:
+    """Say whether it was useful, wrong or outdated."""
+    actor, form = actor_of(request), Reporting(request.POST, auto_id="feedback-%s")
+    said = form.carry_out(give_feedback, actor, kind="company", id=str(pk), verdict=request.POST.get("verdict", ""))
+    if said is None:
+        return _page(request, pk, status=422, feedback=form)
+    tell(request, f"Thank you. {said.consequence}")
+    return redirect("company-entry", pk)
+
+
+@own_page
+@require_POST
+def deciding(request: HttpRequest, pk: int) -> HttpResponse:
+    """Decide about it, as a curator. Whoever was slower is shown what changed."""
+    actor, deed = actor_of(request), request.POST.get("deed", "")
+    actor.require("curate")
+    form = form_of(deed, sent=request.POST)
+    decision = form.attempt(lambda told: _decide(actor, pk, deed, told, request.POST.get("revision", "")))
+    if decision is None:
+        return _refused(request, pk, deed, form)
+    decided: CompanyEntry = decision.entry
+    undo = f"{reverse('company-undo', args=[pk])}?revision={decided.revision}"
+    tell(request, f"{past(decision.review.action)} {decided.handle} “{decided}”.", undo=undo)
+    return redirect("company-entry", pk)
+
+
+@own_page
+@require_POST
+def undoing(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take back the decision that was just made."""
+    wanted = {"entry_id": pk, "action": "undo", "revision": request.GET.get("revision", "")}
+    carry_out(approve_global, actor_of(request), wanted)
+    tell(request, "Taken back: it is as it was.")
+    return redirect("company-entry", pk)
+
+
+@own_page
+@require_POST
+def assigning(request: HttpRequest, pk: int) -> HttpResponse:
+    """Give it to another owner."""
+    form = Assigning(request.POST, auto_id="assign-%s")
+    given = form.carry_out(assign_owner, actor_of(request), entry_id=pk, revision=request.POST.get("revision", ""))
+    if given is None:
+        return _refused(request, pk, "assign", form)
+    tell(request, f"{given.handle} belongs to {given.owner} now.")
+    return redirect("company-entry", pk)
+
+
+def _decide(actor: Actor, pk: int, deed: str, told: dict[str, Any], revision: str) -> Decision:
+    wanted = {**told, "entry_id": pk, "action": deed, "revision": revision}
+    decided: Decision = carry_out(approve_global, actor, wanted)
+    return decided
+
+
+def _refused(request: HttpRequest, pk: int, deed: str, form: DecisionForm) -> HttpResponse:
+    status = REFUSED[type(form.refusal)] if form.refusal else 422
+    said = request.POST.get("revision", "")
+    seen = int(said) if said.isdecimal() and len(said) < 10 else None
+    return _page(request, pk, status=status, refused={deed: form}, deed=deed, seen=seen)
+
+
+def _page(
+    request: HttpRequest,
+    pk: int,
+    *,
+    status: int = 200,
+    refused: dict[str, DecisionForm] | None = None,
+    deed: str = "",
+    seen: int | None = None,
+    comment: OperationForm | None = None,
+    feedback: OperationForm | None = None,
+) -> HttpResponse:
+    actor = actor_of(request)
+    detail = get_company_entry(actor, entry_id=pk)
+    shown = detail.entry
+    context = {
+        "entry": shown,
+        "detail": detail,
+        "steps": [Step(review, changes_in(review)) for review in reversed(detail.history)],
+        "verified_by": _verified_by(detail),
+        "is_mine": shown.proposed_by_id == actor.user.pk,
+        "me": actor.user,
+        "verdict": Feedback.objects.filter(user=actor.user, kind=Kind.COMPANY, source_id=str(pk)).first(),
+        "comment": comment or Saying(auto_id="comment-%s"),
+        "feedback": feedback or Reporting(auto_id="feedback-%s"),
+        "refused": next(iter((refused or {}).values()), comment or feedback),
+        **_overtaken(detail, seen),
+        **(_for_curators(actor, shown, refused or {}, deed) if may_decide(actor) else {}),
+    }
+    return render(request, "curation/company_entry.html", context, status=status)
+
+
+def _verified_by(detail: CompanyEntryDetail) -> str:
+    """Who verified it last, as far as its history is shown: approving and editing are verifying, too."""
+    moment = detail.entry.verified_at
+    said = (step.by_name for step in detail.history if moment and step.after.get("verified_at") == moment.isoformat())
+    return next(said, "")
+
+
+def _overtaken(detail: CompanyEntryDetail, seen: int | None) -> dict[str, Any]:
+    if seen is None:
+        return {}
+    return {"changes": changes_since(detail.history, seen), "steps_since": steps_since(detail.history, seen)}
+
+
+def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, DecisionForm], deed: str) -> dict[str, Any]:
+    offered = [one for one in DECISIONS[shown.status] if one not in APPROVING or _may_approve(actor, shown)]
+    with_words = [one for one in ("edit", "deprecate", "supersede") if one in offered]
+    forms: dict[str, DecisionForm] = {
+        one: form_of(one, initial=filled_from(shown) if one == "edit" else None) for one in with_words
+    }
+    if shown.is_approved:
+        forms["assign"] = Assigning(initial={"owner": shown.owner.username if shown.owner else ""}, auto_id="assign-%s")
+    complaints = open_complaints(Kind.COMPANY).filter(source_id=str(shown.pk)).select_related("user")
+    return {
+        "decides": True,
+        "offered": offered,
+        "forms": {**forms, **refused},
+        "deed": deed,
+        "told": {"complaints": list(complaints[:COMPLAINTS_SHOWN])},
+        "tokens": count_tokens(shown.content),
+        "token_limit": CONTENT_TOKENS,
+    }
+
+
+def _may_approve(actor: Actor, shown: CompanyEntry) -> bool:
+    try:
+        require_may_approve(actor, shown)
+    except Forbidden:
+        return False
+    return True

@@ -1,0 +1,100 @@
+"""Deciding about one entry: carry it out and go on with the next, or say on the same screen why not."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.operations import accepted, carry_out
+from curation.services.decisions import Decision, approve_global
+from curation.services.entries import comment, readable_entry
+from curation.services.history import entry_to_change
+from knowledge.models import CompanyEntry
+from knowledge.views.pages import own_page, tell
+
+from .differences import same_text
+from .forms import Commenting, decision_form
+from .places import address_of, next_after
+from .questions import QueueQuestion
+from .screen import Attempt, entry_screen
+
+REFUSED = {Conflict: 409, Invalid: 422}
+
+
+@own_page
+@require_POST
+def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
+    """Decide about an entry, and open the next one."""
+    actor, question = actor_of(request), QueueQuestion(request)
+    actor.require("curate")
+    entry = readable_entry(actor, entry_id)
+    following = next_after(actor, entry, question.filters())
+    deed, into = request.POST.get("deed", ""), request.POST.get("into", "")
+    form = decision_form(deed, sent=request.POST, key=into)
+    if form.attempt(lambda told: _decide(actor, entry, deed, told, request.POST)):
+        return redirect(address_of(following, request))
+    status = REFUSED[type(form.refusal)] if form.refusal else 422
+    attempt = Attempt(deed, form, seen=_number(request.POST.get("revision", "")), into=into)
+    return entry_screen(request, entry_id, attempt=attempt, status=status)
+
+
+@own_page
+@require_POST
+def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
+    """Take back the decision that was just made, and open the entry again."""
+    actor = actor_of(request)
+    wanted = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
+    try:
+        undone = carry_out(approve_global, actor, wanted).entry
+    except (Conflict, Invalid) as refusal:
+        messages.error(request, f"Not taken back: {refusal}")
+        undone = readable_entry(actor, entry_id)
+    return redirect(address_of(undone, request))
+
+
+@own_page
+@require_POST
+def commenting(request: HttpRequest, entry_id: int) -> HttpResponse:
+    """Say something about an entry without deciding."""
+    actor = actor_of(request)
+    actor.require("curate")
+    form = Commenting(request.POST, auto_id="comment-%s")
+    said = form.carry_out(comment, actor, entry_id=entry_id)
+    if said is None:
+        return entry_screen(request, entry_id, comment=form, status=422)
+    tell(request, "Your comment is there for the proposer and every curator.")
+    return redirect(address_of(said.entry, request))
+
+
+def _decide(actor: Actor, entry: CompanyEntry, deed: str, told: dict[str, Any], sent: QueryDict) -> Decision:
+    wanted = {**told, "entry_id": entry.pk, "action": deed, "revision": sent.get("revision", "")}
+    if deed == "edit" and not entry.is_approved:
+        wanted["action"] = "approve"
+    if deed == "merge":
+        return _merge(actor, {**wanted, "into": sent.get("into", "")}, seen=sent.get("into_revision", ""))
+    if deed == "supersede":
+        wanted["into"] = sent.get("into", "")
+    decided: Decision = carry_out(approve_global, actor, wanted)
+    return decided
+
+
+@transaction.atomic
+def _merge(actor: Actor, told: dict[str, Any], *, seen: str) -> Decision:
+    """Merge into an entry as the curator has read it: what somebody else made of it meanwhile is not written over."""
+    wanted = accepted(approve_global, told)
+    # The proposal first, as everywhere: two who lock in another order would wait for each other for ever.
+    entry_to_change(wanted["entry_id"], revision=wanted["revision"])
+    target = entry_to_change(wanted["into"], revision=_number(seen))
+    if same_text(target, wanted["content"]):
+        del wanted["content"]
+    return approve_global(actor, **wanted)
+
+
+def _number(said: str) -> int | None:
+    return int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else None

@@ -1,0 +1,46 @@
+"""The outbox, for admins: what waits to be sent, what did not arrive and why, and sending it again."""
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.authentication import actor_of
+from bigmind.core.operations import carry_out
+from curation.services.outbox import count_deliveries, list_deliveries, try_again
+from knowledge.views.pages import offset_in, own_page, tell
+
+from .company import Section
+
+DELIVERIES_SHOWN = 50
+STATES = {"waiting": "Waiting", "failed": "Failed", "arrived": "Arrived"}
+
+
+@own_page
+@require_safe
+def deliveries(request: HttpRequest) -> HttpResponse:
+    """List what is sent to the webhook and by e-mail, by what became of it."""
+    actor, said = actor_of(request), request.GET.get("state", "")
+    counts = count_deliveries(actor)
+    state = said if said in STATES else "waiting"
+    asked = {"state": state, "limit": DELIVERIES_SHOWN, "offset": offset_in(request)}
+    page = carry_out(list_deliveries, actor, asked)
+    context = {"page": page, "state": state, "sections": _sections(counts, state)}
+    return render(request, "curation/deliveries.html", context)
+
+
+@own_page
+@require_POST
+def trying_again(request: HttpRequest, delivery_id: UUID) -> HttpResponse:
+    """Send one once more."""
+    try_again(actor_of(request), delivery_id=delivery_id)
+    tell(request, "It will be sent again now.")
+    return redirect("deliveries")
+
+
+def _sections(counts: dict[str, int], current: str) -> list[Section]:
+    start = reverse("deliveries")
+    addresses = {state: start if state == "waiting" else f"{start}?state={state}" for state in STATES}
+    return [Section(label, addresses[state], state == current, counts[state]) for state, label in STATES.items()]

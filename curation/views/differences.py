@@ -1,0 +1,88 @@
+"""Differences: what changed from one text to another, word by word, and between two revisions of an entry."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from curation.models import Review
+from knowledge.models import CompanyEntry
+
+TOLD = {
+    "title": "Title",
+    "content": "Text",
+    "category": "Category",
+    "importance": "Importance",
+    "project": "Project",
+    "topics": "Topics",
+    "evidence": "Evidence",
+    "status": "Status",
+    "review_after": "To be verified on",
+}
+"""The fields of an entry whose changes people are shown. Who decided and when is said by the step itself."""
+
+# A word keeps the space behind it: spaces would else match each other and tear a changed sentence to pieces.
+_WORD = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Words in a row that are in both texts (`same`), only in the first (`gone`), or only in the second (`new`)."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """One field that changed."""
+
+    label: str
+    before: str
+    after: str
+
+
+def words_changed(before: str, after: str) -> Iterator[Part]:
+    """Yield the parts of two texts, in the order in which to read them."""
+    ours, theirs = _WORD.findall(before), _WORD.findall(after)
+    for deed, start, end, new_start, new_end in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if deed == "equal":
+            yield Part("same", "".join(ours[start:end]))
+            continue
+        if start < end:
+            yield Part("gone", "".join(ours[start:end]))
+        if new_start < new_end:
+            yield Part("new", "".join(theirs[new_start:new_end]))
+
+
+def changes_in(review: Review) -> list[Change]:
+    """Return what one step changed, but for what the name of the step says already."""
+    told = TOLD.keys() - {"status", "review_after"}
+    return [Change(TOLD[name], *map(_said, values)) for name, values in review.changed.items() if name in told]
+
+
+def changes_since(history: Sequence[Review], revision: int) -> list[Change]:
+    """Return what is different now from what an entry was at a revision; nothing when that was never one of its."""
+    seen = next((review.after for review in history if review.after.get("revision") == revision), None)
+    if seen is None:
+        return []
+    now = history[-1].after
+    pairs = {name: (_said(seen.get(name)), _said(now.get(name))) for name in TOLD}
+    return [Change(TOLD[name], *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
+
+
+def steps_since(history: Sequence[Review], revision: int) -> list[Review]:
+    """Return the steps that were taken after a revision."""
+    return [review for review in history if review.after.get("revision", 0) > revision]
+
+
+def same_text(entry: CompanyEntry, text: str) -> bool:
+    """Whether a text is what an entry says, however its lines are ended."""
+    return entry.content.strip() == text.replace("\r\n", "\n").strip()
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value).replace("_", " ") if value == "changes_requested" else str(value)

@@ -1,0 +1,81 @@
+"""Notices: what a person was told, and how often they want to be written to."""
+
+from django import forms
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Conflict
+from bigmind.core.pages import page_of
+from curation.models import Frequency
+from curation.services.digests import subscribe, subscription_of
+from curation.services.notices import count_unseen, mark_seen, notices_of
+from knowledge.views.forms import OperationForm
+from knowledge.views.pages import offset_in, own_page, tell
+
+NOTICES_SHOWN = 30
+FREQUENCIES = {
+    Frequency.AT_ONCE: "As soon as something happens",
+    Frequency.DAILY: "Once a day at most",
+    Frequency.WEEKLY: "Once a week at most",
+    Frequency.NEVER: "Never",
+}
+
+
+class Letters(OperationForm):
+    """Says how often to be written to, and where."""
+
+    address = forms.CharField(
+        required=False, label="E-mail address", widget=forms.EmailInput(attrs={"autocomplete": "email"})
+    )
+    frequency = forms.CharField(label="How often", widget=forms.RadioSelect(choices=list(FREQUENCIES.items())))
+
+
+@own_page
+@require_safe
+def notices(request: HttpRequest) -> HttpResponse:
+    """List what one was told, the newest first."""
+    return _page(request)
+
+
+@own_page
+@require_POST
+def seeing(request: HttpRequest) -> HttpResponse:
+    """Mark everything as seen."""
+    mark_seen(actor_of(request))
+    return redirect("notices")
+
+
+@own_page
+@require_POST
+def choosing(request: HttpRequest) -> HttpResponse:
+    """Choose how often to be written to."""
+    if not settings.EMAIL_HOST:
+        raise Conflict("This BigMind sends no e-mail.", hint="An admin can set BIGMIND_EMAIL_URL.")
+    form = Letters(request.POST)
+    chosen = form.carry_out(subscribe, actor_of(request))
+    if chosen is None:
+        return _page(request, form, status=422)
+    tell(request, f"E-mail: {FREQUENCIES[chosen.frequency].lower()}.")
+    return redirect("notices")
+
+
+def _page(request: HttpRequest, form: Letters | None = None, *, status: int = 200) -> HttpResponse:
+    actor = actor_of(request)
+    context = {
+        "page": page_of(notices_of(actor), limit=NOTICES_SHOWN, offset=offset_in(request)),
+        "unseen": count_unseen(actor.user),
+        "form": form or _letters_of(actor),
+    }
+    return render(request, "curation/notices.html", context, status=status)
+
+
+def _letters_of(actor: Actor) -> Letters | None:
+    """The form as it stands; nothing where no mail server is configured."""
+    if not settings.EMAIL_HOST:
+        return None
+    frequency = subscription_of(actor.user).frequency
+    return Letters(initial={"address": actor.user.email, "frequency": frequency})

@@ -1,0 +1,147 @@
+"""Proposals as their authors see them: make one, see what became of them, revise, take back."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Conflict
+from bigmind.core.operations import carry_out
+from bigmind.core.tokens import count_tokens
+from curation.models import Review
+from curation.services.entries import readable_entry
+from curation.services.proposals import (
+    Proposal,
+    Source,
+    list_my_proposals,
+    promote_to_global,
+    require_own_proposal,
+    revise_proposal,
+    source_of,
+    withdraw_proposal,
+)
+from curation.vocabulary import CONTENT_TOKENS
+from knowledge.models import CompanyEntry, Status
+from knowledge.views.forms import Question, choice, posted
+from knowledge.views.pages import own_page, tell
+
+from .company import sections_for
+from .company_forms import NewProposal, ProposalForm, Revision, Withdrawal, revision_of
+from .differences import changes_since, steps_since
+
+MINE_SHOWN = 20
+STATUSES = {
+    Status.PENDING: "Waiting for a curator",
+    Status.CHANGES_REQUESTED: "Waiting for you",
+    Status.APPROVED: "Approved",
+    Status.REJECTED: "Rejected",
+    Status.DEPRECATED: "Deprecated",
+    Status.SUPERSEDED: "Superseded",
+}
+MEANT_FOR_ALL = "user"
+"""What a person types into the form has its truth from them."""
+
+
+class OwnProposals(Question):
+    """Narrows one's proposals."""
+
+    status = choice(STATUSES.items(), blank="Any", required=False)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def propose(request: HttpRequest) -> HttpResponse:
+    """Propose something, from scratch or out of what is stored. What is known is linked; what was typed stays."""
+    actor, sent = actor_of(request), posted(request)
+    source = _source(actor, request) if sent is None else None
+    begun = {"title": request.GET.get("title", ""), "source_kind": "", "source_id": ""}
+    form = NewProposal(sent, initial=_filled_from(source) if source else begun)
+    made: Proposal | None = form.attempt(lambda told: carry_out(promote_to_global, actor, _with_origin(told)))
+    if made and not made.duplicate:
+        tell(request, _said_of(made))
+        return redirect("company-entry", made.entry.pk)
+    known = made.entry if made else _known(form)
+    return _form_page(request, form, known=known, is_duplicate=made is not None)
+
+
+@own_page
+@require_safe
+def mine(request: HttpRequest) -> HttpResponse:
+    """List one's proposals, with what was decided, why, and what to do next."""
+    actor, form = actor_of(request), OwnProposals(request.GET)
+    page = form.answer(list_my_proposals, actor, limit=MINE_SHOWN)
+    sections = sections_for(actor, current="company-mine")
+    return render(request, "curation/company_mine.html", {"form": form, "page": page, "sections": sections})
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def revising(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change a proposal that is not decided yet. When it changed meanwhile, show what is different."""
+    actor = actor_of(request)
+    require_own_proposal(actor, pk)
+    shown = readable_entry(actor, pk)
+    form = Revision(posted(request), initial=revision_of(shown))
+    revision = request.POST.get("revision", "")
+    revised = form.carry_out(revise_proposal, actor, entry_id=pk, revision=revision)
+    if revised:
+        tell(request, "Saved. It waits for a curator again.")
+        return redirect("company-entry", pk)
+    overtaken = isinstance(form.refusal, Conflict)
+    context = _changed_since(shown, revision) if overtaken else {}
+    return _form_page(request, form, entry=shown, status=409 if overtaken else 200, **context)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def withdrawing(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ask once more; then take a proposal back."""
+    actor = actor_of(request)
+    require_own_proposal(actor, pk)
+    shown = readable_entry(actor, pk)
+    form = Withdrawal(posted(request))
+    if form.carry_out(withdraw_proposal, actor, entry_id=pk):
+        tell(request, f"{shown.handle} is withdrawn. It stays on record, and nobody else is told of it.")
+        return redirect("company-mine")
+    return render(request, "curation/company_withdraw.html", {"form": form, "entry": shown})
+
+
+def _source(actor: Actor, request: HttpRequest) -> Source | None:
+    kind, id = (request.GET.get(name, "").strip() or None for name in ("source_kind", "source_id"))
+    return source_of(actor, kind, id)
+
+
+def _filled_from(source: Source) -> dict[str, Any]:
+    return {"content": source.text, "project": source.project, "source_kind": source.kind, "source_id": source.id}
+
+
+def _with_origin(told: dict[str, Any]) -> dict[str, Any]:
+    """What was made from something stored keeps where that came from."""
+    return told if "source_kind" in told else {**told, "origin": MEANT_FOR_ALL}
+
+
+def _known(form: ProposalForm) -> CompanyEntry | None:
+    return CompanyEntry.objects.filter(pk=form.known).first() if form.known else None
+
+
+def _said_of(made: Proposal) -> str:
+    if made.held_back:
+        return f"Proposed as {made.entry.handle}. {made.held_back}"
+    if made.entry.is_approved:
+        return f"{made.entry.handle} is company knowledge now. Your agents hear of it."
+    return f"Proposed as {made.entry.handle}. A curator will decide, and you will be told."
+
+
+def _changed_since(shown: CompanyEntry, revision: str) -> dict[str, Any]:
+    seen = int(revision) if revision.isdecimal() and len(revision) < 10 else 0
+    history: list[Review] = list(shown.reviews.order_by("number"))
+    return {"changes": changes_since(history, seen), "steps_since": steps_since(history, seen)}
+
+
+def _form_page(request: HttpRequest, form: ProposalForm, *, status: int = 200, **context: Any) -> HttpResponse:
+    tokens = count_tokens(str(form["content"].value() or ""))
+    limits = {"tokens": tokens, "token_limit": CONTENT_TOKENS}
+    return render(request, "curation/company_propose.html", {"form": form, **limits, **context}, status=status)

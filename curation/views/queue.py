@@ -1,0 +1,79 @@
+"""The queue: look through it, open an entry, pass it by, leave it to others."""
+
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.authentication import actor_of
+from curation.services.entries import readable_entry
+from curation.services.queue import claim_entry, list_queue, release_entry
+from knowledge.views.pages import own_page
+
+from .places import ROWS, address_of, next_after
+from .questions import QueueQuestion
+from .screen import entry_screen, queue_screen
+
+
+@own_page
+@require_safe
+def queue(request: HttpRequest) -> HttpResponse:
+    """List what waits, the most important first."""
+    actor, question = actor_of(request), QueueQuestion(request)
+    actor.require("curate")
+    page = question.answer(list_queue, actor, limit=ROWS)
+    first = address_of(page.items[0].entry, request) if page and page.items else ""
+    return queue_screen(request, question, page, next=first)
+
+
+@own_page
+@require_safe
+def entry(request: HttpRequest, entry_id: int) -> HttpResponse:
+    """Open one entry, with everything that is needed to decide."""
+    return entry_screen(request, entry_id)
+
+
+@own_page
+@require_POST
+def skipping(request: HttpRequest, entry_id: int) -> HttpResponse:
+    """Leave an entry undecided, and go on with the next one."""
+    actor = actor_of(request)
+    actor.require("curate")
+    passed = readable_entry(actor, entry_id)
+    release_entry(actor, entry_id=entry_id)
+    following = next_after(actor, passed, QueueQuestion(request).filters())
+    if following is None:
+        messages.info(request, "That was the only one in this list.")
+    return redirect(address_of(following, request))
+
+
+@own_page
+@require_POST
+def claiming(request: HttpRequest, entry_id: int) -> HttpResponse:
+    """Say that you go on looking at an entry."""
+    actor = actor_of(request)
+    claim = claim_entry(actor, entry_id=entry_id)
+    if claim.by_id != actor.user.pk:
+        messages.warning(request, f"{claim.by} was first and is still looking at it.")
+    return redirect(address_of(claim.entry, request))
+
+
+@own_page
+@require_POST
+def releasing(request: HttpRequest, entry_id: int) -> HttpResponse:
+    """Leave an entry to others. A page that closes does this too, for the claim that it was opened with."""
+    actor = actor_of(request)
+    actor.require("curate")
+    until = request.POST.get("until", "")
+    release_entry(actor, entry_id=entry_id, until=_moment(until))
+    return HttpResponse(status=204) if until else redirect(address_of(None, request))
+
+
+def _moment(said: str) -> datetime | None:
+    try:
+        return parse_datetime(said)
+    except ValueError:
+        return None

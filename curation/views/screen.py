@@ -1,0 +1,189 @@
+"""The screen of the queue: what waits, and beside it everything that is needed to decide about one entry."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Forbidden
+from bigmind.core.pages import Page
+from bigmind.core.tokens import count_tokens
+from curation.models import Action, Claim, Review
+from curation.services.briefing import ALIKE_FROM, Briefing, Neighbour, brief
+from curation.services.queue import Waiting, look_at, queue_summary
+from curation.services.rules import needs_second_approval, require_may_approve
+from curation.vocabulary import CONTENT_TOKENS
+from knowledge.models import CompanyEntry
+
+from .differences import Change, changes_in, changes_since, steps_since
+from .forms import Commenting, DecisionForm, decision_form, filled_from
+from .places import Around, address_of, around
+from .preferences import keys_are_on
+from .questions import QueueQuestion, kept, tabs
+
+UNDO_OFFERED = timedelta(minutes=10)
+DECISIONS = {
+    "pending": ("approve", "edit", "reject", "request_changes", "merge"),
+    "changes_requested": ("approve", "edit", "reject", "merge"),
+    "approved": ("verify", "edit", "deprecate", "supersede"),
+    "rejected": ("reopen",),
+    "deprecated": ("restore", "reopen"),
+    "superseded": ("restore", "reopen"),
+}
+APPROVING = {"approve", "edit", "merge", "restore"}
+"""What nobody does with their own proposal where there are others to ask."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """An approved entry beside the one that is open, with the form that lets it take its place."""
+
+    neighbour: Neighbour
+    form: DecisionForm
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether it is near enough to compare the two word by word at first sight."""
+        return self.neighbour.similarity >= ALIKE_FROM
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the history, with what it changed."""
+
+    review: Review
+    changes: Sequence[Change]
+
+
+@dataclass(frozen=True)
+class LastDecision:
+    """What the curator did last, and whether it can still be taken back."""
+
+    review: Review
+    can_be_undone: bool
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A decision that was refused: its form says why, `seen` is the revision it was about."""
+
+    deed: str
+    form: DecisionForm
+    seen: int | None = None
+    into: str = ""
+
+
+def queue_screen(
+    request: HttpRequest, question: QueueQuestion, page: Page[Waiting] | None, *, status: int = 200, **open_entry: Any
+) -> HttpResponse:
+    """Draw the list, and what is open beside it."""
+    summary = queue_summary()
+    actor = actor_of(request)
+    context = {
+        "question": question,
+        "page": page,
+        "summary": summary,
+        "tabs": tabs(question, summary),
+        "kept": kept(request),
+        "keys_are_on": keys_are_on(request),
+        "last": _last_decision(actor),
+        "me": actor.user,
+        "review_days": settings.BIGMIND_REVIEW_DAYS,
+        **open_entry,
+    }
+    return render(request, "curation/queue.html", context, status=status)
+
+
+def entry_screen(
+    request: HttpRequest,
+    entry_id: int,
+    *,
+    attempt: Attempt | None = None,
+    comment: Commenting | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """Draw the list with one entry open, and let others see that somebody looks at it."""
+    actor, question = actor_of(request), QueueQuestion(request)
+    actor.require("curate")
+    claim = look_at(actor, entry_id=entry_id) if request.method != "HEAD" else None
+    told = brief(actor, entry_id=entry_id)
+    filters = question.attempt(lambda _: question.filters()) or {}
+    place = around(actor, told.entry, filters)
+    opened = _opened(actor, told, attempt)
+    beside = _beside(request, place, claim, comment)
+    return queue_screen(request, question, place.page, status=status, **opened, **beside)
+
+
+def _opened(actor: Actor, told: Briefing, attempt: Attempt | None) -> dict[str, Any]:
+    entry = told.entry
+    obstacle = _obstacle(actor, entry)
+    offered = [deed for deed in DECISIONS[entry.status] if not (obstacle and deed in APPROVING)]
+    seen = attempt.seen if attempt else None
+    return {
+        "entry": entry,
+        "told": told,
+        "offered": offered,
+        "obstacle": obstacle,
+        "second": needs_second_approval(actor, entry, importance=entry.importance) if "approve" in offered else False,
+        "forms": _forms(entry, offered, attempt),
+        "near": [_near(near, attempt) for near in told.nearest],
+        "steps": [Step(review, changes_in(review)) for review in reversed(told.history)],
+        "attempt": attempt,
+        "changes": changes_since(told.history, seen) if seen else [],
+        "steps_since": steps_since(told.history, seen) if seen else [],
+        "tokens": count_tokens(entry.content),
+        "token_limit": CONTENT_TOKENS,
+        "warnings": [found for found in told.suspicions if found.is_warning],
+    }
+
+
+def _beside(request: HttpRequest, place: Around, claim: Claim | None, comment: Commenting | None) -> dict[str, Any]:
+    return {
+        "claim": claim,
+        "previous": address_of(place.previous, request) if place.previous else "",
+        "next": address_of(place.next, request) if place.next else "",
+        "comment": comment or Commenting(auto_id="comment-%s"),
+    }
+
+
+def _forms(entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None) -> dict[str, DecisionForm]:
+    forms = {
+        deed: decision_form(deed, initial=filled_from(entry) if deed == "edit" else None)
+        for deed in offered
+        if deed not in {"merge", "supersede"}
+    }
+    # What was refused stays on the page as it was typed, also where it is not offered any more.
+    return {**forms, attempt.deed: attempt.form} if attempt and not attempt.into else forms
+
+
+def _near(near: Neighbour, attempt: Attempt | None) -> Near:
+    number = near.entry.pk
+    if attempt and attempt.into == str(number):
+        return Near(near, attempt.form)
+    return Near(near, decision_form("merge", initial={"content": near.entry.content}, key=number))
+
+
+def _obstacle(actor: Actor, entry: CompanyEntry) -> str:
+    """Why the actor may not approve it; nothing when they may."""
+    try:
+        require_may_approve(actor, entry)
+    except Forbidden as refusal:
+        return str(refusal)
+    return ""
+
+
+def _last_decision(actor: Actor) -> LastDecision | None:
+    since = timezone.now() - UNDO_OFFERED
+    mine = Review.objects.filter(by=actor.user, created_at__gte=since).exclude(action=Action.PROPOSE)
+    review = mine.select_related("entry").order_by("-created_at", "-pk").first()
+    if review is None:
+        return None
+    is_latest = review.entry.revision == review.after.get("revision")
+    return LastDecision(review, is_latest and review.action not in {Action.UNDO, Action.REVISE, Action.WITHDRAW})

@@ -1,0 +1,48 @@
+"""Arguments that recur in the operations about company knowledge."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from bigmind.core.screening.policy import NoSecrets
+from bigmind.core.text import checked_content, clean_name
+from bigmind.core.tokens import count_tokens
+from bigmind.core.vocabulary import RowId, SharedContent, SharedLongText
+
+TITLE_CHARS = 80
+CONTENT_TOKENS = 500
+
+
+def _within_tokens(text: str) -> str:
+    tokens = count_tokens(text)
+    if tokens > CONTENT_TOKENS:
+        raise ValueError(f"is {tokens:,} tokens; the limit is {CONTENT_TOKENS}. Say one thing, and leave the rest out")
+    return text
+
+
+CompanyTitle = Annotated[
+    str,
+    Field(max_length=TITLE_CHARS),
+    AfterValidator(clean_name),
+    NoSecrets,
+    Field(min_length=1, max_length=TITLE_CHARS, description="Title, up to 80 characters."),
+]
+CompanyText = Annotated[
+    SharedContent,
+    AfterValidator(_within_tokens),
+    Field(description="Markdown, up to 500 tokens: one thing, for everybody."),
+]
+CompanyEntryId = Annotated[RowId, Field(description="The number in its handle: 142 for C142.")]
+Revision = Annotated[
+    int, Field(ge=1, le=2**31 - 1, description="The revision you have read. Refused when it has changed since.")
+]
+Notes = Annotated[SharedLongText, Field(max_length=2_000, description="Why. The proposer reads it.")]
+Evidence = Annotated[SharedLongText, Field(max_length=4_000, description="What shows that it is true: links, figures.")]
+OriginName = Annotated[
+    Literal["user", "inferred", "tool", "imported"],
+    Field(description="Where it comes from: the user said it, you inferred it, a tool put it out, it was imported."),
+]
+SourceKind = Annotated[Literal["fact", "chunk", "entry", "hypothesis"], Field(description="Kind of what to promote.")]
+SourceId = Annotated[
+    str, AfterValidator(checked_content), Field(min_length=1, max_length=36, description="Id of what to promote.")
+]

@@ -1,0 +1,225 @@
+"""CompanyEntry: one item of Tier G, what the company knows because people agreed."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.utils import timezone
+
+from accounts.models import Agent, User
+
+from .sessions import Session
+
+STALE_AFTER_REVIEW = timedelta(days=30)
+
+
+class CompanyCategory(models.TextChoices):
+    """What sort of company knowledge it is."""
+
+    ARCHITECTURE = "architecture"
+    STANDARD = "standard"
+    DECISION = "decision"
+    PATTERN = "pattern"
+    GLOSSARY = "glossary"
+
+
+REVIEW_DAYS: dict[str, int] = {
+    CompanyCategory.ARCHITECTURE: 180,
+    CompanyCategory.STANDARD: 180,
+    CompanyCategory.DECISION: 365,
+    CompanyCategory.PATTERN: 180,
+    CompanyCategory.GLOSSARY: 365,
+}
+"""After how many days an entry is to be verified again, where nobody said otherwise."""
+
+
+class Status(models.TextChoices):
+    """Where an entry is in its life."""
+
+    PENDING = "pending"
+    CHANGES_REQUESTED = "changes_requested"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    DEPRECATED = "deprecated"
+    SUPERSEDED = "superseded"
+
+
+UNDECIDED = (Status.PENDING, Status.CHANGES_REQUESTED)
+PUBLISHED = (Status.APPROVED, Status.DEPRECATED, Status.SUPERSEDED)
+"""What everybody here may read: what is approved, and what once was."""
+
+
+class Origin(models.TextChoices):
+    """Where an entry has its truth from. It travels with the proposal, so that a poisoned source can be recalled."""
+
+    USER = "user"
+    INFERRED = "inferred"
+    TOOL = "tool"
+    IMPORTED = "imported"
+
+
+class Freshness(models.TextChoices):
+    """Whether somebody has lately said that an entry still holds."""
+
+    VERIFIED = "verified"
+    DUE = "due"
+    STALE = "stale"
+    NEVER = "never"
+
+
+class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
+    """Company entries, in the words of those who ask for them."""
+
+    def approved(self) -> "CompanyEntryQuerySet":
+        """Those that every agent hears."""
+        return self.filter(status=Status.APPROVED)
+
+    def undecided(self) -> "CompanyEntryQuerySet":
+        """Those that wait for a decision, or for the proposer."""
+        return self.filter(status__in=UNDECIDED)
+
+    def proposed_by(self, user: User) -> "CompanyEntryQuerySet":
+        """Those of one proposer."""
+        return self.filter(proposed_by=user)
+
+    def readable_by(self, user: User, *, curator: bool) -> "CompanyEntryQuerySet":
+        """Those that somebody may read: what is or was approved, one's own proposals, and for curators all."""
+        # A proposal that was merged is superseded without ever having been approved: nobody has verified it.
+        published = models.Q(status__in=PUBLISHED, verified_at__isnull=False)
+        return self if curator else self.filter(published | models.Q(proposed_by=user))
+
+    def due(self) -> "CompanyEntryQuerySet":
+        """Approved entries whose review date has come, or that nobody has verified."""
+        overdue = models.Q(review_after__lte=timezone.localdate()) | models.Q(verified_at=None)
+        return self.approved().filter(overdue)
+
+    def fresh(self) -> "CompanyEntryQuerySet":
+        """Those that are not stale: verified, and not long past their review date."""
+        long_past = timezone.localdate() - STALE_AFTER_REVIEW
+        return self.exclude(verified_at=None).filter(models.Q(review_after=None) | models.Q(review_after__gt=long_past))
+
+    def labelled(self, freshness: str) -> "CompanyEntryQuerySet":
+        """Those whose `freshness` is this one."""
+        today = timezone.localdate()
+        labels = {
+            Freshness.NEVER: models.Q(verified_at=None),
+            Freshness.VERIFIED: models.Q(review_after=None) | models.Q(review_after__gt=today),
+            Freshness.DUE: models.Q(review_after__lte=today, review_after__gt=today - STALE_AFTER_REVIEW),
+            Freshness.STALE: models.Q(review_after__lte=today - STALE_AFTER_REVIEW),
+        }
+        verified = self if freshness == Freshness.NEVER else self.exclude(verified_at=None)
+        return verified.filter(labels[Freshness(freshness)])
+
+
+class CompanyEntry(models.Model):
+    """A piece of company knowledge, from its proposal on. Only `curation` changes its status.
+
+    `revision` grows with every change of it; whoever decides says which revision they have read.
+    """
+
+    category = models.CharField(max_length=20, choices=CompanyCategory)
+    title = models.CharField(max_length=80)
+    content = models.TextField()
+    digest = models.CharField(max_length=64, editable=False, help_text="SHA-256 of the content, spaces folded.")
+    importance = models.PositiveSmallIntegerField(default=5)
+    project = models.CharField(max_length=100, blank=True)
+    topics = ArrayField(models.CharField(max_length=100), default=list, blank=True)
+    evidence = models.TextField(blank=True)
+    warnings = ArrayField(
+        models.CharField(max_length=100), default=list, blank=True, help_text="What looks dangerous in the text."
+    )
+    status = models.CharField(max_length=20, choices=Status, default=Status.PENDING)
+    revision = models.PositiveIntegerField(default=1)
+
+    proposed_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="proposals")
+    agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="proposals")
+    source_session = models.ForeignKey(Session, models.SET_NULL, null=True, blank=True, related_name="proposals")
+    source_kind = models.CharField(max_length=20, blank=True, help_text="Kind of what it was made from.")
+    source_id = models.CharField(max_length=36, blank=True, help_text="Id of what it was made from.")
+    origin = models.CharField(max_length=10, choices=Origin, default=Origin.INFERRED)
+
+    owner = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="company_entries")
+    verified_at = models.DateTimeField(null=True, blank=True)
+    review_after = models.DateField(null=True, blank=True)
+    endorsed_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="+", help_text="The first of four eyes."
+    )
+    decided_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decision_notes = models.TextField(blank=True)
+    told_at = models.DateTimeField(null=True, blank=True, help_text="When the proposer's agent heard the decision.")
+    superseded_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="supersedes")
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = CompanyEntryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "company entries"
+        constraints = [
+            models.CheckConstraint(condition=models.Q(importance__range=(1, 10)), name="company_importance_1_to_10"),
+            models.CheckConstraint(condition=models.Q(status__in=Status.values), name="company_status_is_known"),
+            models.CheckConstraint(
+                condition=models.Q(category__in=CompanyCategory.values), name="company_category_is_known"
+            ),
+            models.CheckConstraint(condition=models.Q(origin__in=Origin.values), name="company_origin_is_known"),
+            models.UniqueConstraint(
+                fields=["digest"], condition=models.Q(status=Status.APPROVED), name="company_approved_once"
+            ),
+            models.UniqueConstraint(
+                fields=["proposed_by", "digest"],
+                condition=models.Q(status__in=UNDECIDED),
+                name="company_proposed_once_by_each",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["status", "-importance", "created_at", "id"], name="company_by_status"),
+            models.Index(fields=["status", "created_at", "id"], name="company_by_age"),
+            models.Index(fields=["proposed_by", "-created_at"], name="company_of_proposer"),
+            models.Index(
+                fields=["project", "-importance"], condition=models.Q(status=Status.APPROVED), name="company_of_project"
+            ),
+            models.Index(
+                fields=["review_after"], condition=models.Q(status=Status.APPROVED), name="company_review_date"
+            ),
+            GinIndex(fields=["topics"], name="company_topics"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def handle(self) -> str:
+        """What agents cite it by: `C142`."""
+        return f"C{self.pk}"
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether every agent hears it."""
+        return self.status == Status.APPROVED
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether it waits for a curator or for its proposer."""
+        return self.status in UNDECIDED
+
+    @property
+    def freshness(self) -> str:
+        """Whether somebody has lately said that it still holds."""
+        if self.verified_at is None:
+            return Freshness.NEVER
+        today = timezone.localdate()
+        if self.review_after is None or self.review_after > today:
+            return Freshness.VERIFIED
+        return Freshness.DUE if self.review_after > today - STALE_AFTER_REVIEW else Freshness.STALE
+
+    @property
+    def text(self) -> str:
+        """Title and content: what is searched and compared."""
+        return f"{self.title}\n{self.content}"
+
+    def review_date_after(self, moment: Any) -> Any:
+        """The day on which it is to be verified again when it is verified at `moment`."""
+        return timezone.localdate(moment) + timedelta(days=REVIEW_DAYS[self.category])

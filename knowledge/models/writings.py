@@ -1,0 +1,28 @@
+"""Writing: with which key and through which agent something was stored, so that a poisoned source can be recalled."""
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.models import Agent, ApiKey, User
+
+
+class Writing(models.Model):
+    """One text that a program stored or changed. It holds no content; what people type on pages has none."""
+
+    kind = models.CharField(max_length=20, help_text="Kind of what was written.")
+    source_id = models.CharField(max_length=36, help_text="Id of what was written.")
+    user = models.ForeignKey(User, models.CASCADE, related_name="writings")
+    key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, related_name="writings")
+    agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="writings")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["key", "at"], name="writing_of_key"),
+            models.Index(fields=["agent", "at"], name="writing_of_agent"),
+            models.Index(fields=["user", "at"], name="writing_of_user"),
+            models.Index(fields=["kind", "source_id"], name="writing_of_source"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.source_id}"

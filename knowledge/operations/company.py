@@ -1,0 +1,39 @@
+"""What is offered to read company knowledge, and to say what it was worth."""
+
+from bigmind.core.operations import Effect, Operation
+from knowledge.services import company, feedback
+from knowledge.shapes.company import CompanyEntriesShape, CompanyHitsShape, ToldFeedbackShape
+
+OPERATIONS = (
+    Operation(
+        name="memory_list_global",
+        title="List company knowledge",
+        call=company.list_global,
+        shape=CompanyEntriesShape,
+        route="GET company/",
+        toolset="company",
+        effect=Effect.READ,
+        template="company_entries.md",
+    ),
+    Operation(
+        name="memory_search_global",
+        title="Search company knowledge",
+        call=company.search_global,
+        shape=CompanyHitsShape,
+        route="GET company/search/",
+        toolset="company",
+        effect=Effect.READ,
+        template="company_hits.md",
+    ),
+    Operation(
+        name="memory_feedback",
+        title="Say what it was worth",
+        call=feedback.give_feedback,
+        shape=ToldFeedbackShape,
+        route="POST feedback/",
+        toolset="company",
+        effect=Effect.WRITE,
+        idempotent=True,
+        template="feedback.md",
+    ),
+)

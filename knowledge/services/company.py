@@ -1,0 +1,176 @@
+"""Company knowledge as it is read: listed, searched, and told to every agent at the start."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from django.db.models import Q, QuerySet
+from pydantic import Field
+
+from accounts.actor import Actor
+from bigmind.core.pages import Page, page_of
+from bigmind.core.vocabulary import Limit, Offset, Project, Query
+from knowledge.models import CompanyEntry, Kind, Status
+from knowledge.models.company import CompanyEntryQuerySet
+from knowledge.search.hybrid import Filters, Finding, search
+from knowledge.search.passages import forget_passages, index_passages
+from knowledge.services.gaps import note_gap
+from knowledge.services.servings import Told, ranked_behind, serve_found
+from knowledge.vocabulary import CompanyCategoryName
+
+TOLD = 5
+READ_PER_GROUP = 40
+
+Strict = Annotated[bool, Field(description="Leave out what nobody has verified, and what is long past its review.")]
+
+
+@dataclass(frozen=True)
+class CompanyHit:
+    """A company entry that was found, and why."""
+
+    entry: CompanyEntry
+    score: float
+    excerpt: str
+    matched: list[str]
+    arms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CompanyHits:
+    """Company entries that were found, the best first. `fallback`: by words alone, because the embedder is away."""
+
+    items: list[CompanyHit]
+    total: int
+    fallback: bool
+
+
+def list_global(
+    actor: Actor,
+    *,
+    category: CompanyCategoryName | None = None,
+    project: Project = "",
+    strict: Strict = False,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> Page[CompanyEntry]:
+    """List approved company knowledge: architecture, standards, decisions, patterns, glossary.
+
+    Call this to see what holds for everybody here. Returns entries, the most important first, each with its handle,
+    owner and whether it was lately verified.
+    """
+    entries = told_to_everybody().order_by("-importance", "-decided_at", "-pk")
+    if category:
+        entries = entries.filter(category=category)
+    if project:
+        entries = entries.filter(project=project)
+    if strict:
+        entries = entries.fresh()
+    return page_of(entries, limit=limit, offset=offset)
+
+
+def search_global(
+    actor: Actor,
+    *,
+    query: Query,
+    category: CompanyCategoryName | None = None,
+    project: Project = "",
+    strict: Strict = False,
+    limit: Limit = 5,
+) -> CompanyHits:
+    """Search approved company knowledge by words and meaning.
+
+    Call this before you decide how to build something: there may be a standard. Returns the best first, each with
+    handle, owner, freshness, score and what it matched.
+    """
+    eligible = told_to_everybody()
+    if category:
+        eligible = eligible.filter(category=category)
+    if strict:
+        eligible = eligible.fresh()
+    hits = find_among(actor, eligible, query=query, project=project, narrows=bool(category or strict), limit=limit)
+    serve_found(actor, [Told(Kind.COMPANY, str(hit.entry.pk)) for hit in hits.items])
+    return hits
+
+
+def find_among(
+    actor: Actor, eligible: CompanyEntryQuerySet, *, query: str, project: str, narrows: bool, limit: int
+) -> CompanyHits:
+    """Search some of the approved entries. `narrows`: whether they are not all of them."""
+    narrowed: dict[str, QuerySet[Any]] = {Kind.COMPANY: eligible} if narrows else {}
+    filters = Filters([Kind.COMPANY], shared=True, project=project, eligible=narrowed)
+    found = search(query, owner=actor.user, filters=filters, limit=limit)
+    if not narrows:
+        note_gap(actor, query, found)
+    entries = eligible.in_bulk([int(item.source_id) for item in found.items])
+    hits = [_hit(item, entries[int(item.source_id)]) for item in found.items if int(item.source_id) in entries]
+    return CompanyHits(hits, found.total - len(found.items) + len(hits), found.fallback)
+
+
+def told_to_everybody() -> CompanyEntryQuerySet:
+    """The approved entries, with the people they name."""
+    return CompanyEntry.objects.approved().select_related("proposed_by", "owner", "decided_by")
+
+
+def index_company_entry(entry: CompanyEntry) -> None:
+    """Let search find an approved entry, and nothing else: what is undecided, rejected or outdated has no passages."""
+    if entry.is_approved:
+        index_passages(Kind.COMPANY, entry.pk, [entry.text], owner=None, project=entry.project)
+    else:
+        forget_passages(Kind.COMPANY, [entry.pk])
+
+
+def most_relevant(project: str, topics: Sequence[str], *, among: Iterable[CompanyEntry] = ()) -> list[CompanyEntry]:
+    """Return approved entries in the order in which a session of this project and these topics should hear them.
+
+    What is about the project or the topics first, then by importance, then what was verified last. Three indexed reads
+    at any size: the most important of all, of the project, and of the topics.
+
+    Args:
+        among: Entries to rank as if they were approved too: what a proposal would push out.
+    """
+    ranked = told_to_everybody().order_by("-importance", "-decided_at", "-pk")
+    groups = [Q(), *([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
+    candidates = {entry.pk: entry for group in groups for entry in ranked.filter(group)[:READ_PER_GROUP]}
+    candidates.update({entry.pk: entry for entry in among})
+    return by_relevance(candidates.values(), project, topics)
+
+
+def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence[str]) -> list[CompanyEntry]:
+    """Put entries in the order in which a session of this project and these topics should hear them.
+
+    What was told often and never cited comes behind all others: it stays, and whoever searches finds it as before.
+    """
+    ranked = sorted(entries, key=_relevance(project, topics))
+    behind = ranked_behind(entry.pk for entry in ranked)
+    return sorted(ranked, key=lambda entry: entry.pk in behind)
+
+
+def decisions_to_tell(actor: Actor) -> CompanyEntryQuerySet:
+    """The actor's proposals that were decided, and of which none of their agents has heard yet."""
+    return (
+        CompanyEntry.objects.proposed_by(actor.user)
+        .filter(told_at=None, decided_at__isnull=False)
+        .exclude(status=Status.PENDING)
+        .exclude(decided_by=actor.user)
+        .select_related("decided_by", "superseded_by")
+        .order_by("decided_at")
+    )
+
+
+def _relevance(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:
+    wanted = {topic.casefold() for topic in topics}
+
+    def key(entry: CompanyEntry) -> tuple[int, int, float, int]:
+        about = {topic.casefold() for topic in entry.topics}
+        said = f" {entry.text} ".casefold()
+        named = any(topic in said for topic in wanted)
+        relevance = 2 * bool(project and entry.project == project) + bool(wanted & about or named)
+        elsewhere = bool(entry.project and entry.project != project)
+        fresh = entry.verified_at.timestamp() if entry.verified_at else 0.0
+        return elsewhere - relevance, -entry.importance, -fresh, entry.pk or 0
+
+    return key
+
+
+def _hit(item: Finding, entry: CompanyEntry) -> CompanyHit:
+    return CompanyHit(entry, item.score, item.text, item.matched, item.arms)

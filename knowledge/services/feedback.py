@@ -1,0 +1,141 @@
+"""Feedback: what was said of something that was recalled, and what follows from it."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest, Least
+from django.utils import timezone
+from pydantic import AfterValidator, Field
+
+from accounts.actor import Actor
+from bigmind.core.errors import NotFound
+from bigmind.core.text import checked_content
+from bigmind.core.turns import wait_for_turn
+from bigmind.core.vocabulary import SharedLongText
+from knowledge.models import (
+    COMPLAINTS,
+    Chunk,
+    CompanyEntry,
+    Entry,
+    Fact,
+    Feedback,
+    Hypothesis,
+    Kind,
+    Note,
+    Session,
+    Usefulness,
+)
+
+_TURNS = 7703
+STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}
+"""How far one voice moves the confidence of a shared entry."""
+
+RecalledKind = Annotated[
+    Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company"],
+    Field(description="Kind of what it is about, as the search said."),
+]
+
+RecalledId = Annotated[
+    str, AfterValidator(checked_content), Field(min_length=1, max_length=36, description="Its id or handle (C142).")
+]
+
+
+@dataclass(frozen=True)
+class ToldFeedback:
+    """What was noted, and what follows from it."""
+
+    feedback: Feedback
+    consequence: str
+
+
+@transaction.atomic
+def give_feedback(
+    actor: Actor,
+    *,
+    kind: RecalledKind,
+    id: RecalledId,
+    verdict: Annotated[Literal["useful", "wrong", "outdated"], Field(description="What you say of it.")],
+    note: Annotated[SharedLongText, Field(max_length=2_000, description="What is true instead.")] = "",
+) -> ToldFeedback:
+    """Say whether something you recalled was useful, wrong or outdated.
+
+    Call this when it helped, or when it turned out not to be true. A complaint about company knowledge brings it back
+    to the curators; the confidence of a shared entry moves. Returns what follows from it.
+    """
+    source_id = id_of_visible(actor, kind, id)
+    wait_for_turn(_TURNS, f"{kind} {source_id}")
+    mine = {"user": actor.user, "kind": kind, "source_id": source_id}
+    known = Feedback.objects.filter(**mine).first()
+    said = Feedback(pk=known.pk if known else None, **mine, verdict=verdict, note=note, agent=actor.agent)
+    said.save()
+    if Kind(kind) is Kind.ENTRY:
+        _move_confidence(source_id, STEP[Usefulness(verdict)] - (STEP[Usefulness(known.verdict)] if known else 0))
+    return ToldFeedback(said, _consequence(kind, verdict))
+
+
+def open_complaints(kind: Kind) -> "QuerySet[Feedback]":
+    """Return what was said to be wrong or outdated, and was not settled."""
+    return Feedback.objects.filter(kind=kind, verdict__in=COMPLAINTS, settled_at=None)
+
+
+def settle_complaints(kind: Kind, source_id: object) -> int:
+    """Note that somebody has looked at the complaints about a thing; return how many there were."""
+    return open_complaints(kind).filter(source_id=str(source_id)).update(settled_at=timezone.now())
+
+
+def id_of_visible(actor: Actor, kind: str, id: str) -> str:
+    """Return the id of what is meant, as it is stored.
+
+    Raises:
+        NotFound: the actor can see no such thing; a foreign id is answered like a random one.
+    """
+    user = actor.user
+    seen: dict[
+        str,
+        QuerySet[Fact]
+        | QuerySet[Chunk]
+        | QuerySet[Session]
+        | QuerySet[Note]
+        | QuerySet[Hypothesis]
+        | QuerySet[Entry]
+        | QuerySet[CompanyEntry],
+    ] = {
+        Kind.FACT: Fact.objects.of(user),
+        Kind.CHUNK: Chunk.objects.filter(user=user),
+        Kind.SUMMARY: Session.objects.of(user),
+        Kind.NOTE: Note.objects.of(user),
+        Kind.HYPOTHESIS: Hypothesis.objects.filter(user=user),
+        Kind.ENTRY: Entry.objects.all(),
+        Kind.COMPANY: CompanyEntry.objects.approved(),
+    }
+    wanted = _identity(kind, id)
+    if wanted is None or not seen[kind].filter(pk=wanted).exists():
+        raise NotFound(f"There is no {kind} {id} that you can see.", hint="Use kind and id as a search returned them.")
+    return str(wanted)
+
+
+def _identity(kind: str, id: str) -> Any:
+    if kind in {Kind.SUMMARY, Kind.ENTRY}:
+        try:
+            return UUID(id)
+        except ValueError:
+            return None
+    number = id.strip("[] ").removeprefix("C").removeprefix("c") if kind == Kind.COMPANY else id
+    return int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else None
+
+
+def _move_confidence(entry_id: str, step: float) -> None:
+    Entry.objects.filter(pk=entry_id).update(confidence=Greatest(0.0, Least(1.0, F("confidence") + step)))
+
+
+def _consequence(kind: str, verdict: str) -> str:
+    if kind == Kind.COMPANY and verdict in COMPLAINTS:
+        return "It is back in the curators' queue. Until they decide, treat it with care."
+    if kind == Kind.ENTRY:
+        return "Its confidence has moved."
+    if verdict in COMPLAINTS:
+        return "Correct it or set it aside, so that it is not recalled again."
+    return "Noted."

@@ -1,0 +1,690 @@
+"""Company knowledge as everybody reads it, and as curators keep it true."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actor import Actor
+from curation.models import Action
+from curation.services.decisions import approve_global
+from curation.services.entries import comment
+from curation.services.proposals import promote_to_global, revise_proposal
+from knowledge.models import CompanyEntry, Feedback, Status
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry
+from knowledge.services.feedback import give_feedback
+from knowledge.services.hypotheses import add_hypothesis
+from tests.curation.factories import approved_entry, propose
+from tests.factories import make_actor, make_user
+from tests.knowledge.factories import make_chunk, make_fact
+
+pytestmark = pytest.mark.django_db
+
+PAYLOAD = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg onload=alert(3)>[x](javascript:alert(4))"
+
+
+@pytest.fixture
+def reader(client: Client) -> Actor:
+    """A member who is signed in."""
+    reader = make_actor(make_user("rita", display_name="Rita"))
+    client.force_login(reader.user)
+    return reader
+
+
+@pytest.fixture
+def curator(client: Client) -> Actor:
+    """A curator who is signed in."""
+    curator = make_actor(make_user("cora", role="curator", display_name="Cora"))
+    client.force_login(curator.user)
+    return curator
+
+
+def shown(client: Client, entry: CompanyEntry) -> Any:
+    return client.get(reverse("company-entry", args=[entry.pk]))
+
+
+def post(client: Client, route: str, entry: CompanyEntry, **sent: Any) -> Any:
+    return client.post(reverse(route, args=[entry.pk]), {"revision": entry.revision, **sent})
+
+
+def aged(entry: CompanyEntry, *, days_past_review: int) -> CompanyEntry:
+    """Let the review date of an entry be so many days ago."""
+    CompanyEntry.objects.filter(pk=entry.pk).update(
+        review_after=timezone.localdate() - timedelta(days=days_past_review)
+    )
+    return entry
+
+
+# Browsing
+
+
+def test_a_row_says_what_is_approved_whose_it_is_and_how_fresh(client: Client, reader: Actor) -> None:
+    author = make_actor(make_user("ada", display_name="Ada"))
+    entry = approved_entry(author, title="Retries", content="**Every** call is tried 3 times.", project="atlas")
+
+    page = client.get(reverse("company"))
+
+    for told in ("Retries", "Every call is tried 3 times.", entry.handle, "standard", "owner Ada", "verified", "atlas"):
+        assert told in page.text, told
+    assert reverse("company-entry", args=[entry.pk]) in page.text
+
+
+def test_what_is_not_approved_is_not_listed_and_not_found(client: Client, curator: Actor) -> None:
+    propose(title="Secret plan", content="Nobody reads this yet.")
+    gone = approved_entry(title="Old plan")
+    approve_global(curator, entry_id=gone.pk, action="deprecate")
+
+    pages = [client.get(reverse("company")), client.get(reverse("company"), {"query": "plan"})]
+
+    assert all("Secret plan" not in page.text and "Old plan" not in page.text for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ({"category": "glossary"}, {"Tenant"}),
+        ({"project": "atlas"}, {"Retries"}),
+        ({"freshness": "verified"}, {"Tenant"}),
+        ({"freshness": "due"}, {"Retries"}),
+        ({"freshness": "stale"}, {"Deploys"}),
+        ({"freshness": "never"}, {"Health"}),
+        ({"freshness": "stale", "category": "glossary"}, set()),
+        ({"query": "failed call"}, {"Retries"}),
+        ({"query": "failed call", "freshness": "stale"}, set()),
+        ({"query": "failed call", "category": "standard"}, {"Retries"}),
+    ],
+)
+def test_each_filter_leaves_what_it_says(client: Client, reader: Actor, asked: dict[str, str], left: set[str]) -> None:
+    aged(approved_entry(title="Retries", content="A failed call is tried again.", project="atlas"), days_past_review=1)
+    aged(approved_entry(title="Deploys", content="On Tuesdays."), days_past_review=40)
+    approved_entry(title="Tenant", content="A paying company.", category="glossary")
+    CompanyEntry.objects.filter(pk=approved_entry(title="Health").pk).update(verified_at=None)
+
+    page = client.get(reverse("company"), asked)
+
+    assert {row["entry"].title for row in page.context["rows"]} - {"Tenant", "Deploys"} <= left | {"Health"}
+    assert left <= {row["entry"].title for row in page.context["rows"]}
+
+
+def test_categories_are_counted_beside_the_one_that_is_chosen(client: Client, reader: Actor) -> None:
+    approved_entry()
+    approved_entry()
+    approved_entry(category="glossary")
+
+    page = client.get(reverse("company"), {"category": "glossary"})
+
+    counts = {facet.label: facet.count for facet in page.context["categories"]}
+    assert (counts["All"], counts["Standard"], counts["Glossary"], counts["Decision"]) == (3, 2, 1, 0)
+
+
+def test_the_most_important_comes_first_unless_the_newest_is_asked_for(client: Client, reader: Actor) -> None:
+    approved_entry(title="Weighty", importance=9)
+    approved_entry(title="Light", importance=2)
+
+    orders = [
+        [row["entry"].title for row in client.get(reverse("company"), asked).context["rows"]]
+        for asked in ({}, {"order": "newest"})
+    ]
+
+    assert orders == [["Weighty", "Light"], ["Light", "Weighty"]]
+
+
+@pytest.mark.parametrize("asked", [{"category": "gossip"}, {"freshness": "ripe"}, {"order": "sideways"}])
+def test_what_cannot_be_asked_is_said_and_is_no_error(client: Client, reader: Actor, asked: dict[str, str]) -> None:
+    page = client.get(reverse("company"), asked)
+
+    assert page.status_code == 200
+    assert "Problem: that cannot be asked" in page.text
+
+
+@pytest.mark.parametrize("asked", [{}, {"query": "services", "freshness": "verified"}])
+def test_a_list_takes_few_queries_however_long_it_is(
+    client: Client, reader: Actor, django_assert_max_num_queries: Any, asked: dict[str, str]
+) -> None:
+    author, curator = make_actor(), make_actor(curator=True)
+    for _ in range(25):
+        approved_entry(author, curator=curator)
+    embed_pending()
+    client.get(reverse("company"))
+
+    with django_assert_max_num_queries(15):
+        page = client.get(reverse("company"), asked)
+
+    assert len(page.context["rows"]) == 20
+    assert "Next" in page.text
+
+
+def test_home_tells_what_was_approved_lately(client: Client, reader: Actor) -> None:
+    approved_entry(title="Retries")
+
+    assert "Retries" in client.get(reverse("home")).text
+
+
+# One entry
+
+
+def test_an_entry_says_everything_that_is_known_about_it(client: Client, reader: Actor) -> None:
+    author = make_actor(make_user("ada", display_name="Ada"))
+    cora = make_actor(make_user("cora", role="curator", display_name="Cora"))
+    entry = approved_entry(
+        author, curator=cora, title="Retries", content="Try **3** times.", evidence="Incident 12", topics=["http"]
+    )
+    approve_global(cora, entry_id=entry.pk, action="edit", content="Try **5** times.", notes="Measured.")
+
+    page = shown(client, entry)
+
+    for told in (
+        "Try <strong>5</strong> times.",
+        "Try **5** times.",
+        "Incident 12",
+        "http",
+        "Ada",
+        "by Cora",
+        "Measured.",
+        "<del>3</del>",
+        "<ins>5</ins>",
+        "what an agent inferred",
+    ):
+        assert told in page.text, told
+    assert "For curators" not in page.text
+
+
+def test_an_entry_takes_few_queries_however_long_its_story_is(
+    client: Client, curator: Actor, django_assert_max_num_queries: Any
+) -> None:
+    entry = approved_entry()
+    for number in range(10):
+        approve_global(curator, entry_id=entry.pk, action="edit", content=f"Version {number}.")
+        comment(curator, entry_id=entry.pk, text="Why?")
+    shown(client, entry)
+
+    with django_assert_max_num_queries(15):
+        shown(client, entry)
+
+
+def test_what_is_deprecated_says_why_and_by_whom(client: Client, reader: Actor) -> None:
+    cora = make_actor(make_user("cora", role="curator", display_name="Cora"))
+    entry = approved_entry()
+    approve_global(cora, entry_id=entry.pk, action="deprecate", notes="We moved to gRPC.")
+
+    page = shown(client, entry)
+
+    assert "Deprecated." in page.text
+    assert "says Cora" in page.text
+    assert "We moved to gRPC." in page.text
+
+
+def test_what_is_superseded_leads_to_its_successor(client: Client, reader: Actor) -> None:
+    old, new = approved_entry(), approved_entry(title="The new rule")
+    approve_global(make_actor(curator=True), entry_id=old.pk, action="supersede", into=new.pk)
+
+    page = shown(client, old)
+
+    assert f'<a href="{reverse("company-entry", args=[new.pk])}">{new.handle} The new rule</a>' in page.text
+
+
+PAGES: list[Callable[[Client, CompanyEntry], Any]] = [
+    shown,
+    lambda client, entry: post(client, "company-discuss", entry, text="Hello"),
+    lambda client, entry: client.get(reverse("company-revise", args=[entry.pk])),
+    lambda client, entry: post(client, "company-revise", entry, content="Taken over"),
+    lambda client, entry: client.get(reverse("company-withdraw", args=[entry.pk])),
+    lambda client, entry: post(client, "company-withdraw", entry),
+]
+
+
+@pytest.mark.parametrize("ask", PAGES)
+def test_a_foreign_proposal_does_not_exist(client: Client, reader: Actor, ask: Callable[..., Any]) -> None:
+    entry, nothing = propose(title="Zanzibar"), CompanyEntry(pk=10_000_000, revision=1)
+
+    pages = [ask(client, entry), ask(client, nothing)]
+
+    assert [page.status_code for page in pages] == [404, 404]
+    assert "Zanzibar" not in pages[0].text
+    entry.refresh_from_db()
+    assert entry.status == Status.PENDING
+
+
+def test_feedback_on_a_foreign_proposal_says_no_more_than_on_nothing(client: Client, reader: Actor) -> None:
+    entry = propose(title="Zanzibar")
+
+    page = post(client, "company-feedback", entry, verdict="wrong")
+
+    assert page.status_code == 404
+    assert not Feedback.objects.exists()
+
+
+def test_readers_do_not_see_what_was_cut_before_it_was_approved(client: Client, reader: Actor) -> None:
+    author, cora = make_actor(), make_actor(curator=True)
+    entry = propose(author, content="Call Zanzibar first.")
+    comment(cora, entry_id=entry.pk, text="Zanzibar is a customer.")
+    approve_global(cora, entry_id=entry.pk, action="approve", content="Call the customer first.")
+
+    page = shown(client, entry)
+
+    assert "Call the customer first." in page.text
+    assert "Zanzibar" not in page.text
+
+
+def test_a_comment_is_rendered_and_told_to_the_author(client: Client, reader: Actor) -> None:
+    author = make_actor()
+    entry = approved_entry(author)
+
+    page = client.post(reverse("company-discuss", args=[entry.pk]), {"text": "Since **May**?"}, follow=True)
+
+    assert "Since <strong>May</strong>?" in page.text
+    assert author.user.notices.filter(text__contains="commented").exists()
+
+
+def test_an_empty_comment_is_refused_beside_its_field(client: Client, reader: Actor) -> None:
+    page = client.post(reverse("company-discuss", args=[approved_entry().pk]), {"text": " "})
+
+    assert page.status_code == 422
+    assert 'id="comment-text_error"' in page.text
+
+
+def test_a_complaint_brings_it_back_to_the_curators(client: Client, reader: Actor) -> None:
+    entry = approved_entry()
+
+    page = client.post(
+        reverse("company-feedback", args=[entry.pk]), {"verdict": "outdated", "note": "It is 5 now."}, follow=True
+    )
+    client.force_login(make_actor(curator=True).user)
+    seen = shown(client, entry)
+
+    assert "back in the curators" in page.text
+    assert "You said" in page.text
+    assert "It is 5 now." in seen.text
+
+
+def test_a_verdict_that_is_none_is_refused(client: Client, reader: Actor) -> None:
+    page = client.post(reverse("company-feedback", args=[approved_entry().pk]), {"verdict": "meh"})
+
+    assert page.status_code == 422
+    assert "must be one of" in page.text
+
+
+def test_whatever_was_stored_is_shown_and_never_run(client: Client, reader: Actor) -> None:
+    author = make_actor(make_user("eve", display_name=PAYLOAD[:60]))
+    told = {"title": PAYLOAD[:80], "content": PAYLOAD, "evidence": PAYLOAD, "project": PAYLOAD[:90]}
+    entry = approved_entry(author, **told, topics=[PAYLOAD[:90]])
+    comment(author, entry_id=entry.pk, text=PAYLOAD)
+    cora = make_actor(curator=True)
+    give_feedback(author, kind="company", id=entry.handle, verdict="wrong", note=PAYLOAD)
+    approve_global(cora, entry_id=entry.pk, action="deprecate", notes=PAYLOAD)
+    approve_global(cora, entry_id=entry.pk, action="restore", notes=PAYLOAD)
+    embed_pending()
+
+    pages = [shown(client, entry), client.get(reverse("company")), client.get(reverse("company"), {"query": "alert"})]
+    client.force_login(cora.user)
+    pages += [shown(client, entry), client.get(reverse("company-due"))]
+    client.force_login(author.user)
+    pages += [client.get(reverse("company-mine")), client.get(reverse("notices")), client.get(reverse("home"))]
+
+    for page in pages:
+        assert page.status_code == 200
+        assert not [bad for bad in ("<script>alert", "<img", "<svg onload", 'href="javascript') if bad in page.text]
+
+
+# What curators do on its page
+
+
+def test_a_curator_verifies_with_one_click(client: Client, curator: Actor) -> None:
+    entry = aged(approved_entry(), days_past_review=40)
+
+    page = client.post(
+        reverse("company-decide", args=[entry.pk]), {"deed": "verify", "revision": entry.revision}, follow=True
+    )
+
+    entry.refresh_from_db()
+    assert entry.freshness == "verified"
+    assert "Undo" in page.text
+
+
+def test_a_decision_is_taken_back_by_its_message(client: Client, curator: Actor) -> None:
+    entry = approved_entry()
+    told = {"deed": "deprecate", "revision": entry.revision, "notes": "Old."}
+    page = client.post(reverse("company-decide", args=[entry.pk]), told, follow=True)
+    (undo,) = [message.extra_tags for message in page.context["messages"]]
+
+    client.post(undo)
+
+    entry.refresh_from_db()
+    assert entry.is_approved
+
+
+def test_whoever_is_overtaken_sees_what_changed_and_keeps_what_was_typed(client: Client, curator: Actor) -> None:
+    entry = approved_entry(title="Retries", content="Try three times.")
+    approve_global(make_actor(curator=True), entry_id=entry.pk, action="edit", content="Try five times.")
+
+    told = {"deed": "edit", "title": "Retries", "content": "Try seven times.", "category": "standard"}
+    page = post(client, "company-decide", entry, **told, importance="5")
+
+    entry.refresh_from_db()
+    assert page.status_code == 409
+    assert entry.content == "Try five times."
+    assert "It changed while you were reading" in page.text
+    assert "Try <del>three </del><ins>five </ins>times." in page.text
+    assert "Try seven times." in page.text
+    assert f'name="revision" value="{entry.revision}"' in page.text
+
+
+def test_superseding_takes_a_handle(client: Client, curator: Actor) -> None:
+    old, new = approved_entry(), approved_entry()
+
+    post(client, "company-decide", old, deed="supersede", into=f"[{new.handle}]")
+
+    old.refresh_from_db()
+    assert (old.status, old.superseded_by_id) == ("superseded", new.pk)
+
+
+@pytest.mark.parametrize("into", ["", "nonsense", "C99999999"])
+def test_superseding_by_nothing_is_refused_in_words(client: Client, curator: Actor, into: str) -> None:
+    page = post(client, "company-decide", approved_entry(), deed="supersede", into=into)
+
+    assert page.status_code in {404, 422}
+
+
+def test_an_owner_is_assigned_told_and_kept_in_the_history(client: Client, curator: Actor) -> None:
+    grace, entry = make_actor(make_user("grace", display_name="Grace")), approved_entry()
+
+    post(client, "company-assign", entry, owner="GRACE")
+
+    entry.refresh_from_db()
+    assert entry.owner == grace.user
+    assert entry.reviews.filter(action=Action.ASSIGN, notes__contains="Grace").exists()
+    assert grace.user.notices.exists()
+
+
+def test_an_owner_who_is_not_here_is_refused_beside_the_field(client: Client, curator: Actor) -> None:
+    page = post(client, "company-assign", approved_entry(), owner="nobody")
+
+    assert page.status_code == 422
+    assert 'id="assign-owner_error"' in page.text
+
+
+def test_what_is_rejected_or_deprecated_can_be_reopened_or_restored(client: Client, curator: Actor) -> None:
+    rejected, gone = propose(), approved_entry()
+    rejected = approve_global(curator, entry_id=rejected.pk, action="reject", notes="No.").entry
+    gone = approve_global(curator, entry_id=gone.pk, action="deprecate").entry
+
+    post(client, "company-decide", rejected, deed="reopen")
+    post(client, "company-decide", gone, deed="restore")
+
+    rejected.refresh_from_db()
+    gone.refresh_from_db()
+    assert (rejected.status, gone.status) == ("pending", "approved")
+
+
+@pytest.mark.parametrize("deed", ["approve", "verify", "edit", "deprecate", "supersede", "restore", "reopen", "undo"])
+def test_members_decide_nothing(client: Client, reader: Actor, deed: str) -> None:
+    entry = approved_entry()
+
+    page = post(client, "company-decide", entry, deed=deed)
+
+    assert page.status_code == 403
+    assert post(client, "company-assign", entry, owner="rita").status_code == 403
+    assert client.post(reverse("company-undo", args=[entry.pk]) + "?revision=2").status_code == 403
+    assert entry.reviews.count() == 2
+
+
+@pytest.mark.parametrize("revision", ["", "x", "99", "9" * 30])
+def test_a_revision_that_never_was_is_refused(client: Client, curator: Actor, revision: str) -> None:
+    entry = approved_entry()
+
+    page = client.post(reverse("company-decide", args=[entry.pk]), {"deed": "verify", "revision": revision})
+
+    assert page.status_code in {409, 422}
+    assert entry.reviews.count() == 2
+
+
+# The due list
+
+
+def test_the_due_list_holds_what_is_due_and_nothing_else(client: Client, curator: Actor) -> None:
+    due, stale, fresh = (approved_entry() for _ in range(3))
+    aged(due, days_past_review=1)
+    aged(stale, days_past_review=90)
+
+    page = client.get(reverse("company-due"))
+
+    assert {waiting.entry.pk for waiting in page.context["page"].items} == {due.pk, stale.pk}
+    assert "due for verification" in page.text
+    assert "stale" in page.text
+    assert fresh.title not in page.text
+
+
+def test_several_are_verified_at_once_and_what_changed_meanwhile_is_not(client: Client, curator: Actor) -> None:
+    first, second, changed = (aged(approved_entry(), days_past_review=1) for _ in range(3))
+    said = [f"{entry.pk}:{entry.revision}" for entry in (first, second, changed)]
+    approve_global(make_actor(curator=True), entry_id=changed.pk, action="deprecate")
+
+    page = client.post(reverse("company-verify"), {"entry": said}, follow=True)
+
+    first.refresh_from_db()
+    changed.refresh_from_db()
+    assert first.freshness == "verified"
+    assert changed.status == Status.DEPRECATED
+    assert "Verified: 2 entries." in page.text
+    assert f"{changed.handle} was not verified." in page.text
+
+
+def test_one_is_verified_by_its_own_button_whatever_is_ticked(client: Client, curator: Actor) -> None:
+    first, second = (aged(approved_entry(), days_past_review=1) for _ in range(2))
+    told = {"entry": [f"{first.pk}:{first.revision}"], "only": f"{second.pk}:{second.revision}"}
+
+    client.post(reverse("company-verify"), told)
+
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.freshness, second.freshness) == ("due", "verified")
+
+
+@pytest.mark.parametrize("said", [[], ["x"], ["1"], ["0:1"], [f"{'9' * 30}:1"]])
+def test_what_is_no_entry_is_refused_and_verifies_nothing(client: Client, curator: Actor, said: list[str]) -> None:
+    page = client.post(reverse("company-verify"), {"entry": said}, follow=True)
+
+    assert page.status_code in {200, 422}
+
+
+def test_members_have_no_due_list(client: Client, reader: Actor) -> None:
+    assert client.get(reverse("company-due")).status_code == 403
+    assert client.post(reverse("company-verify"), {"entry": ["1:1"]}).status_code == 403
+    assert reverse("company-due") not in client.get(reverse("company")).text
+
+
+# Proposing
+
+
+FORM = {"category": "standard", "content": "Every service answers /healthz.", "importance": "5"}
+
+
+def test_a_person_proposes_and_reads_what_happens_next(client: Client, reader: Actor) -> None:
+    page = client.post(reverse("company-propose"), {**FORM, "topics": "http, health", "project": "atlas"}, follow=True)
+
+    entry = CompanyEntry.objects.get()
+    assert (entry.status, entry.title, entry.origin) == ("pending", "Every service answers /healthz.", "user")
+    assert (entry.topics, entry.project) == (["http", "health"], "atlas")
+    assert "A curator will decide" in page.text
+    assert "Revise" in page.text
+
+
+def test_what_is_stored_fills_the_form_and_stays_its_source(client: Client, reader: Actor) -> None:
+    fact = make_fact(reader, "We deploy on Tuesdays.", project="atlas")
+    source = {"source_kind": "fact", "source_id": str(fact.pk)}
+
+    page = client.get(reverse("company-propose"), source)
+    client.post(reverse("company-propose"), {**FORM, **source, "content": "We deploy on Tuesdays."})
+
+    assert "We deploy on Tuesdays.</textarea>" in page.text
+    entry = CompanyEntry.objects.get()
+    assert (entry.source_kind, entry.source_id, entry.origin) == ("fact", str(fact.pk), "inferred")
+
+
+def test_everything_that_can_be_proposed_links_to_the_form(client: Client, reader: Actor) -> None:
+    fact, chunk = make_fact(reader, "A fact."), make_chunk(reader, content="A chunk.")
+    belief = add_hypothesis(reader, hypothesis="A belief.")
+    entry = add_entry(reader, content="An entry.", entry_type="fact").entry
+    places = {
+        reverse("memory-fact", args=[fact.pk]): f"source_kind=fact&amp;source_id={fact.pk}",
+        reverse("memory-chunk", args=[chunk.pk]): f"source_kind=chunk&amp;source_id={chunk.pk}",
+        reverse("memory-hypothesis", args=[belief.pk]): f"source_kind=hypothesis&amp;source_id={belief.pk}",
+        reverse("kb-entry", args=[entry.pk]): f"source_kind=entry&amp;source_id={entry.pk}",
+    }
+
+    for place, link in places.items():
+        assert link in client.get(place).text, place
+        assert client.get(f"{reverse('company-propose')}?{link.replace('&amp;', '&')}").status_code == 200
+
+
+def test_what_somebody_else_stored_is_no_source(client: Client, reader: Actor) -> None:
+    fact = make_fact(make_actor(), "Zanzibar is private.")
+
+    page = client.get(reverse("company-propose"), {"source_kind": "fact", "source_id": str(fact.pk)})
+
+    assert page.status_code == 404
+    assert "Zanzibar" not in page.text
+
+
+@pytest.mark.parametrize(
+    "source", [{"source_kind": "gossip", "source_id": "1"}, {"source_kind": "fact"}, {"source_id": "1"}]
+)
+def test_a_source_that_cannot_be_is_refused(client: Client, reader: Actor, source: dict[str, str]) -> None:
+    assert client.get(reverse("company-propose"), source).status_code == 422
+
+
+def test_what_is_known_already_is_linked_and_nothing_is_lost(client: Client, reader: Actor) -> None:
+    known = approved_entry(title="Health", content=FORM["content"])
+
+    page = client.post(reverse("company-propose"), {**FORM, "title": "My own title"})
+
+    assert "company knowledge already" in page.text
+    assert reverse("company-entry", args=[known.pk]) in page.text
+    assert 'value="My own title"' in page.text
+    assert CompanyEntry.objects.count() == 1
+
+
+def test_what_was_rejected_is_linked_with_the_reason(client: Client, reader: Actor) -> None:
+    entry = propose(reader, content=FORM["content"])
+    approve_global(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Too vague.")
+
+    page = client.post(reverse("company-propose"), FORM)
+
+    assert "Too vague." in page.text
+    assert reverse("company-entry", args=[entry.pk]) in page.text
+
+
+def test_a_secret_is_refused_beside_the_field_and_stored_nowhere(client: Client, reader: Actor) -> None:
+    page = client.post(reverse("company-propose"), {**FORM, "content": "Use AKIA" + "Z7QWERTYUIOPASDF" + " for S3."})
+
+    assert 'id="id_content_error"' in page.text
+    assert not CompanyEntry.objects.exists()
+
+
+def test_a_text_that_is_too_long_says_how_long_it_is(client: Client, reader: Actor) -> None:
+    page = client.post(reverse("company-propose"), {**FORM, "content": "word " * 900})
+
+    assert "the limit is 500" in page.text
+    assert "data-over" in page.text
+    assert not CompanyEntry.objects.exists()
+
+
+def test_in_personal_mode_it_is_company_knowledge_at_once(client: Client, reader: Actor, settings: Any) -> None:
+    settings.BIGMIND_MODE = "personal"
+
+    page = client.post(reverse("company-propose"), FORM, follow=True)
+
+    assert CompanyEntry.objects.get().is_approved
+    assert "is company knowledge now" in page.text
+
+
+def test_my_proposals_say_where_they_stand_why_and_what_to_do(client: Client, reader: Actor) -> None:
+    cora = make_actor(make_user("cora", role="curator", display_name="Cora"))
+    propose(reader, title="Waiting one")
+    asked, rejected, approved = (propose(reader) for _ in range(3))
+    approve_global(cora, entry_id=asked.pk, action="request_changes", notes="Which services?")
+    approve_global(cora, entry_id=rejected.pk, action="reject", notes="Not true.")
+    approve_global(cora, entry_id=approved.pk, action="approve")
+    propose(make_actor(), title="Of somebody else")
+
+    page = client.get(reverse("company-mine"))
+
+    for told in ("A curator will decide", "Cora asks for changes", "Which services?", "Cora decided against it"):
+        assert told in page.text
+    for told in ("Not true.", "Every agent can find it now", reverse("company-revise", args=[asked.pk])):
+        assert told in page.text
+    assert "Of somebody else" not in page.text
+
+
+def test_my_proposals_take_few_queries(client: Client, reader: Actor, django_assert_max_num_queries: Any) -> None:
+    for _ in range(20):
+        propose(reader)
+    client.get(reverse("company-mine"))
+
+    with django_assert_max_num_queries(12):
+        client.get(reverse("company-mine"))
+
+
+def test_a_revised_proposal_waits_again(client: Client, reader: Actor) -> None:
+    entry = propose(reader)
+    entry = approve_global(make_actor(curator=True), entry_id=entry.pk, action="request_changes", notes="Which?").entry
+
+    form = client.get(reverse("company-revise", args=[entry.pk]))
+    page = post(client, "company-revise", entry, **{**FORM, "title": "All services", "notes": "All of them."})
+
+    entry.refresh_from_db()
+    assert "Which?" in form.text
+    assert page.status_code == 302
+    assert (entry.status, entry.title) == ("pending", "All services")
+
+
+def test_a_revision_of_what_changed_meanwhile_is_refused_with_what_changed(client: Client, reader: Actor) -> None:
+    entry = propose(reader, content="Try three times.")
+    revise_proposal(reader, entry_id=entry.pk, content="Try five times.")
+
+    page = post(client, "company-revise", entry, **{**FORM, "title": "Mine", "content": "Try seven times."})
+
+    assert page.status_code == 409
+    assert "Try <del>three </del><ins>five </ins>times." in page.text
+    assert "Try seven times." in page.text
+
+
+def test_a_curator_does_not_revise_or_withdraw_for_others(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    pages = [post(client, "company-revise", entry, **FORM, title="Mine"), post(client, "company-withdraw", entry)]
+
+    assert [page.status_code for page in pages] == [403, 403]
+
+
+def test_a_withdrawn_proposal_stays_on_record(client: Client, reader: Actor) -> None:
+    entry = propose(reader)
+
+    asked = client.get(reverse("company-withdraw", args=[entry.pk]))
+    page = client.post(reverse("company-withdraw", args=[entry.pk]), {"notes": "Known."}, follow=True)
+
+    entry.refresh_from_db()
+    assert "Withdraw this proposal?" in asked.text
+    assert entry.status == Status.REJECTED
+    assert "You took it back." in page.text
+
+
+def test_what_is_decided_cannot_be_withdrawn_any_more(client: Client, reader: Actor) -> None:
+    entry = approved_entry(reader)
+
+    page = client.post(reverse("company-withdraw", args=[entry.pk]))
+
+    entry.refresh_from_db()
+    assert "approved" in page.text
+    assert entry.is_approved
+
+
+def test_what_an_agent_proposed_is_revised_by_its_person_in_the_browser(client: Client, reader: Actor) -> None:
+    made = promote_to_global(reader, category="standard", content="From an agent.")
+
+    assert "Revise" in shown(client, made.entry).text

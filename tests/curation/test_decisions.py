@@ -1,0 +1,182 @@
+"""Decisions: approve, reject, ask for changes, merge, deprecate, restore; each kept, and undone exactly."""
+
+from typing import Any
+
+import pytest
+
+from bigmind.core.errors import Conflict, Forbidden, Invalid
+from curation.models import Action, Review
+from curation.services.decisions import approve_global, decide_many
+from curation.services.history import broken_seals, snapshot
+from curation.services.proposals import revise_proposal
+from knowledge.models import CompanyEntry, Kind, Passage, Status
+from tests.curation.factories import approved_entry, propose
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+
+def decide(actor: Any, entry: CompanyEntry, action: str, **rest: Any) -> CompanyEntry:
+    return approve_global(actor, entry_id=entry.pk, action=action, **rest).entry
+
+
+def test_an_approved_entry_is_found_by_everybody_and_a_pending_one_by_nobody() -> None:
+    entry = propose()
+    before = Passage.objects.filter(kind=Kind.COMPANY).count()
+
+    decide(make_actor(curator=True), entry, "approve")
+
+    assert before == 0
+    assert Passage.objects.get(kind=Kind.COMPANY).source_id == str(entry.pk)
+
+
+def test_approving_verifies_and_sets_the_next_review() -> None:
+    entry = propose(category="standard")
+
+    approved = decide(make_actor(curator=True), entry, "approve", notes="As in ADR 7.")
+
+    assert (approved.status, approved.freshness, approved.decision_notes) == ("approved", "verified", "As in ADR 7.")
+    assert approved.review_after is not None
+
+
+def test_a_member_decides_nothing() -> None:
+    entry = propose()
+
+    with pytest.raises(Forbidden):
+        decide(make_actor(), entry, "approve")
+
+
+def test_a_curator_does_not_approve_their_own_proposal_in_a_team() -> None:
+    curator = make_actor(curator=True)
+    entry = propose(curator)
+
+    with pytest.raises(Forbidden, match="yourself"):
+        decide(curator, entry, "approve")
+
+
+def test_rejecting_needs_a_reason() -> None:
+    entry = propose()
+
+    with pytest.raises(Invalid, match="notes is required"):
+        decide(make_actor(curator=True), entry, "reject", notes="  ")
+
+
+def test_whoever_decides_about_an_older_revision_is_told_what_changed() -> None:
+    author = make_actor()
+    entry = propose(author)
+    revise_proposal(author, entry_id=entry.pk, title="Another title")
+
+    with pytest.raises(Conflict) as refused:
+        decide(make_actor(curator=True), entry, "approve", revision=1)
+
+    assert refused.value.details["changed"]["title"] == "Another title"
+    assert refused.value.details["revision"] == 2
+
+
+def test_the_second_of_two_curators_is_told_that_it_is_decided() -> None:
+    entry = propose()
+    decide(make_actor(curator=True), entry, "approve", revision=1)
+
+    with pytest.raises(Conflict, match="approve by"):
+        decide(make_actor(curator=True), entry, "reject", notes="No.", revision=1)
+
+
+def test_an_edit_with_the_approval_keeps_the_original_in_the_history() -> None:
+    entry = propose(content="Use spaces.")
+
+    decide(make_actor(curator=True), entry, "approve", content="Use four spaces.")
+
+    review = entry.reviews.get(action=Action.APPROVE)
+    assert review.changed["content"] == ("Use spaces.", "Use four spaces.")
+
+
+def test_merging_keeps_one_entry_and_credits_both() -> None:
+    known, twin = approved_entry(), propose()
+    curator = make_actor(curator=True)
+
+    merged = decide(curator, twin, "merge", into=known.pk, content="Every service answers /healthz and /readyz.")
+
+    known.refresh_from_db()
+    assert (merged.status, merged.superseded_by_id) == (Status.SUPERSEDED, known.pk)
+    assert known.content == "Every service answers /healthz and /readyz."
+
+
+@pytest.mark.parametrize("action", ["approve", "reject", "request_changes"])
+def test_undoing_brings_back_exactly_what_was_there(action: str) -> None:
+    curator, entry = make_actor(curator=True), propose()
+    before = snapshot(entry)
+    decide(curator, entry, action, notes="Because.")
+
+    restored = decide(curator, entry, "undo")
+
+    assert {**snapshot(restored), "revision": 1} == before
+    assert not Passage.objects.filter(kind=Kind.COMPANY).exists()
+
+
+def test_undoing_a_merge_brings_back_both_entries() -> None:
+    known, twin, curator = approved_entry(), propose(), make_actor(curator=True)
+    before = known.content
+    decide(curator, twin, "merge", into=known.pk, content="Both at once.")
+
+    decide(curator, twin, "undo")
+
+    known.refresh_from_db()
+    twin.refresh_from_db()
+    assert (known.content, known.status, twin.status) == (before, "approved", "pending")
+
+
+def test_what_changed_since_is_not_undone() -> None:
+    known, twin, curator = approved_entry(), propose(), make_actor(curator=True)
+    decide(curator, twin, "merge", into=known.pk, content="Both at once.")
+    decide(curator, known, "verify")
+
+    with pytest.raises(Conflict, match="has changed since"):
+        decide(curator, twin, "undo")
+
+
+def test_of_many_each_is_decided_for_itself() -> None:
+    curator = make_actor(curator=True)
+    mine, theirs = propose(curator), propose()
+
+    done = decide_many(curator, entry_ids=[mine.pk, theirs.pk, 10**9], action="approve")
+
+    assert [decision.entry.pk for decision in done.decided] == [theirs.pk]
+    assert [row["entry_id"] for row in done.refused] == [mine.pk, 10**9]
+
+
+def test_in_an_enterprise_what_weighs_much_needs_two_people(settings: Any) -> None:
+    settings.BIGMIND_MODE = "enterprise"
+    entry, first, second = propose(importance=9), make_actor(curator=True), make_actor(admin=True)
+
+    once = decide(first, entry, "approve", importance=3)
+    with pytest.raises(Conflict, match="already"):
+        decide(first, once, "approve")
+    twice = decide(second, entry, "approve")
+
+    assert (once.status, twice.status) == ("pending", "approved")
+
+
+def test_the_history_cannot_be_changed_or_deleted_in_the_database() -> None:
+    entry = propose()
+
+    for change in (
+        lambda: Review.objects.filter(entry=entry).update(notes="Nothing happened."),
+        lambda: Review.objects.filter(entry=entry).delete(),
+    ):
+        with pytest.raises(Exception, match="append-only"):
+            _in_savepoint(change)
+
+
+def test_the_seals_hold_after_many_steps() -> None:
+    curator, entry = make_actor(curator=True), propose()
+    for action in ("approve", "undo", "reject", "reopen", "approve", "deprecate", "restore", "verify"):
+        decide(curator, entry, action, notes="Because.")
+
+    assert list(broken_seals()) == []
+
+
+def _in_savepoint(change: Any) -> None:
+    from django.db import transaction
+
+    with transaction.atomic():
+        change()

@@ -1,0 +1,140 @@
+"""Forgetting a source: what a key, an agent or a session wrote goes everywhere, and nothing else does (T19)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import ApiKey
+from bigmind.core.errors import Invalid, NotFound
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from curation.services.decisions import approve_global
+from curation.services.forgetting import forget_source
+from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Passage, Session, Writing
+from knowledge.services.context import get_context
+from knowledge.services.embedding import embed_pending
+from knowledge.services.exports import export_memory
+from knowledge.services.facts import store_fact
+from tests.factories import make_actor, make_key, make_user
+
+pytestmark = pytest.mark.django_db
+
+WORD = "Zanzibar"
+
+
+def call(actor: Actor, name: str, **arguments: Any) -> Any:
+    return perform(CATALOGUE[name], actor, arguments, door="mcp").value
+
+
+def acting_with_a_key(user: Any = None) -> tuple[Actor, ApiKey]:
+    user = user or make_user()
+    key = make_key(user).key
+    return Actor.of(user, key=key), key
+
+
+def write_everything(actor: Actor) -> CompanyEntry:
+    """Store one of everything through the gate, as an agent does, and let a curator approve what it proposes."""
+    session = call(actor, "memory_start_session", project=WORD)
+    call(actor, "memory_store_fact", category="decision", fact=f"{WORD} fact")
+    call(actor, "memory_flag_important", content=f"{WORD} chunk", session_id=str(session.session_id))
+    call(actor, "memory_add_hypothesis", hypothesis=f"{WORD} belief")
+    call(actor, "knowledge_set", domain="email", key="rule", content=f"{WORD} note")
+    call(actor, "kb_add", content=f"{WORD} entry", entry_type="fact")
+    call(actor, "kb_bulk_import", entries=[{"content": f"{WORD} imported {n}"} for n in range(2)])
+    proposal = call(actor, "memory_promote_to_global", category="standard", title=WORD, content=f"{WORD} rule")
+    call(actor, "memory_end_session", one_liner=f"{WORD} session", session_id=str(session.session_id))
+    return approve_global(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
+
+
+def test_what_a_key_wrote_is_gone_from_everything() -> None:
+    actor, key = acting_with_a_key()
+    entry = write_everything(actor)
+    embed_pending()
+    digests = set(Passage.objects.filter(text__contains=WORD).values_list("digest", flat=True))
+
+    done = forget_source(actor, key=key.pk, dry_run=False)
+
+    assert not Passage.objects.filter(text__contains=WORD).exists()
+    assert not CachedVector.objects.filter(digest__in=digests).exists()
+    assert WORD not in get_context(actor).markdown + export_memory(actor).model_dump_json()
+    assert (done.facts, done.notes, done.entries, done.sessions, done.proposals) == (1, 1, 3, 1, 1)
+    entry.refresh_from_db()
+    assert entry.status == "pending"
+
+
+def test_a_dry_run_counts_the_same_and_forgets_nothing() -> None:
+    actor, key = acting_with_a_key()
+    write_everything(actor)
+    before = Passage.objects.count()
+
+    told = forget_source(actor, key=key.pk)
+
+    assert Passage.objects.count() == before
+    assert (told.facts, told.chunks, told.entries, told.proposals) == (1, 1, 3, 1)
+
+
+def test_what_the_person_and_other_keys_wrote_stays() -> None:
+    actor, key = acting_with_a_key()
+    other, _ = acting_with_a_key(actor.user)
+    store_fact(actor, category="decision", fact="Typed on a page.")
+    call(other, "memory_store_fact", category="decision", fact="From another key.")
+    write_everything(actor)
+
+    forget_source(actor, key=key.pk, dry_run=False)
+
+    assert set(Fact.objects.values_list("fact", flat=True)) == {"Typed on a page.", "From another key."}
+
+
+def test_only_what_was_written_since_a_moment_goes() -> None:
+    actor, key = acting_with_a_key()
+    call(actor, "memory_store_fact", category="decision", fact="Long ago.")
+    Writing.objects.update(at=timezone.now() - timedelta(days=9))
+    call(actor, "memory_store_fact", category="decision", fact="Just now.")
+
+    forget_source(actor, key=key.pk, since=timezone.now() - timedelta(days=1), dry_run=False)
+
+    assert list(Fact.objects.values_list("fact", flat=True)) == ["Long ago."]
+
+
+def test_a_session_takes_along_what_was_learned_in_it() -> None:
+    actor = make_actor()
+    session = call(actor, "memory_start_session")
+    call(actor, "memory_store_fact", category="decision", fact="Learned in it.")
+    call(actor, "memory_end_session", one_liner="Poisoned")
+    call(actor, "memory_store_fact", category="decision", fact="Learned later.")
+
+    forget_source(actor, session_id=str(session.session_id), dry_run=False)
+
+    assert list(Fact.objects.values_list("fact", flat=True)) == ["Learned later."]
+    assert not Session.objects.exists()
+
+
+def test_an_entry_of_somebody_else_that_it_changed_is_left_to_people() -> None:
+    author, curator = make_actor(), make_user(role="curator")
+    actor, key = acting_with_a_key(curator)
+    entry = call(author, "kb_add", content="Theirs.", entry_type="fact").entry
+    call(actor, "kb_update", id=str(entry.id), content="Changed.")
+
+    done = forget_source(actor, key=key.pk, dry_run=False)
+
+    assert Entry.objects.count() == 1
+    assert done.look_at == [f"entry {entry.id}"]
+
+
+def test_nobody_forgets_what_the_key_of_another_wrote_but_an_admin_may() -> None:
+    actor, key = acting_with_a_key()
+    call(actor, "knowledge_set", domain="email", key="rule", content=WORD)
+
+    with pytest.raises(NotFound):
+        forget_source(make_actor(curator=True), key=key.pk, dry_run=False)
+    forget_source(make_actor(admin=True), key=key.pk, dry_run=False)
+
+    assert not Note.objects.exists()
+
+
+def test_what_is_meant_has_to_be_said() -> None:
+    with pytest.raises(Invalid, match="key, agent or session_id is required"):
+        forget_source(make_actor(), since=timezone.now(), dry_run=False)

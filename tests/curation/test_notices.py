@@ -1,0 +1,232 @@
+"""Notices: who is told what, in the app, by e-mail as often as they like, and over a signed webhook."""
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from curation.models import Delivery, Frequency, Notice
+from curation.services.addresses import Refused, public_address
+from curation.services.decisions import approve_global
+from curation.services.deliveries import PAUSES, deliver_pending, send_again
+from curation.services.digests import send_digests, subscribe
+from curation.services.entries import comment
+from curation.services.notices import mark_seen, notices_of
+from tests.curation.factories import propose
+from tests.factories import make_actor, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_proposer_is_told_of_the_decision_and_the_curator_of_nothing() -> None:
+    author, curator = make_actor(), make_actor(curator=True)
+    entry = propose(author, title="Health")
+
+    approve_global(curator, entry_id=entry.pk, action="reject", notes="Too vague.")
+
+    assert [notice.text for notice in notices_of(author)] == [
+        f"[{entry.handle}] Health was rejected by {curator.user}."
+    ]
+    assert not notices_of(curator).exists()
+
+
+def test_what_was_seen_is_not_new_any_more() -> None:
+    author = make_actor()
+    approve_global(make_actor(curator=True), entry_id=propose(author).pk, action="approve")
+
+    assert (mark_seen(author), mark_seen(author)) == (1, 0)
+
+
+def test_those_who_spoke_hear_of_the_answer_once_each() -> None:
+    author, curator = make_actor(), make_actor(curator=True)
+    entry = propose(author)
+    comment(curator, entry_id=entry.pk, text="Since when?")
+    comment(curator, entry_id=entry.pk, text="And for whom?")
+
+    comment(author, entry_id=entry.pk, text="Since March.")
+
+    assert Notice.objects.filter(user=author.user).count() == 2
+    assert Notice.objects.filter(user=curator.user).count() == 1
+
+
+class Hook(HTTPServer):
+    """A webhook of somebody else: it answers as it is told, and keeps what it was sent."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answering)
+        self.status = 200
+        self.received: list[tuple[dict[str, str], bytes]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.server_port}/hook"
+
+
+class _Answering(BaseHTTPRequestHandler):
+    server: Hook
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.received.append(({name.lower(): value for name, value in self.headers.items()}, body))
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def hook(settings: Any) -> Iterator[Hook]:
+    server = Hook()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    settings.WEBHOOK_URL, settings.WEBHOOK_SECRET, settings.WEBHOOK_PRIVATE = server.url, "a secret", True
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_webhook_hears_of_a_proposal_signed_and_without_its_text(hook: Hook) -> None:
+    entry = propose(title="Health", content="Answer /healthz to Zanzibar.")
+
+    deliver_pending()
+
+    ((headers, body),) = hook.received
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    wanted = base64.b64encode(hmac.new(b"a secret", signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{wanted}"
+    assert json.loads(body)["type"] == "company.propose"
+    assert json.loads(body)["data"]["handle"] == entry.handle
+    assert b"Zanzibar" not in body
+
+
+def test_what_fails_is_tried_again_later_and_given_up_at_last(hook: Hook) -> None:
+    hook.status = 503
+    propose()
+
+    for _ in range(len(PAUSES) + 2):
+        deliver_pending()
+        Delivery.objects.update(not_before=timezone.now() - timedelta(seconds=1))
+
+    delivery = Delivery.objects.get()
+    assert len(hook.received) == len(PAUSES) + 1
+    assert delivery.given_up_at is not None
+    assert "503" in delivery.trouble
+
+
+def test_what_was_given_up_can_be_sent_again_with_the_same_id(hook: Hook) -> None:
+    propose()
+    deliver_pending()
+
+    send_again(Delivery.objects.get())
+    deliver_pending()
+
+    assert len({headers["webhook-id"] for headers, _ in hook.received}) == 1
+    assert len(hook.received) == 2
+
+
+def test_a_redirection_is_not_followed(hook: Hook) -> None:
+    hook.status = 302
+    propose()
+
+    deliver_pending()
+
+    assert "302" in Delivery.objects.get().trouble
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost/hook",
+        "http://127.0.0.1:8000/",
+        "http://[::1]/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://10.0.0.7/",
+        "http://192.168.1.1/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://2130706433/",
+        "http://0.0.0.0/",
+        "http://[fe80::1]/",
+        "http://[fd00::1]/",
+        "http://100.64.0.1/",
+    ],
+)
+def test_addresses_that_are_not_public_are_refused(url: str) -> None:
+    with pytest.raises(Refused, match="private network"):
+        public_address(url)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "gopher://example.com/", "not an address", "https://"])
+def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
+    with pytest.raises(Refused, match="no http"):
+        public_address(url)
+
+
+def test_a_public_address_is_called_by_its_number() -> None:
+    assert public_address("https://93.184.216.34/hook") == ("https://93.184.216.34:443/hook", "93.184.216.34")
+
+
+def test_without_a_webhook_nothing_is_queued(settings: Any) -> None:
+    settings.WEBHOOK_URL = ""
+
+    propose()
+
+    assert not Delivery.objects.exists()
+
+
+@pytest.fixture
+def mail_server(settings: Any) -> None:
+    settings.EMAIL_HOST = "mail.example.com"
+
+
+def test_a_person_is_written_once_a_day_what_was_decided(mail_server: None) -> None:
+    author = make_actor(make_user(email="ada@example.com"))
+    entry = propose(author, title="Health")
+    approve_global(make_actor(curator=True), entry_id=entry.pk, action="approve")
+
+    first = send_digests()
+    again = send_digests()
+    deliver_pending()
+
+    (letter,) = mail.outbox
+    assert (first, again) == (1, 0)
+    assert letter.to == ["ada@example.com"]
+    assert "Health was approved by" in letter.body
+    assert f"/company/{entry.pk}/" in letter.body
+
+
+def test_a_curator_is_written_what_waits_with_a_link_to_each(mail_server: None) -> None:
+    make_user("eve", role="curator", email="eve@example.com")
+    entry = propose(title="Health <b>")
+
+    send_digests()
+    deliver_pending()
+
+    (letter,) = mail.outbox
+    assert "1 waiting for a curator" in letter.subject
+    assert "Health <b>" in letter.body
+    assert f"/curation/{entry.pk}/" in letter.body
+
+
+def test_who_wants_no_mail_gets_none(mail_server: None) -> None:
+    curator = make_actor(make_user(role="curator", email="eve@example.com"))
+    subscribe(curator, frequency=Frequency.NEVER)
+    propose()
+
+    assert send_digests() == 0
+
+
+def test_without_a_mail_server_nothing_is_written(settings: Any) -> None:
+    settings.EMAIL_HOST = ""
+    make_user("eve", role="curator", email="eve@example.com")
+    propose()
+
+    assert send_digests() == 0

@@ -1,0 +1,577 @@
+"""The queue as curators see it: what waits, one entry with all that is needed, and every decision about it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actor import Actor
+from bigmind.core.text import digest
+from curation.models import Claim, Review
+from curation.services.decisions import approve_global
+from curation.services.entries import comment
+from curation.services.proposals import revise_proposal
+from curation.services.queue import claim_entry
+from knowledge.models import CompanyEntry, Status
+from knowledge.services.context import get_context
+from knowledge.services.feedback import give_feedback
+from tests.curation.factories import approved_entry, propose
+from tests.factories import make_actor, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def curator(client: Client) -> Actor:
+    """A curator who is signed in."""
+    curator = make_actor(make_user("cora", role="curator", display_name="Cora"))
+    client.force_login(curator.user)
+    return curator
+
+
+def opened(client: Client, entry: CompanyEntry, **filters: Any) -> Any:
+    return client.get(reverse("curation-entry", args=[entry.pk]), filters)
+
+
+def decide(client: Client, entry: CompanyEntry, deed: str, **sent: Any) -> Any:
+    told = {"deed": deed, "revision": entry.revision, **sent}
+    return client.post(reverse("curation-decide", args=[entry.pk]), told)
+
+
+def many(numbers: range, proposer: Actor) -> None:
+    """Make many proposals at once, as only a test may."""
+    CompanyEntry.objects.bulk_create(
+        CompanyEntry(
+            category="pattern",
+            title=f"Pattern {number}",
+            content=f"Service {number} retries three times.",
+            digest=digest(f"Service {number} retries three times."),
+            importance=number % 10 + 1,
+            proposed_by=proposer.user,
+        )
+        for number in numbers
+    )
+
+
+def test_the_queue_shows_what_waits_with_its_age_in_words(client: Client, curator: Actor) -> None:
+    for title, days in (("Fresh", 0), ("Lying", 2), ("Forgotten", 9)):
+        entry = propose(title=title)
+        CompanyEntry.objects.filter(pk=entry.pk).update(created_at=timezone.now() - timedelta(days=days))
+
+    page = client.get(reverse("curation"))
+
+    for shown in ("Fresh", "new", "Lying", "waiting 2 days", "Forgotten", "overdue, 9 days"):
+        assert shown in page.text
+
+
+def test_after_how_many_days_something_is_overdue_is_a_setting(client: Client, curator: Actor, settings: Any) -> None:
+    settings.BIGMIND_REVIEW_DAYS = 10
+    CompanyEntry.objects.filter(pk=propose().pk).update(created_at=timezone.now() - timedelta(days=9))
+
+    page = client.get(reverse("curation"))
+
+    assert "waiting 9 days" in page.text
+
+
+def test_members_are_told_who_decides(client: Client) -> None:
+    entry = propose(content="Nobody but curators reads this yet.")
+    client.force_login(make_actor().user)
+
+    pages = [client.get(reverse("curation")), opened(client, entry), decide(client, entry, "approve")]
+
+    assert [page.status_code for page in pages] == [403, 403, 403]
+    assert all("Nobody but curators" not in page.text for page in pages)
+    assert not Claim.objects.exists()
+
+
+def test_how_much_waits_is_told_to_curators_on_every_page_and_to_members_on_none(client: Client) -> None:
+    CompanyEntry.objects.filter(pk=propose().pk).update(created_at=timezone.now() - timedelta(days=4))
+    propose()
+
+    told = {}
+    for actor in (make_actor(curator=True), make_actor(admin=True), make_actor()):
+        client.force_login(actor.user)
+        told[actor.user.role] = client.get(reverse("memory")).text
+
+    assert "2 waiting, oldest 4 days" in told["curator"]
+    assert "2 waiting, oldest 4 days" in told["admin"]
+    assert "2 waiting" not in told["member"]
+    assert reverse("curation") not in told["member"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ten_thousand_that_wait_are_listed_in_as_many_queries_as_ten(
+    client: Client, curator: Actor, django_assert_max_num_queries: Any
+) -> None:
+    proposer = make_actor()
+    counted = {}
+    client.get(reverse("memory"))  # The first visit of a sign-in is noted.
+    for numbers in (range(10), range(10, 10_000)):
+        many(numbers, proposer)
+        with django_assert_max_num_queries(15) as queries:
+            page = client.get(reverse("curation"), {"text": "retries", "category": "pattern", "offset": "5"})
+        counted[CompanyEntry.objects.count()] = len(queries)
+
+        assert "Pattern" in page.text
+
+    assert counted[10] == counted[10_000]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_entry_is_opened_in_as_many_queries_however_many_wait(
+    client: Client, curator: Actor, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(4):
+        approved_entry()
+    entry, counted = propose(), []
+    opened(client, entry)
+    for numbers in (range(10), range(10, 1_000)):
+        many(numbers, make_actor())
+        with django_assert_max_num_queries(40) as queries:
+            opened(client, entry)
+        counted.append(len(queries))
+
+    assert counted[0] == counted[1]
+
+
+def test_one_screen_says_everything_that_a_decision_needs(client: Client, curator: Actor) -> None:
+    author = make_actor(make_user("ada", display_name="Ada"))
+    known = approved_entry(title="Retries", content="Every service retries a failed call 3 times.")
+    entry = propose(
+        author,
+        title="Retry policy",
+        content="Every service retries a failed call **5** times.",
+        evidence="Incident 12",
+        project="atlas",
+        topics=["retries"],
+        origin="user",
+    )
+    comment(author, entry_id=entry.pk, text="It was agreed in May.")
+
+    page = opened(client, entry)
+
+    for shown in (
+        "retries a failed call <strong>5</strong> times",
+        "retries a failed call **5** times",
+        "proposed",
+        "Ada",
+        "their first proposal",
+        "said by the user",
+        "Incident 12",
+        "atlas",
+        f"C{known.pk} Retries",
+        "<del>3 </del>",
+        "They may disagree.",
+        f"- **[standard]** [C{entry.pk}] Retry policy: Every service retries",
+        "It was agreed in May.",
+        "Merge into this one",
+    ):
+        assert shown in page.text, shown
+
+
+def test_the_preview_is_the_line_that_agents_get(client: Client, curator: Actor) -> None:
+    entry = propose(title="Health", content="Every service\nanswers | /healthz.")
+    page = opened(client, entry)
+    line = page.context["told"].effect.line.markdown
+
+    decide(client, entry, "approve")
+
+    assert line in get_context(make_actor()).markdown
+
+
+def test_what_is_stored_is_shown_and_never_run(client: Client, curator: Actor) -> None:
+    hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+    approved_entry(title="Known", content=f"{hostile} known")
+    entry = propose(title=hostile[:80], content=hostile, evidence=hostile, project="p<b>", topics=["<i>"])
+    comment(curator, entry_id=entry.pk, text=hostile)
+
+    page = opened(client, entry)
+
+    assert page.status_code == 200
+    assert "<script>alert" not in page.text
+    assert "<img" not in page.text
+
+
+def test_after_a_decision_the_next_entry_of_the_same_filters_is_open(client: Client, curator: Actor) -> None:
+    first, other, second = propose(importance=9), propose(importance=8, category="glossary"), propose(importance=2)
+
+    turned = client.post(
+        f"{reverse('curation-decide', args=[first.pk])}?category=standard",
+        {"deed": "approve", "revision": first.revision},
+    )
+
+    assert turned["Location"] == f"{reverse('curation-entry', args=[second.pk])}?category=standard#entry"
+    first.refresh_from_db()
+    assert first.is_approved
+    assert other.status == Status.PENDING
+
+
+def test_after_the_last_decision_the_queue_says_that_nothing_waits(client: Client, curator: Actor) -> None:
+    page = client.post(
+        reverse("curation-decide", args=[(entry := propose()).pk]),
+        {"deed": "approve", "revision": entry.revision},
+        follow=True,
+    )
+
+    assert "Nothing waits" in page.text
+    assert "Approved" in page.text
+    assert "Undo" in page.text
+
+
+def test_rejecting_takes_a_reason_from_the_list_and_words_of_ones_own(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    decide(client, entry, "reject", reason="duplicate", notes="See C1.")
+
+    entry.refresh_from_db()
+    assert (entry.status, entry.decision_notes) == ("rejected", "Duplicate: this is known already. See C1.")
+
+
+def test_rejecting_without_a_reason_is_refused_beside_the_field(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    page = decide(client, entry, "reject", notes="  ")
+
+    assert page.status_code == 422
+    assert "Choose a reason, or write one" in page.text
+    entry.refresh_from_db()
+    assert entry.status == Status.PENDING
+
+
+def test_what_was_typed_is_kept_when_it_is_refused(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    page = decide(
+        client, entry, "edit", title="Kept title", content="word " * 900, category="standard", importance="11"
+    )
+
+    assert page.status_code == 422
+    for shown in ('value="Kept title"', "word word word", "the limit is 500", "must be 10 or less"):
+        assert shown in page.text, shown
+
+
+def test_edited_and_approved_keeps_both_texts_in_the_history(client: Client, curator: Actor) -> None:
+    entry = propose(content="Use spaces.")
+
+    decide(client, entry, "edit", title="Indent", content="Use four spaces.", category="standard", importance="7")
+    page = opened(client, entry)
+
+    entry.refresh_from_db()
+    assert (entry.status, entry.title, entry.importance) == ("approved", "Indent", 7)
+    assert "Use <ins>four </ins>spaces." in page.text
+
+
+def test_merging_adds_to_an_approved_entry_as_it_was_read(client: Client, curator: Actor) -> None:
+    known, twin = approved_entry(), propose()
+
+    decide(client, twin, "merge", into=known.pk, into_revision=known.revision, content="Both at once.")
+
+    known.refresh_from_db()
+    twin.refresh_from_db()
+    assert (known.content, twin.status, twin.superseded_by_id) == ("Both at once.", "superseded", known.pk)
+
+
+def test_merging_into_what_somebody_has_changed_overwrites_nothing(client: Client, curator: Actor) -> None:
+    known, twin = approved_entry(), propose(content="Every service answers /healthz and /readyz.")
+    approve_global(make_actor(curator=True), entry_id=known.pk, action="edit", content="Changed meanwhile.")
+
+    page = decide(client, twin, "merge", into=known.pk, into_revision=known.revision, content="Both at once.")
+
+    known.refresh_from_db()
+    assert page.status_code == 409
+    assert known.content == "Changed meanwhile."
+    assert "Both at once." in page.text
+
+
+def test_merging_without_a_word_leaves_the_other_entry_as_it_is(client: Client, curator: Actor) -> None:
+    known, twin = approved_entry(), propose()
+
+    decide(client, twin, "merge", into=known.pk, into_revision=known.revision, content=known.content)
+
+    assert known.reviews.count() == 2
+    twin.refresh_from_db()
+    assert twin.superseded_by_id == known.pk
+
+
+def test_asking_for_changes_tells_the_proposer_what_is_missing(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    decide(client, entry, "request_changes", notes="Which services?")
+
+    entry.refresh_from_db()
+    assert (entry.status, entry.decision_notes) == ("changes_requested", "Which services?")
+
+
+def test_whoever_is_overtaken_sees_what_changed_and_decides_again(client: Client, curator: Actor) -> None:
+    author = make_actor()
+    entry = propose(author, content="Retry three times.")
+    revise_proposal(author, entry_id=entry.pk, content="Retry five times.")
+
+    refused = decide(client, entry, "reject", reason="vague", notes="Say how often.")
+    entry.refresh_from_db()
+    again = decide(client, entry, "approve")
+
+    assert refused.status_code == 409
+    assert "It changed while you were reading" in refused.text
+    assert "Retry <del>three </del><ins>five </ins>times." in refused.text
+    assert "Say how often." in refused.text
+    assert f'name="revision" value="{entry.revision}"' in refused.text
+    assert again.status_code == 302
+
+
+def test_the_last_decision_is_undone_with_one_button(client: Client, curator: Actor) -> None:
+    entry = propose()
+    decide(client, entry, "approve")
+    entry.refresh_from_db()
+
+    turned = client.post(reverse("curation-undo", args=[entry.pk]) + "?order=oldest", {"revision": entry.revision})
+
+    entry.refresh_from_db()
+    assert entry.status == Status.PENDING
+    assert turned["Location"] == f"{reverse('curation-entry', args=[entry.pk])}?order=oldest#entry"
+
+
+def test_what_somebody_else_decided_since_is_not_undone(client: Client, curator: Actor) -> None:
+    entry = propose()
+    decide(client, entry, "approve")
+    entry.refresh_from_db()
+    approve_global(make_actor(curator=True), entry_id=entry.pk, action="deprecate")
+
+    page = client.post(reverse("curation-undo", args=[entry.pk]), {"revision": entry.revision}, follow=True)
+
+    entry.refresh_from_db()
+    assert entry.status == Status.DEPRECATED
+    assert "Not taken back" in page.text
+
+
+def test_a_decided_entry_is_reopened_later(client: Client, curator: Actor) -> None:
+    entry = propose()
+    decide(client, entry, "reject", reason="vague")
+    entry.refresh_from_db()
+
+    assert "Reopen" in opened(client, entry).text
+    decide(client, entry, "reopen")
+
+    entry.refresh_from_db()
+    assert entry.status == Status.PENDING
+
+
+def test_ones_own_proposal_is_left_to_others(client: Client, curator: Actor) -> None:
+    entry = propose(curator)
+
+    page = opened(client, entry)
+
+    assert "You proposed this yourself." in page.text
+    assert 'value="approve"' not in page.text.split("</article>")[0].split('class="opened"')[1]
+
+
+def test_opening_shows_others_that_somebody_looks_until_it_is_left(client: Client, curator: Actor) -> None:
+    entry, other = propose(importance=9), propose(importance=2)
+    colleague = Client()
+    colleague.force_login(make_actor(curator=True).user)
+
+    opened(client, entry)
+    while_open = opened(colleague, entry).text
+    client.post(reverse("curation-skip", args=[entry.pk]))
+    after = opened(colleague, entry).text
+
+    assert "Cora is looking at it until" in while_open
+    assert "Cora is looking at it" not in after
+    assert other.status == Status.PENDING
+
+
+def test_only_one_entry_at_a_time_is_looked_at(client: Client, curator: Actor) -> None:
+    first, second = propose(), propose()
+
+    opened(client, first)
+    opened(client, second)
+
+    assert [claim.entry_id for claim in Claim.objects.all()] == [second.pk]
+
+
+def test_a_page_that_closes_late_leaves_a_newer_claim_alone(client: Client, curator: Actor) -> None:
+    entry = propose()
+    opened(client, entry)
+    late = Claim.objects.get().until.isoformat()
+    opened(client, entry)
+
+    client.post(reverse("curation-release", args=[entry.pk]), {"until": late})
+
+    assert Claim.objects.filter(entry=entry).exists()
+
+
+def test_a_claim_runs_out(client: Client, curator: Actor) -> None:
+    entry = propose()
+    claim_entry(make_actor(make_user(role="curator", display_name="Ana")), entry_id=entry.pk)
+    Claim.objects.update(until=timezone.now() - timedelta(seconds=1))
+
+    page = opened(client, entry)
+
+    assert "Ana is looking" not in page.text
+    assert Claim.objects.get().by_id == curator.user.pk
+
+
+def test_skipping_passes_over_what_a_colleague_looks_at(client: Client, curator: Actor) -> None:
+    first, taken, free = propose(importance=9), propose(importance=8), propose(importance=7)
+    claim_entry(make_actor(curator=True), entry_id=taken.pk)
+
+    turned = client.post(reverse("curation-skip", args=[first.pk]))
+
+    assert turned["Location"] == f"{reverse('curation-entry', args=[free.pk])}#entry"
+
+
+def test_what_agents_reported_is_verified_or_kept_or_deprecated(client: Client, curator: Actor) -> None:
+    entries = [approved_entry() for _ in range(3)]
+    for entry in entries:
+        give_feedback(make_actor(), kind="company", id=entry.handle, verdict="outdated", note="Since May: /livez.")
+
+    listed = client.get(reverse("curation"), {"why": "reported"})
+    page = opened(client, entries[0], why="reported")
+    for entry, deed in zip(entries, ("verify", "keep", "deprecate"), strict=True):
+        decide(client, entry, deed, reason="outdated")
+    left = client.get(reverse("curation"), {"why": "reported"})
+
+    assert "1 complaint" in listed.text
+    assert "Since May: /livez." in page.text
+    assert "Nobody says that something approved is wrong" in left.text
+    entries[2].refresh_from_db()
+    assert (entries[2].status, entries[2].decision_notes) == ("deprecated", "Outdated: it was true once.")
+
+
+def test_what_is_due_is_verified_with_one_click(client: Client, curator: Actor) -> None:
+    entry = approved_entry()
+    CompanyEntry.objects.update(review_after=timezone.localdate() - timedelta(days=5))
+
+    listed = client.get(reverse("curation"), {"why": "due"})
+    decide(client, entry, "verify")
+
+    entry.refresh_from_db()
+    assert "overdue, 5 days" in listed.text
+    assert entry.freshness == "verified"
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ({"category": "glossary"}, {"Term"}),
+        ({"proposer": "ada"}, {"Hers"}),
+        ({"project": "atlas"}, {"Of atlas"}),
+        ({"text": "kubernetes"}, {"Of atlas"}),
+        ({"risk": "flagged"}, {"Term"}),
+        ({"older_than_days": "3"}, {"Hers"}),
+        ({}, {"Term", "Hers", "Of atlas"}),
+    ],
+)
+def test_filters_narrow_the_queue(client: Client, curator: Actor, asked: dict[str, str], left: set[str]) -> None:
+    term = propose(title="Term", category="glossary")
+    hers = propose(make_actor(make_user("ada")), title="Hers")
+    propose(title="Of atlas", project="atlas", content="Runs on Kubernetes.")
+    CompanyEntry.objects.filter(pk=term.pk).update(warnings=["instruction"])
+    CompanyEntry.objects.filter(pk=hers.pk).update(created_at=timezone.now() - timedelta(days=4))
+
+    page = client.get(reverse("curation"), asked)
+
+    assert {title for title in ("Term", "Hers", "Of atlas") if f">{title}</a>" in page.text} == left
+
+
+def test_a_filter_that_cannot_be_is_refused_in_words(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    listed = client.get(reverse("curation"), {"order": "sideways", "why": "bored"})
+    page = opened(client, entry, category="gossip")
+
+    assert "must be one of" in listed.text
+    assert "must be one of" in page.text
+    assert (listed.status_code, page.status_code) == (200, 200)
+
+
+def test_a_comment_is_heard_without_deciding(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    page = client.post(reverse("curation-comment", args=[entry.pk]), {"text": "Which version?"}, follow=True)
+    empty = client.post(reverse("curation-comment", args=[entry.pk]), {"text": " "})
+
+    assert "Which version?" in page.text
+    assert "Cora" in page.text
+    assert empty.status_code == 422
+
+
+def test_many_are_previewed_with_what_would_be_refused_and_nothing_has_happened(client: Client, curator: Actor) -> None:
+    mine, theirs = propose(curator, title="My own"), propose(title="Of others")
+    reviews = Review.objects.count()
+
+    page = client.get(reverse("curation-bulk"), {"deed": "approve", "entry": [mine.pk, theirs.pk, 10**9, "x"]})
+
+    assert f'value="{theirs.pk}:{theirs.revision}"' in page.text
+    assert "These would be refused: 2" in page.text
+    assert "You proposed this yourself." in page.text
+    assert Review.objects.count() == reviews
+    assert not CompanyEntry.objects.approved().exists()
+
+
+def test_many_are_decided_and_what_was_refused_is_listed_with_its_reason(client: Client, curator: Actor) -> None:
+    author = make_actor()
+    first, changed = propose(author), propose(author)
+    revise_proposal(author, entry_id=changed.pk, title="Another title")
+    chosen = [f"{entry.pk}:{entry.revision}" for entry in (first, changed)]
+
+    page = client.post(reverse("curation-bulk"), {"deed": "reject", "entry": chosen, "reason": "vague"})
+
+    assert "Done: 1" in page.text
+    assert "has changed since you read it" in page.text
+    first.refresh_from_db()
+    changed.refresh_from_db()
+    assert (first.status, changed.status) == ("rejected", "pending")
+
+
+def test_many_are_not_rejected_without_a_reason(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    page = client.post(reverse("curation-bulk"), {"deed": "reject", "entry": f"{entry.pk}:1"})
+
+    assert page.status_code == 422
+    assert "Choose a reason" in page.text
+    entry.refresh_from_db()
+    assert entry.status == Status.PENDING
+
+
+def test_an_unknown_deed_decides_nothing(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    page = decide(client, entry, "bless")
+
+    assert page.status_code == 422
+    entry.refresh_from_db()
+    assert entry.status == Status.PENDING
+
+
+def test_a_decision_always_says_which_revision_it_is_about(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    page = client.post(reverse("curation-decide", args=[entry.pk]), {"deed": "approve"})
+
+    assert page.status_code == 422
+    entry.refresh_from_db()
+    assert entry.status == Status.PENDING
+
+
+def test_keys_are_switched_off_for_the_person_and_on_again(client: Client, curator: Actor) -> None:
+    entry = propose()
+
+    client.post(reverse("curation-keys"), {"keys": "off"})
+    without = opened(client, entry).text
+    client.post(reverse("curation-keys"), {"keys": "on"})
+    again = opened(client, entry).text
+
+    assert "aria-keyshortcuts" not in without
+    assert "keys.js" not in without
+    assert 'aria-keyshortcuts="a"' in again
+
+
+def test_what_does_not_exist_is_not_found(client: Client, curator: Actor) -> None:
+    pages = [client.get(f"/curation/{number}/") for number in (10**9, 10**40)]
+
+    assert [page.status_code for page in pages] == [404, 404]

@@ -1,0 +1,88 @@
+"""Many at once on the same entry: one decision holds, and the others are told what happened (T8)."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from bigmind.core.errors import BigMindError
+from curation.models import Review
+from curation.services.decisions import approve_global
+from curation.services.history import broken_seals
+from curation.services.proposals import promote_to_global
+from knowledge.models import CompanyEntry, Kind, Passage
+from tests.curation.factories import approved_entry, propose
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CONTENDERS = 12
+
+
+def _all_at_once(act: Callable[[int], Any]) -> Counter[str]:
+    """Return how often each outcome came, of as many threads that begin at the same moment."""
+    start = threading.Barrier(CONTENDERS)
+
+    def contend(number: int) -> str:
+        try:
+            start.wait(30)
+            act(number)
+            return "done"
+        except BigMindError as refusal:
+            return refusal.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(CONTENDERS) as threads:
+        return Counter(threads.map(contend, range(CONTENDERS)))
+
+
+def test_of_many_curators_who_decide_at_once_one_does_and_the_others_are_told() -> None:
+    entry = propose()
+    curators = [make_actor(curator=True) for _ in range(CONTENDERS)]
+    deeds = ["approve", "reject"]
+
+    outcomes = _all_at_once(
+        lambda n: approve_global(curators[n], entry_id=entry.pk, action=deeds[n % 2], notes="Because.", revision=1)
+    )
+
+    assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}
+    assert Review.objects.filter(entry=entry).count() == 2
+    assert list(broken_seals()) == []
+
+
+def test_the_same_proposal_made_at_once_by_one_person_is_made_once() -> None:
+    actor = make_actor()
+
+    outcomes = _all_at_once(
+        lambda n: promote_to_global(actor, category="standard", title=f"Title {n}", content="Answer /healthz.")
+    )
+
+    assert outcomes == {"done": CONTENDERS}
+    assert CompanyEntry.objects.count() == 1
+
+
+def test_of_twins_approved_at_once_one_is_approved() -> None:
+    twins = [propose(content="Answer /healthz.") for _ in range(CONTENDERS)]
+    curator = make_actor(curator=True)
+
+    outcomes = _all_at_once(lambda n: approve_global(curator, entry_id=twins[n].pk, action="approve"))
+
+    assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}
+    assert Passage.objects.filter(kind=Kind.COMPANY).count() == 1
+
+
+def test_merges_into_each_other_at_once_end() -> None:
+    entries = [approved_entry() for _ in range(2)]
+    curator = make_actor(curator=True)
+
+    outcomes = _all_at_once(
+        lambda n: approve_global(curator, entry_id=entries[n % 2].pk, action="supersede", into=entries[1 - n % 2].pk)
+    )
+
+    assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}
+    assert CompanyEntry.objects.approved().count() == 1
