@@ -1,4 +1,4 @@
-"""The programs that can talk to BigMind: what each is told, and the rules that make its agent use its memory."""
+"""The programs that can talk to BigMind: what each is told, and where it keeps the instructions of its agent."""
 
 import sys
 from collections.abc import Callable, Collection
@@ -9,19 +9,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from accounts import snippets
-from accounts.snippets import KEY_PLACEHOLDER, LOOPBACK, Door, Snippet
-
-RULES = """\
-You have access to a BigMind persistent memory MCP server.
-
-Rules (mandatory):
-- ALWAYS call memory_start_session() as the very first action of every conversation.
-- ALWAYS call memory_end_session() as the very last action before closing a conversation.
-- Call memory_flag_important() whenever a significant decision, code change, or new
-  preference is mentioned — do not wait to be asked.
-- If asked "do you remember…", call memory_search_chunks() or
-  memory_get_session_detail() before answering from your own knowledge.
-"""
+from accounts.connecting.doors import KEY_PLACEHOLDER, LOOPBACK, Door
+from accounts.connecting.programs import program_called
+from accounts.snippets import Snippet
 
 
 @dataclass(frozen=True)
@@ -41,6 +31,17 @@ class Client:
     then: str
     rules: str = ""
 
+    def command(self, door: Door) -> str:
+        """Return the one command that writes all this; empty where there is no file to write."""
+        program = program_called(self.slug)
+        if program is None or program.configuration is None:
+            return ""
+        # On the machine of BigMind itself the command knows the address, and makes the key.
+        address = [] if door.command else [f'--url "{door.public_url}"']
+        key = [] if door.command and door.key == KEY_PLACEHOLDER else [f"--key {door.key}"]
+        toolsets = [f"--toolsets {','.join(door.toolsets)}"] if door.toolsets else []
+        return " ".join([f"bigmind connect {self.slug}", *address, *key, *toolsets])
+
 
 def door(*, key: str = "", toolsets: Collection[str] = ()) -> Door:
     """Return the door of this instance, for a key and the toolsets a client is to list."""
@@ -53,9 +54,9 @@ def client_called(slug: str) -> Client | None:
     return next((client for client in CLIENTS if client.slug == slug), None)
 
 
-def ways_in(door: Door) -> list[tuple[Client, list[Snippet]]]:
-    """Return every client with what to paste into it for this door."""
-    return [(client, client.write(door)) for client in CLIENTS]
+def ways_in(door: Door) -> list[tuple[Client, list[Snippet], str]]:
+    """Return every client with what to paste into it for this door, and the one command that does it all."""
+    return [(client, client.write(door), client.command(door)) for client in CLIENTS]
 
 
 def _local_command() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
@@ -93,21 +94,28 @@ CLIENTS = (
         "Cursor",
         snippets.cursor,
         "In Settings, MCP, bigmind shows a green dot.",
-        "AGENTS.md of a project, or Settings, Rules for all of them",
+        ".cursor/rules/bigmind.mdc or AGENTS.md of a project, or Settings, Rules for all of them",
     ),
     Client(
         "vscode",
         "VS Code with Copilot",
         snippets.vscode,
         "Choose Start above the entry, then switch Copilot Chat to Agent.",
-        ".github/copilot-instructions.md of a project",
+        ".github/copilot-instructions.md of a project, or ~/.copilot/instructions/ for all of them",
     ),
     Client(
         "jetbrains",
         "JetBrains with Copilot",
         snippets.jetbrains,
         "Save the file, then switch Copilot Chat to Agent.",
-        ".github/copilot-instructions.md of a project",
+        ".github/copilot-instructions.md of a project, or Settings, Tools, GitHub Copilot, Customizations for all",
+    ),
+    Client(
+        "jetbrains-ai",
+        "JetBrains AI Assistant",
+        snippets.jetbrains_ai,
+        "Press Apply: the status of bigmind turns green.",
+        ".aiassistant/rules/bigmind.md of a project",
     ),
     Client(
         "windsurf",

@@ -3,45 +3,10 @@
 import json
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
-KEY_PLACEHOLDER = "bm_YOUR_KEY"
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-
-
-@dataclass(frozen=True)
-class Door:
-    """What a client must be told to come in.
-
-    Attributes:
-        public_url: The address of this BigMind, as people and agents type it.
-        key: The text of a key, or the placeholder for one.
-        toolsets: The toolsets to list; empty means the default.
-        command: How a client on the same machine starts `bigmind mcp`; empty when there is no such way.
-        environment: What that command must find in its environment, besides the key.
-    """
-
-    public_url: str
-    key: str = KEY_PLACEHOLDER
-    toolsets: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
-    environment: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def endpoint(self) -> str:
-        """The address of the MCP endpoint, with the toolsets to list."""
-        query = f"?toolsets={','.join(self.toolsets)}" if self.toolsets else ""
-        return f"{self.public_url}/mcp{query}"
-
-    @property
-    def authorization(self) -> str:
-        """The value of the Authorization header."""
-        return f"Bearer {self.key}"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers a client must send."""
-        return {"Authorization": self.authorization}
+from accounts.connecting import servers
+from accounts.connecting.doors import Door
+from accounts.connecting.servers import Setting
 
 
 @dataclass(frozen=True)
@@ -56,6 +21,10 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
+def _settings(label: str, settings: list[Setting]) -> Snippet:
+    return Snippet(label, _json({setting.within: {setting.name: setting.value} for setting in settings}))
+
+
 def claude_code(door: Door) -> list[Snippet]:
     """One command."""
     # Double quotes hold in every shell, Windows' included; unquoted, the ? of an address is a pattern to zsh.
@@ -64,54 +33,36 @@ def claude_code(door: Door) -> list[Snippet]:
 
 
 def claude_desktop(door: Door) -> list[Snippet]:
-    """Its file takes programs that it starts itself: `bigmind mcp` where that is possible, else a bridge."""
+    """Its file takes programs that it starts itself."""
     label = "claude_desktop_config.json (Settings, Developer, Edit Config)"
-    return [Snippet(label, _json({"mcpServers": {"bigmind": _started_here(door) or _bridged(door)}}))]
-
-
-def _started_here(door: Door) -> dict[str, Any] | None:
-    if not door.command:
-        return None
-    program, *arguments = door.command
-    if door.toolsets:
-        arguments += ["--toolsets", ",".join(door.toolsets)]
-    environment = {"BIGMIND_API_KEY": door.key, **dict(door.environment)}
-    return {"command": program, "args": arguments, "env": environment}
-
-
-def _bridged(door: Door) -> dict[str, Any]:
-    parts = urlsplit(door.public_url)
-    arguments = ["-y", "mcp-remote", door.endpoint, "--header", "Authorization:${BIGMIND_AUTHORIZATION}"]
-    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        arguments.append("--allow-http")
-    # Some versions split an argument at its spaces, so the header's value comes from the environment.
-    return {"command": "npx", "args": arguments, "env": {"BIGMIND_AUTHORIZATION": door.authorization}}
+    return [_settings(label, servers.claude_desktop(door))]
 
 
 def cursor(door: Door) -> list[Snippet]:
-    """Cursor reads `mcpServers`."""
-    server = {"url": door.endpoint, "headers": door.headers}
-    return [Snippet("~/.cursor/mcp.json", _json({"mcpServers": {"bigmind": server}}))]
+    """The file of all projects."""
+    return [_settings("~/.cursor/mcp.json", servers.cursor(door))]
 
 
 def vscode(door: Door) -> list[Snippet]:
-    """VS Code reads `servers`, each with a type."""
-    server = {"type": "http", "url": door.endpoint, "headers": door.headers}
-    label = "mcp.json (command palette: MCP: Open User Configuration)"
-    return [Snippet(label, _json({"servers": {"bigmind": server}}))]
+    """The file of the user's profile."""
+    return [_settings("mcp.json (command palette: MCP: Open User Configuration)", servers.vscode(door))]
 
 
 def jetbrains(door: Door) -> list[Snippet]:
-    """The Copilot plugin of JetBrains hands `requestInit` to its HTTP client."""
-    server = {"url": door.endpoint, "requestInit": {"headers": door.headers}}
+    """The file of the Copilot plugin, the same for all IDEs."""
     label = "mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)"
-    return [Snippet(label, _json({"servers": {"bigmind": server}}))]
+    return [_settings(label, servers.jetbrains(door))]
+
+
+def jetbrains_ai(door: Door) -> list[Snippet]:
+    """AI Assistant takes JSON in a dialog and keeps it itself. A program to start is what every version takes."""
+    label = "Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON"
+    return [_settings(label, servers.claude_desktop(door))]
 
 
 def windsurf(door: Door) -> list[Snippet]:
-    """Windsurf calls the address `serverUrl`."""
-    server = {"serverUrl": door.endpoint, "headers": door.headers}
-    return [Snippet("~/.codeium/windsurf/mcp_config.json", _json({"mcpServers": {"bigmind": server}}))]
+    """The file of Cascade, which Devin Desktop reads as well."""
+    return [_settings("~/.codeium/windsurf/mcp_config.json", servers.windsurf(door))]
 
 
 def codex(door: Door) -> list[Snippet]:
@@ -125,9 +76,8 @@ def codex(door: Door) -> list[Snippet]:
 
 
 def gemini(door: Door) -> list[Snippet]:
-    """Gemini calls the address `httpUrl`; its `url` means the older transport."""
-    server = {"httpUrl": door.endpoint, "headers": door.headers}
-    return [Snippet("~/.gemini/settings.json", _json({"mcpServers": {"bigmind": server}}))]
+    """The file of all projects."""
+    return [_settings("~/.gemini/settings.json", servers.gemini(door))]
 
 
 def python(door: Door) -> list[Snippet]:

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.clients import RULES, client_called, door, ways_in
+from accounts.clients import CLIENTS, client_called, door, ways_in
+from accounts.connecting.rules import RULES
 from accounts.models import Agent
 from accounts.services.keys import DEFAULT_SCOPES, create_key
 from accounts.views.handover import hand_over
@@ -49,13 +50,15 @@ def connect(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _make_key(actor, sent.get("client", ""), listed)
     offers = [_offer(actor, name, chosen) for name in TOOLSETS]
+    chosen_client = client_called(request.GET.get("client", ""))
     context = {
         "offers": offers,
         "tools": sum(offer.tools for offer in offers if offer.is_chosen),
         "tokens": sum(offer.tokens for offer in offers if offer.is_chosen),
         "listed": sorted(chosen),
         "ways_in": ways_in(door(toolsets=listed)),
-        "chosen": client_called(request.GET.get("client", "")),
+        "chosen": chosen_client,
+        "opened": chosen_client or CLIENTS[0],
         "rules": RULES,
         "agents": Agent.objects.filter(user=actor.user).order_by("-last_seen")[:AGENTS_SHOWN],
     }

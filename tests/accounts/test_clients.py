@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accounts.clients import client_called, door
-from accounts.snippets import Door
+from accounts.connecting.doors import Door
 from tests.factories import make_key
 from tests.serving import Served, served, web_process
 

@@ -3,19 +3,26 @@
 import html
 import re
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from accounts.authentication import authenticate_key
-from accounts.clients import CLIENTS, RULES
+from accounts.clients import CLIENTS, client_called
+from accounts.connecting.doors import Door
+from accounts.connecting.programs import PROGRAMS
+from accounts.connecting.rules import RULES
 from accounts.models import ApiKey, User
 from accounts.services.agents import note_agent
+from accounts.services.keys import revoke_key
 from bigmind.core.tokens import count_tokens
-from bigmind.mcp.tools import tool_of
-from bigmind.operations import CATALOGUE, TOOLSETS
-from tests.factories import make_user
+from bigmind.gate import perform
+from bigmind.mcp.tools import list_tools, tool_of
+from bigmind.mcp.turns import DEFAULT_TOOLSETS, Turn
+from bigmind.operations import CATALOGUE, TOOLSETS, operations_for
+from tests.factories import make_key, make_user
 
 URL = "https://mind.example.com"
 
@@ -143,6 +150,53 @@ def test_the_page_waits_until_an_agent_has_called(browser: Client, ada: User) ->
     assert "Waiting for the first call" in before
     assert "Waiting for the first call" not in after
     assert "claude-code 2.4 on atlas" in after
+
+
+def test_one_command_stands_beside_what_can_be_pasted(browser: Client) -> None:
+    page = shown(browser, toolsets=["core", "notes"])
+
+    for program in PROGRAMS:
+        command = f'bigmind connect {program.slug} --url "{URL}" --key bm_YOUR_KEY --toolsets core,notes'
+        assert (command in page) == (program.configuration is not None)
+
+
+def test_on_the_machine_of_bigmind_the_command_needs_no_address_and_no_key() -> None:
+    client = client_called("codex")
+    assert client is not None
+
+    assert client.command(Door(URL, command=("/venv/python", "mcp"))) == "bigmind connect codex"
+
+
+def test_a_new_key_waits_and_then_tells_who_came(browser: Client, ada: User) -> None:
+    new = make_key(ada, label="Cursor")
+    address = reverse("key-arrival", args=[new.key.pk])
+    before = browser.get(address).json()
+
+    actor = authenticate_key(new.text, client_name="cursor", client_version="2.4", host="atlas")
+    list_tools(Turn(actor, DEFAULT_TOOLSETS, "r1"))
+    for _ in range(2):
+        perform(CATALOGUE["memory_start_session"], actor, {}, door="mcp")
+    after = browser.get(address).json()
+
+    assert before == {"state": "waiting", "client": "", "at": None, "tools": None, "called": []}
+    assert after["state"] == "connected"
+    assert after["client"] == "cursor 2.4 on atlas"
+    assert after["tools"] == len(list(operations_for(actor, DEFAULT_TOOLSETS)))
+    assert after["called"] == ["memory_start_session"]
+
+
+def test_a_key_that_ended_unused_waits_for_nobody(browser: Client, ada: User) -> None:
+    key = revoke_key(make_key(ada).key)
+
+    assert browser.get(reverse("key-arrival", args=[key.pk])).json()["state"] == "revoked"
+
+
+def test_nobody_watches_the_keys_of_others(browser: Client) -> None:
+    theirs, nobodys = make_key(make_user("grace")).key.pk, uuid4()
+
+    answers = [browser.get(reverse("key-arrival", args=[key])) for key in (theirs, nobodys)]
+
+    assert [answer.status_code for answer in answers] == [404, 404]
 
 
 def test_nobody_sees_the_agents_of_others(browser: Client) -> None:

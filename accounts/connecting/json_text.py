@@ -1,0 +1,164 @@
+"""Changes one entry in the text of a JSON file, and leaves every other character where it is."""
+
+import json
+import re
+from typing import Any
+
+from .json_tree import BETWEEN, Entry, Node, read_tree
+from .malformed import Malformed, line_of
+from .servers import Setting
+
+INDENTATION = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+STEP = "  "
+
+
+def found_in(text: str, setting: Setting) -> Any:
+    """Return what the file says at the place of a setting, or None.
+
+    Raises:
+        Malformed: the file is not JSON.
+    """
+    if not text.strip("\ufeff \t\r\n"):
+        return None
+    container = _container(text, read_tree(text), setting)
+    entry = _entry_of(container, setting) if container else None
+    return entry.node.value if entry else None
+
+
+def with_setting(text: str, setting: Setting) -> str:
+    """Return the text with a setting in it. What says so already is returned as it is.
+
+    Raises:
+        Malformed: the file is not JSON, or something else stands where the setting belongs.
+    """
+    if not text.strip("\ufeff \t\r\n"):
+        return _rendered(_wrapped(setting), "", STEP, "\n") + "\n"
+    root = read_tree(text)
+    if not isinstance(root.value, dict):
+        raise Malformed(line_of(text, root.start), "an object in braces is expected")
+    container = _container(text, root, setting)
+    if container is None:
+        wrapped = _wrapped(setting)[setting.within]
+        return _inserted(text, root, setting.within, wrapped)
+    entry = _entry_of(container, setting)
+    if entry is None:
+        return _inserted(text, container, "" if setting.is_listed else setting.name, setting.value)
+    value = setting.over(entry.node.value)
+    if entry.node.value == value:
+        return text
+    rendered = _rendered(value, _indentation_at(text, entry.start), _step(text), _newline(text))
+    return text[: entry.node.start] + rendered + text[entry.node.end :]
+
+
+def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
+    """Return the text without a setting, and without its container if that is empty now and was not there `before`.
+
+    Raises:
+        Malformed: the file is not JSON.
+    """
+    if found_in(text, setting) is None:
+        return text
+    container = _container(text, read_tree(text), setting)
+    entry = _entry_of(container, setting) if container else None
+    assert container is not None
+    assert entry is not None
+    text = _cut(text, container, entry)
+    root = read_tree(text)
+    left = _entry_called(root, setting.within)
+    if left and not left.node.entries and setting.within not in _names_in(before):
+        text = _cut(text, root, left)
+    return text
+
+
+def _names_in(before: str) -> dict[str, Any]:
+    try:
+        value = read_tree(before).value
+    except Malformed:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _container(text: str, root: Node, setting: Setting) -> Node | None:
+    entry = _entry_called(root, setting.within)
+    if entry is None:
+        return None
+    expected, words = (list, "a list in brackets") if setting.is_listed else (dict, "an object in braces")
+    if not isinstance(entry.node.value, expected):
+        raise Malformed(line_of(text, entry.start), f"“{setting.within}” must be {words}")
+    return entry.node
+
+
+def _entry_called(node: Node, name: str) -> Entry | None:
+    # Of two members with one name every reader takes the last.
+    return next((entry for entry in reversed(node.entries) if entry.name == name), None)
+
+
+def _entry_of(container: Node, setting: Setting) -> Entry | None:
+    if not setting.is_listed:
+        return _entry_called(container, setting.name)
+    ours = (e for e in container.entries if isinstance(e.node.value, dict) and e.node.value.get("id") == setting.name)
+    return next(ours, None)
+
+
+def _wrapped(setting: Setting) -> dict[str, Any]:
+    return {setting.within: [setting.value] if setting.is_listed else {setting.name: setting.value}}
+
+
+def _inserted(text: str, container: Node, name: str, value: object) -> str:
+    """Return the text with one more entry at the end of an object or a list, spaced like its neighbours."""
+    newline, step = _newline(text), _step(text)
+    opened, closed = container.start + 1, container.end - 1
+    outer = _indentation_at(text, container.start)
+    inner = _indentation_at(text, container.entries[0].start) if container.entries else outer + step
+    prefix = f"{json.dumps(name, ensure_ascii=False)}: " if name else ""
+    if container.entries and "\n" not in text[opened:closed]:
+        entry, last = f"{prefix}{json.dumps(value, ensure_ascii=False)}", container.entries[-1].end
+        return f"{text[:last]}, {entry}{text[last:]}"
+    last = container.entries[-1].end if container.entries else opened
+    comma = "," if container.entries and not container.ends_with_comma else ""
+    # Comments after the last entry are about that one, so ours stands below them.
+    told = last + len(text[last:closed].rstrip())
+    entry = f"{newline}{inner}{prefix}{_rendered(value, inner, step, newline)}"
+    is_alone = "\n" in text[told:closed]
+    tail = text[told:] if is_alone else f"{newline}{outer}{text[closed:]}"
+    return f"{text[:last]}{comma}{text[last:told]}{entry}{tail}"
+
+
+def _cut(text: str, container: Node, entry: Entry) -> str:
+    """Return the text without an entry, its comma and its line."""
+    place, entries = container.entries.index(entry), container.entries
+    start = len(text[: entry.start].rstrip(" \t"))
+    if text[:start].endswith("\n"):
+        start = len(text[:start].removesuffix("\n").removesuffix("\r"))
+    has_comma = container.ends_with_comma or place + 1 < len(entries)
+    end = _comma_after(text, entry.end) + 1 if has_comma else entry.end
+    before, after = text[:start], text[end:]
+    if place and not has_comma:
+        comma = _comma_after(text, entries[place - 1].end)
+        before = text[:comma] + text[comma + 1 : start]
+    if not before[container.start + 1 :].strip() and not text[end : container.end - 1].strip():
+        return before.rstrip() + after.lstrip()
+    return before + after
+
+
+def _comma_after(text: str, at: int) -> int:
+    found = BETWEEN.match(text, at)
+    return found.end() if found else at
+
+
+def _rendered(value: object, indentation: str, step: str, newline: str) -> str:
+    return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", newline + indentation)
+
+
+def _indentation_at(text: str, offset: int) -> str:
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _step(text: str) -> str:
+    found = INDENTATION.search(text)
+    return found[1] if found else STEP
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

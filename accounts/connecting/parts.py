@@ -1,0 +1,142 @@
+"""The parts of a connection: the files that tell a program of BigMind, and how our part in each comes and goes."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from bigmind.core.errors import Invalid
+
+from . import json_text, rules, toml_text
+from .doors import Door
+from .files import find_file
+from .machines import Machine
+from .programs import Program
+from .servers import Setting, Settings
+
+
+class Format(Protocol):
+    """What is asked of a format in which programs are configured. The modules `json_text` and `toml_text` answer."""
+
+    def found_in(self, text: str, setting: Setting) -> Any:
+        """Return what the file says at the place of a setting, or None."""
+
+    def with_setting(self, text: str, setting: Setting) -> str:
+        """Return the text with a setting in it."""
+
+    def without_setting(self, text: str, setting: Setting, *, before: str = "") -> str:
+        """Return the text without a setting."""
+
+
+KEY = re.compile(r"\bbm_[0-9A-Za-z]{38}\b")
+SHOWN_CHARS = 8
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a connection.
+
+    Attributes:
+        write: Returns its text with our part in it.
+        remove: Returns its text without our part; the second text is how the file was before us.
+        holds_key: Whether our part has a key in it.
+    """
+
+    path: Path
+    kind: Literal["configuration", "instructions"]
+    write: Callable[[str], str]
+    remove: Callable[[str, str], str]
+    holds_key: bool = False
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """What only a person can do: the text, and where in the program it belongs."""
+
+    place: str
+    text: str
+
+
+def parts_of(program: Program, door: Door, machine: Machine, project: Path | None = None) -> list[Part]:
+    """Return the files of a connection: those of the person, or those of a project.
+
+    Raises:
+        Invalid: the program knows no projects.
+    """
+    if project is None:
+        return [*_configuration_of_person(program, door, machine), *_instructions_of_person(program, machine)]
+    instructions = program.project_instructions
+    if instructions is None:
+        raise Invalid(f"{program.name} knows no projects.", hint="Leave out --project.")
+    names = [project / name for name in instructions.names]
+    place = next((path for path in names if path.exists()), names[0])
+    told = _instructions(place, instructions.heading)
+    if not program.project_configuration or program.project_settings is None:
+        return [*_configuration_of_person(program, door, machine), told]
+    return [_configuration(project / program.project_configuration, program.project_settings, door), told]
+
+
+def by_hand(program: Program, door: Door, project: Path | None = None) -> list[ByHand]:
+    """Return what no file can say, so that a person must."""
+    steps = []
+    if program.configure_by_hand:
+        entry = {setting.within: {setting.name: setting.value} for setting in program.settings(door)}
+        steps.append(ByHand(program.configure_by_hand, json.dumps(entry, indent=2, ensure_ascii=False)))
+    if program.instruct_by_hand and project is None:
+        steps.append(ByHand(program.instruct_by_hand, rules.RULES))
+    return steps
+
+
+def present_key(program: Program, door: Door, machine: Machine) -> str:
+    """Return the key that a person's configuration has for us already, or an empty text."""
+    if program.configuration is None:
+        return ""
+    found = find_file(program.configuration(machine))
+    entries = [_format_of(found.path).found_in(found.text, setting) for setting in program.settings(door)]
+    key = KEY.search(json.dumps(entries, default=str))
+    return key[0] if key else ""
+
+
+def masked(text: str) -> str:
+    """Return a text in which keys can be recognised and not used."""
+    return KEY.sub(lambda key: f"{key[0][:SHOWN_CHARS]}…", text)
+
+
+def _configuration_of_person(program: Program, door: Door, machine: Machine) -> list[Part]:
+    return [_configuration(program.configuration(machine), program.settings, door)] if program.configuration else []
+
+
+def _instructions_of_person(program: Program, machine: Machine) -> list[Part]:
+    told = program.instructions
+    return [_instructions(told.place(machine), told.heading)] if told else []
+
+
+def _configuration(path: Path, settings: Settings, door: Door) -> Part:
+    form = _format_of(path)
+    wanted = settings(door)
+
+    def write(text: str) -> str:
+        return reduce(form.with_setting, wanted, text)
+
+    def remove(text: str, before: str) -> str:
+        def without(text: str, setting: Setting) -> str:
+            return form.without_setting(text, setting, before=before)
+
+        return reduce(without, wanted, text)
+
+    says_key = door.key in json.dumps([setting.value for setting in wanted])
+    return Part(path, "configuration", write, remove, holds_key=says_key)
+
+
+def _instructions(path: Path, heading: str) -> Part:
+    def remove(text: str, _: str) -> str:
+        return rules.without_rules(text, heading=heading)
+
+    return Part(path, "instructions", partial(rules.with_rules, heading=heading), remove)
+
+
+def _format_of(path: Path) -> Format:
+    return toml_text if path.suffix == ".toml" else json_text

@@ -1,0 +1,78 @@
+"""Remembers, for each file that was changed, how it was before: that is the backup, and what `disconnect` restores."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .files import PRIVATE, Found, find_file, fingerprint_of, remove_folders, replace_file
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of one changed file.
+
+    Attributes:
+        file: The file, behind links.
+        programs: Who was connected through it: an `AGENTS.md` serves several.
+        before: What was in it, and None when there was no such file.
+        mode: Who could read it.
+        after: The fingerprint of what we wrote.
+        folders: The folders that were made for it, the innermost first.
+        key: The fingerprint of the key that was made for it, so that it can be ended with the connection.
+    """
+
+    file: str
+    programs: list[str]
+    before: bytes | None
+    mode: int | None
+    after: str
+    folders: list[str] = field(default_factory=list)
+    key: str = ""
+
+
+class Records:
+    """The records in a folder, two files each: what is known, and the backup as it was."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def of(self, found: Found) -> Record | None:
+        """Return what is known of a file, if anything is."""
+        described = find_file(self._about(found))
+        if described.content is None:
+            return None
+        try:
+            return Record(**{**json.loads(described.text), "before": find_file(self.backup_of(found)).content})
+        except (ValueError, TypeError):  # what cannot be understood is as good as not known
+            return None
+
+    def backup_of(self, found: Found) -> Path:
+        """Return where the backup of a file is."""
+        return self.folder / f"{self._name(found)}.before"
+
+    def keep(self, found: Found, record: Record) -> None:
+        """Write down what is known of a file, before it is changed."""
+        backup = find_file(self.backup_of(found))
+        if backup.content != record.before:
+            replace_file(backup, record.before, mode=PRIVATE)
+        described = {key: value for key, value in asdict(record).items() if key != "before"}
+        replace_file(find_file(self._about(found)), json.dumps(described, indent=1).encode(), mode=PRIVATE)
+
+    def forget(self, found: Found) -> None:
+        """Drop what is known of a file."""
+        for path in (self.backup_of(found), self._about(found)):
+            path.unlink(missing_ok=True)
+        remove_folders([self.folder])
+
+    def _about(self, found: Found) -> Path:
+        return self.folder / f"{self._name(found)}.json"
+
+    def _name(self, found: Found) -> str:
+        place = hashlib.sha256(str(found.real).encode()).hexdigest()[:12]
+        return f"{found.real.name.lstrip('.')}.{place}"
+
+
+def is_as_written(found: Found, record: Record) -> bool:
+    """Whether nobody has changed a file since we did."""
+    return fingerprint_of(found.content) == record.after

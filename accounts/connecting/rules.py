@@ -1,0 +1,72 @@
+"""The rules that make an agent use its memory, and the marked block in which a file of instructions holds them."""
+
+import re
+
+from .malformed import Malformed, line_of
+
+RULES = """\
+You have access to a BigMind persistent memory MCP server.
+
+Rules (mandatory):
+- ALWAYS call memory_start_session() as the very first action of every conversation.
+- ALWAYS call memory_end_session() as the very last action before closing a conversation.
+- Call memory_flag_important() whenever a significant decision, code change, or new
+  preference is mentioned — do not wait to be asked.
+- If asked "do you remember…", call memory_search_chunks() or
+  memory_get_session_detail() before answering from your own knowledge.
+"""
+
+BEGIN, END = "<!-- bigmind:begin -->", "<!-- bigmind:end -->"
+MARK = re.compile(r"^<!-- bigmind:(begin|end) -->(?=[ \t]*\r?$)", re.MULTILINE)
+
+
+def with_rules(text: str, *, heading: str = "") -> str:
+    """Return the text with the rules in their block: at the place of the one there is, else at its end.
+
+    Args:
+        heading: How a file that holds nothing else begins, such as the lines that say when it applies.
+
+    Raises:
+        Malformed: a block begins and does not end, or the other way round.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = f"{BEGIN}\n{RULES}{END}".replace("\n", newline)
+    place = _place_of_block(text)
+    if place:
+        return text[: place[0]] + block + text[place[1] :]
+    if not text.strip():
+        return f"{heading}{block}\n"
+    gap = "" if text.endswith(f"{newline}{newline}") else newline if text.endswith("\n") else 2 * newline
+    return f"{text}{gap}{block}{newline}"
+
+
+def without_rules(text: str, *, heading: str = "") -> str:
+    """Return the text without the block, and nothing at all where only the heading would be left.
+
+    Raises:
+        Malformed: a block begins and does not end, or the other way round.
+    """
+    place = _place_of_block(text)
+    if place is None:
+        return text
+    before, after = text[: place[0]], text[place[1] :]
+    left = before + after
+    if left.strip() == heading.strip():
+        return ""
+    # With the block goes the empty line that parted it from what stands above.
+    return before.rstrip("\r\n") + (after if before.strip() else after.lstrip("\r\n"))
+
+
+def has_rules(text: str) -> bool:
+    """Whether a block is there."""
+    return _place_of_block(text) is not None
+
+
+def _place_of_block(text: str) -> tuple[int, int] | None:
+    marks = list(MARK.finditer(text))
+    if not marks:
+        return None
+    if [mark[1] for mark in marks] != ["begin", "end"]:
+        lonely = next((mark for mark in marks if mark[1] == "end"), marks[0]) if marks[0][1] == "end" else marks[-1]
+        raise Malformed(line_of(text, lonely.start()), f"one pair of {BEGIN} and {END} is expected")
+    return marks[0].start(), marks[1].end()

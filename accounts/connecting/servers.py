@@ -1,0 +1,138 @@
+"""The entry of BigMind in each client's configuration: the exact form that each of them reads.
+
+Each function takes a door and returns what the client's file must say, as settings below one of its top-level names.
+What is said here about a client was read in its documentation or its issues in November 2026.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from .doors import KEY_VARIABLE, LOOPBACK, Door
+
+NAME = "bigmind"
+ASKED_KEY = "bigmind-key"
+"""How VS Code names the key that it asks for."""
+
+TRANSPORT = frozenset(
+    {
+        "type",
+        "transport",
+        "url",
+        "httpUrl",
+        "serverUrl",
+        "headers",
+        "requestInit",
+        "http_headers",
+        "env_http_headers",
+        "bearer_token_env_var",
+        "command",
+        "args",
+        "env",
+        "cwd",
+    }
+)
+"""What an entry says about the way to the server. Whatever else people put there, such as `disabled`, is theirs."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing that a configuration must say: `value` below the top-level name `within`, called `name`.
+
+    Attributes:
+        is_listed: Whether it is an item of a list, recognised by its `id`, instead of a member of an object.
+    """
+
+    within: str
+    name: str
+    value: dict[str, Any]
+    is_listed: bool = False
+
+    def over(self, found: object) -> dict[str, Any]:
+        """Return the value with what people added to the entry that is there already."""
+        theirs = {key: value for key, value in found.items() if key not in TRANSPORT} if isinstance(found, dict) else {}
+        return {**theirs, **self.value}
+
+
+Settings = Callable[[Door], list[Setting]]
+
+
+def claude_code(door: Door) -> list[Setting]:
+    """`mcpServers`, where a remote server needs its type. `${NAME}` is replaced from the environment."""
+    return [Setting("mcpServers", NAME, {"type": "http", "url": door.endpoint, "headers": door.headers})]
+
+
+def claude_desktop(door: Door) -> list[Setting]:
+    """`mcpServers`, with programs that it starts itself: `bigmind mcp` where that is possible, else a bridge."""
+    return [Setting("mcpServers", NAME, _started_here(door) or _bridged(door))]
+
+
+def cursor(door: Door) -> list[Setting]:
+    """`mcpServers`. `${env:NAME}` is replaced from the environment."""
+    return [Setting("mcpServers", NAME, {"url": door.endpoint, "headers": door.headers})]
+
+
+def vscode(door: Door) -> list[Setting]:
+    """`servers`, each with a type."""
+    return [Setting("servers", NAME, {"type": "http", "url": door.endpoint, "headers": door.headers})]
+
+
+def vscode_asking(door: Door) -> list[Setting]:
+    """`servers`, with a key that VS Code asks for once and keeps among its secrets.
+
+    `${env:NAME}` is documented, yet in headers some versions send it unreplaced; `${input:…}` works in all of them.
+    """
+    asked = {"type": "promptString", "id": ASKED_KEY, "description": "BigMind key", "password": True}
+    return [
+        *vscode(replace(door, key=f"${{input:{ASKED_KEY}}}")),
+        Setting("inputs", ASKED_KEY, asked, is_listed=True),
+    ]
+
+
+def jetbrains(door: Door) -> list[Setting]:
+    """`servers`; the Copilot plugin of JetBrains hands `requestInit` to its HTTP client."""
+    return [Setting("servers", NAME, {"url": door.endpoint, "requestInit": {"headers": door.headers}})]
+
+
+def windsurf(door: Door) -> list[Setting]:
+    """`mcpServers`, where the address is called `serverUrl`."""
+    return [Setting("mcpServers", NAME, {"serverUrl": door.endpoint, "headers": door.headers})]
+
+
+def codex(door: Door) -> list[Setting]:
+    """`mcp_servers`, in TOML. A `bearer_token` in the file is refused by Codex, a header is not."""
+    return [Setting("mcp_servers", NAME, {"url": door.endpoint, "http_headers": door.headers})]
+
+
+def codex_by_variable(door: Door) -> list[Setting]:
+    """`mcp_servers`, with the name of the variable that holds the key."""
+    return [Setting("mcp_servers", NAME, {"url": door.endpoint, "bearer_token_env_var": KEY_VARIABLE})]
+
+
+def gemini(door: Door) -> list[Setting]:
+    """`mcpServers`; the address is `httpUrl`, for `url` means the older transport. `${NAME}` is replaced."""
+    return [Setting("mcpServers", NAME, {"httpUrl": door.endpoint, "headers": door.headers})]
+
+
+def with_variable(settings: Settings, reference: str) -> Settings:
+    """Return the settings with the client's own reference to the variable instead of a key."""
+    return lambda door: settings(replace(door, key=reference))
+
+
+def _started_here(door: Door) -> dict[str, Any] | None:
+    if not door.command:
+        return None
+    program, *arguments = door.command
+    if door.toolsets:
+        arguments += ["--toolsets", ",".join(door.toolsets)]
+    return {"command": program, "args": arguments, "env": {KEY_VARIABLE: door.key, **dict(door.environment)}}
+
+
+def _bridged(door: Door) -> dict[str, Any]:
+    parts = urlsplit(door.public_url)
+    arguments = ["-y", "mcp-remote", door.endpoint, "--header", "Authorization:${BIGMIND_AUTHORIZATION}"]
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        arguments.append("--allow-http")
+    # Some versions split an argument at its spaces, so the header's value comes from the environment.
+    return {"command": "npx", "args": arguments, "env": {"BIGMIND_AUTHORIZATION": door.authorization}}

@@ -1,0 +1,153 @@
+"""Changes one table in the text of a TOML file, and leaves every other character where it is.
+
+A library that writes TOML moves empty lines and stumbles over tables that are spread through a file. Here a table is
+appended, or its lines are replaced or cut, and the result is read again: what else the file says must be the same.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .malformed import Malformed, line_of
+from .servers import TRANSPORT, Setting
+
+PLACE = re.compile(r" ?\(?at (?:line (\d+), column \d+|end of document)\)?$")
+HEADER = re.compile(r"^[ \t]*\[[^\n]*$", re.MULTILINE)
+SAID = re.compile(r"^[ \t]*([A-Za-z0-9_-]+)[ \t]*=[^\n]*\n?", re.MULTILINE)
+TOLD = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\r?\n)+\Z", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of the file: its name, from its header up to what is said about the next one."""
+
+    name: tuple[str, ...]
+    start: int
+    body: int
+    end: int
+
+
+def found_in(text: str, setting: Setting) -> Any:
+    """Return what the file says at the place of a setting, or None.
+
+    Raises:
+        Malformed: the file is not TOML.
+    """
+    container = _read(text).get(setting.within, {})
+    return container.get(setting.name) if isinstance(container, dict) else None
+
+
+def with_setting(text: str, setting: Setting) -> str:
+    """Return the text with a setting in it. What says so already is returned as it is.
+
+    Raises:
+        Malformed: the file is not TOML, or the setting stands there in a form that cannot be changed safely.
+    """
+    found = found_in(text, setting)
+    value = setting.over(found)
+    if found == value:
+        return text
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = newline.join([f"{name} = {_rendered(one)}" for name, one in setting.value.items()]) + newline
+    if found is None:
+        gap = "" if not text.strip() else newline if text.endswith("\n") else 2 * newline
+        changed = f"{text}{gap}[{setting.within}.{setting.name}]{newline}{lines}"
+    else:
+        changed = _replaced(text, setting, lines)
+    return _checked(text, changed, setting, value)
+
+
+def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
+    """Return the text without a setting. `before` is for formats whose containers are written out.
+
+    Raises:
+        Malformed: the file is not TOML, or the setting stands there in a form that cannot be cut out safely.
+    """
+    if found_in(text, setting) is None:
+        return text
+    changed = text
+    for section in reversed(list(_sections_of(text, setting))):
+        above = changed[: section.start]
+        # The empty line above the table goes with it.
+        above = re.sub(r"(\r?\n)\r?\n\Z", r"\1", above)
+        changed = above + changed[section.end :]
+    return _checked(text, changed, setting, None)
+
+
+def _replaced(text: str, setting: Setting, lines: str) -> str:
+    """Put our lines in the place of those about the way to the server; what people added stays."""
+    for section in reversed(list(_sections_of(text, setting))):
+        body = text[section.body : section.end]
+        if section.name == (setting.within, setting.name):
+            kept = SAID.sub(lambda said: "" if said[1] in TRANSPORT else said[0], body)
+            text = text[: section.body] + lines + kept + text[section.end :]
+        elif section.name[2] in TRANSPORT:
+            text = text[: section.start] + text[section.end :]
+    return text
+
+
+def _sections_of(text: str, setting: Setting) -> Iterator[Section]:
+    headers = [(found, _name_of(found[0])) for found in HEADER.finditer(text)]
+    headers = [(found, name) for found, name in headers if name]
+    for place, (found, name) in enumerate(headers):
+        if name[:2] != (setting.within, setting.name):
+            continue
+        body = min(found.end() + 1, len(text))
+        end = headers[place + 1][0].start() if place + 1 < len(headers) else len(text)
+        about_next = TOLD.search(text[body:end])
+        yield Section(name, found.start(), body, body + about_next.start() if about_next else end)
+
+
+def _name_of(header: str) -> tuple[str, ...]:
+    """Return the name of a table from the line that opens it, or nothing for a line that only looks like one."""
+    try:
+        inside: Any = tomllib.loads(header.rstrip("\r"))
+    except tomllib.TOMLDecodeError:
+        return ()
+    names: list[str] = []
+    while isinstance(inside, dict) and len(inside) == 1:
+        ((name, inside),) = inside.items()
+        names.append(name)
+    return tuple(names)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = PLACE.search(str(error))
+        line = int(place[1]) if place and place[1] else line_of(text, len(text.rstrip()))
+        reason = PLACE.sub("", str(error))
+        raise Malformed(line, reason[:1].lower() + reason[1:]) from error
+
+
+def _rendered(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {_rendered(one)}" for name, one in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _checked(text: str, changed: str, setting: Setting, value: dict[str, Any] | None) -> str:
+    """Return the changed text if it says what the old one said, but for our entry: then nothing else was touched."""
+    wrong = f"[{setting.within}.{setting.name}] cannot be changed safely in this form: write it as a table"
+    old = _read(text)
+    try:
+        new = tomllib.loads(changed)
+    except tomllib.TOMLDecodeError as error:
+        raise Malformed(_line_about(text, setting), wrong) from error
+    ours = new.get(setting.within, {}).pop(setting.name, None)
+    old.get(setting.within, {}).pop(setting.name, None)
+    if ours != value or _without_empty(old, setting.within) != _without_empty(new, setting.within):
+        raise Malformed(_line_about(text, setting), wrong)
+    return changed
+
+
+def _line_about(text: str, setting: Setting) -> int:
+    return line_of(text, max(text.find(setting.within), 0))
+
+
+def _without_empty(document: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != name or value}

@@ -1,0 +1,69 @@
+"""`bigmind disconnect`: undo what `bigmind connect` did."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.db import InterfaceError, OperationalError
+
+from accounts.clients import door
+from accounts.connecting.changes import Change, carry_out, plan_disconnection
+from accounts.connecting.parts import by_hand, parts_of
+from accounts.connecting.records import Records
+from accounts.models import ApiKey
+from accounts.services.keys import revoke_key
+from bigmind.management.connections import (
+    ConnectionCommand,
+    described,
+    machine_and_records,
+    program_meant,
+    project_meant,
+)
+
+
+class Command(ConnectionCommand):
+    """Restores the files of one program, and ends the key that was made for it."""
+
+    help = (
+        "Undo `bigmind connect`: each file becomes what it was before, byte for byte; where it was changed since, only "
+        "BigMind's part is taken out. The key that was made for it is revoked."
+    )
+    examples = ("bigmind disconnect cursor", "bigmind disconnect claude-code --project --dry-run")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take a program, and what happens to its key."""
+        super().add_arguments(parser)
+        parser.add_argument("--keep-key", action="store_true", help="Leave the key that was made for it working.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Show the difference, then write."""
+        program, project, is_dry = program_meant(options), project_meant(options), options["dry_run"]
+        machine, records = machine_and_records()
+        changes = plan_disconnection(program.slug, parts_of(program, door(), machine, project), records)
+        digests = [] if options["keep_key"] else _keys_made_for(changes, records)
+        ended: list[ApiKey] = []
+        if not is_dry:
+            carry_out(changes, records)
+            ended = self._end(digests)
+        if options["json"]:
+            files = [described(change) for change in changes]
+            ended_keys = [key.prefix for key in ended]
+            self.print_json({"client": program.slug, "files": files, "keys_revoked": ended_keys})
+            return
+        self.tell(changes, is_rehearsal=is_dry)
+        for key in ended:
+            self.remark(f"The key {key} opens nothing any more.")
+        for step in by_hand(program, door(), project):
+            self.remark(f"By hand, in {program.name}, {step.place}: take BigMind out, if you put it there.")
+
+    def _end(self, digests: list[str]) -> list[ApiKey]:
+        try:
+            return [revoke_key(key) for key in ApiKey.objects.usable().filter(digest__in=digests)] if digests else []
+        except (OperationalError, InterfaceError):
+            self.remark("BigMind does not run, so the key still works: `bigmind key_revoke` ends it.")
+            return []
+
+
+def _keys_made_for(changes: list[Change], records: Records) -> list[str]:
+    """Return the fingerprints of the keys that were made for the files that lose them."""
+    known = [records.of(change.found) for change in changes if change.record is None]
+    return [record.key for record in known if record and record.key]

@@ -1,0 +1,76 @@
+"""What `connect` and `disconnect` share: which program and project is meant, and how changes are told."""
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from accounts.connecting.changes import Change
+from accounts.connecting.machines import Machine, project_at
+from accounts.connecting.programs import PROGRAMS, Program, program_called
+from accounts.connecting.records import Records
+from bigmind.management.base import OperatorCommand, misused
+
+WORDS = {"created": "made", "changed": "changed", "removed": "removed", "unchanged": "as it was"}
+
+
+class ConnectionCommand(OperatorCommand):
+    """A command that changes the files of other programs."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take a client, and whether its project is meant."""
+        parser.add_argument("client", choices=[program.slug for program in PROGRAMS], help="The program.")
+        parser.add_argument(
+            "--project",
+            nargs="?",
+            const=".",
+            metavar="FOLDER",
+            help="The files of this project instead of your own. Without a folder: the project you are in.",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Show the difference and write nothing.")
+
+    def tell(self, changes: Sequence[Change], *, is_rehearsal: bool) -> None:
+        """Tell people what was done to each file, or would be."""
+        for change in changes:
+            words = f"would be {change.state}" if is_rehearsal and change.state != "unchanged" else WORDS[change.state]
+            self.stdout.write(f"{change.found.path}: {words}")
+            if change.diff:
+                self.stdout.write("\n".join(f"  {line}" for line in change.diff.splitlines()))
+            for note in change.notes:
+                self.remark(f"  {note}")
+
+
+def program_meant(options: dict[str, Any]) -> Program:
+    """Return the program that was named."""
+    program = program_called(options["client"])
+    if program is None:  # a caller from Python passes by the parser's choices
+        raise misused(f"There is no client {options['client']}.")
+    return program
+
+
+def project_meant(options: dict[str, Any]) -> Path | None:
+    """Return the project that was named, if one was."""
+    if options["project"] is None:
+        return None
+    folder = Path(options["project"])
+    if not folder.is_dir():
+        raise misused(f"--project must be a folder; {folder} is none.")
+    return project_at(folder)
+
+
+def machine_and_records() -> tuple[Machine, Records]:
+    """Return this machine, and what is remembered of the files changed on it."""
+    return Machine.here(), Records(Path(settings.ENVIRONMENT.home) / "connections")
+
+
+def described(change: Change) -> dict[str, Any]:
+    """Return a change as JSON-able data."""
+    return {
+        "file": str(change.found.path),
+        "kind": change.part.kind,
+        "state": change.state,
+        "difference": change.diff,
+        "notes": list(change.notes),
+    }

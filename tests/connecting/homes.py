@@ -1,0 +1,71 @@
+"""Homes of tests: a machine of each system, and what its programs have written there before BigMind came."""
+
+import stat
+from pathlib import Path
+
+from accounts.connecting.changes import Change, carry_out, plan_connection, plan_disconnection
+from accounts.connecting.doors import Door
+from accounts.connecting.machines import Machine, System
+from accounts.connecting.parts import parts_of
+from accounts.connecting.programs import Program, program_called
+from accounts.connecting.records import Records
+
+KEY = f"bm_{'K' * 38}"
+DOOR = Door("http://localhost:7700", KEY)
+HERE = Door("http://localhost:7700", KEY, (), ("/venv/python", "/clone/manage.py", "mcp"), (("BIGMIND_HOME", "/data"),))
+
+
+class Home:
+    """Somebody's home in a temporary folder, with everything that connecting needs to know of it."""
+
+    def __init__(self, folder: Path, system: System = "linux", **variables: str) -> None:
+        self.folder = folder / "home"
+        self.folder.mkdir()
+        self.machine = Machine(system, self.folder, variables)
+        self.records = Records(folder / "bigmind" / "connections")
+
+    def write(self, place: str, text: str, *, mode: int = 0o644) -> Path:
+        """Write a file as its program would have."""
+        path = self.folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        path.chmod(mode)
+        return path
+
+    def read(self, place: str) -> str:
+        """Read a file with the ends of its lines as they are."""
+        return (self.folder / place).read_bytes().decode()
+
+    def files(self) -> dict[str, tuple[bytes, int]]:
+        """Return every file below the home: what is in it, and who may read it."""
+        found = (path for path in self.folder.rglob("*") if path.is_file())
+        return {
+            str(path.relative_to(self.folder)): (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) for path in found
+        }
+
+    def folders(self) -> set[str]:
+        """Return every folder below the home."""
+        return {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_dir()}
+
+    def plan(self, slug: str, *, door: Door = DOOR, project: Path | None = None) -> list[Change]:
+        """Return what connecting would change."""
+        return plan_connection(slug, parts_of(program(slug), door, self.machine, project), self.records)
+
+    def connect(self, slug: str, *, door: Door = DOOR, project: Path | None = None) -> list[Change]:
+        """Connect a program."""
+        changes = self.plan(slug, door=door, project=project)
+        carry_out(changes, self.records)
+        return changes
+
+    def disconnect(self, slug: str, *, project: Path | None = None) -> list[Change]:
+        """Disconnect a program."""
+        changes = plan_disconnection(slug, parts_of(program(slug), DOOR, self.machine, project), self.records)
+        carry_out(changes, self.records)
+        return changes
+
+
+def program(slug: str) -> Program:
+    """Return a program that there is."""
+    found = program_called(slug)
+    assert found is not None
+    return found
