@@ -1,31 +1,112 @@
-"""A person's page, `/u/<username>/`: who they are, which agents act for them, and how much is remembered."""
+"""A person's page, `/u/<username>/`: who they are and what they know, as far as they let others see it."""
 
-from django.contrib.auth.decorators import login_required
+from typing import Any
+
+from django import forms
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
-from accounts.models import Agent
 from accounts.services.profiles import get_profile
-from knowledge.services.upkeep import get_stats
+from accounts.services.visibility import shared_by
+from bigmind.core.sections import Section
+from curation.services.profile_pages import ProfilePage, get_profile_page
+from knowledge.services.headlines import headlines_to_offer, shown_headlines
+from knowledge.services.people import change_sharing
+from knowledge.views.forms import OperationForm, posted
+from knowledge.views.pages import own_page, tell
 
-AGENTS_SHOWN = 50
+# What each section is called, and what is in it. Who somebody is comes first: without it there is no page for others.
+SECTIONS: dict[Section, tuple[str, str]] = {
+    Section.WHO: ("Who you are", "your name, your role here, since when. Without it others see nothing at all"),
+    Section.ROLE: ("Job title", "the role your agents are told"),
+    Section.AGENTS: ("Agents", "which clients act for you, on which machines, first and last seen"),
+    Section.STATISTICS: ("Statistics", "how many sessions, facts and notes there are, not what they say"),
+    Section.BADGES: ("Badges", "what you have done, with its day"),
+    Section.TOPICS: ("Topics", "the topics of your sessions, and how often each occurs"),
+    Section.ACTIVITY: ("Activity", "on which days your agents worked, and how much"),
+    Section.CONTRIBUTIONS: ("Contributions", "the company knowledge that you proposed"),
+    Section.HEADLINES: ("Headlines", "those you choose below, and no others"),
+}
 
 
-@never_cache
-@login_required
+class SharingForm(OperationForm):
+    """Asks what others see."""
+
+    sections = forms.MultipleChoiceField(
+        label="Everybody here sees",
+        required=False,
+        choices=[(section.value, f"{name}: {what}") for section, (name, what) in SECTIONS.items()],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="What is not ticked, only you see.",
+    )
+    in_directory = forms.BooleanField(
+        label="List me in the directory",
+        required=False,
+        help_text="It lists people and finds who worked on what, by what you share above and by nothing else.",
+    )
+    session_ids = forms.MultipleChoiceField(
+        label="Headlines to show",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Of your latest sessions. A headline that is reworded later is hidden until you choose it again.",
+    )
+
+    def __init__(self, *args: Any, offered: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["session_ids"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        field.choices = offered
+        if not offered:
+            del self.fields["session_ids"]
+
+
+@own_page
 @require_safe
 def profile(request: HttpRequest, username: str) -> HttpResponse:
-    """Show their own page to whoever is signed in. Another's answers as if there were no such person."""
+    """Show somebody's page. Who shows nothing to the visitor answers as if there were no such person."""
+    actor = actor_of(request)
+    page = get_profile_page(actor, username, as_others=request.GET.get("as") == "others")
+    told = get_profile(actor) if page.is_own else None
+    context = {"page": page, "told": told, "others_see": _others_see(page)}
+    return render(request, "accounts/profile.html", context)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def sharing(request: HttpRequest, username: str) -> HttpResponse:
+    """Let somebody choose what others see of their page."""
     actor = actor_of(request)
     if username.casefold() != actor.user.username.casefold():
         raise Http404
-    context = {
-        "person": actor.user,
-        "profile": get_profile(actor),
-        "stats": get_stats(actor),
-        "agents": Agent.objects.filter(user=actor.user).order_by("-last_seen")[:AGENTS_SHOWN],
+    shared = shared_by(actor.user)
+    offered = [
+        (str(session.pk), f"{session.one_liner} ({timezone.localtime(session.started_at):%-d %B %Y})")
+        for session in headlines_to_offer(actor.user)
+    ]
+    initial = {
+        "sections": [section.value for section in shared.sections],
+        "in_directory": shared.in_directory,
+        "session_ids": [str(headline.pk) for headline in shown_headlines(actor.user)],
     }
-    return render(request, "accounts/profile.html", context)
+    form = SharingForm(posted(request), initial=initial, offered=offered)
+    if form.attempt(lambda said: change_sharing(actor, **{"session_ids": [], **said}) or True):
+        tell(request, "Kept. It holds from now on, everywhere.")
+        return redirect("profile", actor.user.username)
+    back = reverse("profile", args=[actor.user.username])
+    context = {"form": form, "back": back, "is_chosen": shared.is_chosen, "mode": settings.BIGMIND_MODE}
+    return render(request, "accounts/sharing.html", context)
+
+
+def _others_see(page: ProfilePage) -> str:
+    """Say in words what others see of a page."""
+    if settings.BIGMIND_MODE == "personal":
+        return "You are the only person here."
+    names = [SECTIONS[section][0].lower() for section in Section if section in page.shared.sections]
+    if not names:
+        return "Only you see this page."
+    return f"Everybody here sees {', '.join(names)}. The rest only you see."

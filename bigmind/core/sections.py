@@ -1,0 +1,21 @@
+"""The sections of a person's page: what each may be shown to others or kept to oneself."""
+
+from enum import StrEnum
+
+
+class Section(StrEnum):
+    """One section of a person's page."""
+
+    WHO = "who"
+    ROLE = "role"
+    AGENTS = "agents"
+    STATISTICS = "statistics"
+    BADGES = "badges"
+    TOPICS = "topics"
+    ACTIVITY = "activity"
+    CONTRIBUTIONS = "contributions"
+    HEADLINES = "headlines"
+
+
+SHARED_IN_A_TEAM = (Section.WHO, Section.ROLE, Section.BADGES, Section.CONTRIBUTIONS)
+"""What colleagues see of somebody who has not chosen yet, in the mode `team`. In `enterprise` they see nothing."""

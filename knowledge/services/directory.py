@@ -1,0 +1,146 @@
+"""The directory: who is here, with which agents, and what they know, as far as each of them shares it."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Count, F, QuerySet, Subquery, Value, Window
+from django.db.models.functions import Coalesce, Lower, RowNumber
+
+from accounts.actor import Actor
+from accounts.models import Agent, Profile, Sharing, User
+from accounts.services.visibility import EVERYTHING, as_shared, people_shown
+from bigmind.core.pages import page_of
+from bigmind.core.sections import Section
+from bigmind.core.vocabulary import Limit, Offset, Tag
+from knowledge.models import CompanyEntry, Session
+
+from .topics import Topic, topics_among, topics_of_each
+
+TOPICS_OF_ALL = 20
+TOPICS_EACH = 5
+AGENTS_EACH = 3
+
+
+@dataclass(frozen=True)
+class Person:
+    """One person as the directory shows them. What they do not share is empty, or None."""
+
+    username: str
+    name: str
+    role: str
+    job_title: str = ""
+    agents: list[Agent] = field(default_factory=list)
+    topics: list[Topic] = field(default_factory=list)
+    contributions: int | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How much there is in all, each counted over those who share it."""
+
+    people: int
+    agents: int
+    sessions: int
+    contributions: int
+
+
+@dataclass(frozen=True)
+class Directory:
+    """A page of people, what they have in common, and how much there is in all."""
+
+    items: list[Person]
+    total: int
+    limit: int
+    offset: int
+    topics: list[Topic]
+    figures: Figures
+
+    @property
+    def left(self) -> int:
+        """How many more people there are after this page."""
+        return max(0, self.total - self.offset - len(self.items))
+
+
+def list_directory(actor: Actor, *, topic: Tag = "", limit: Limit = 20, offset: Offset = 0) -> Directory:
+    """List who is here: people with their agents, topics and contributions, as far as each shares them.
+
+    Call this to see who there is to ask, or who works on a topic. Returns people by name, the topics that most of them
+    share, and figures over what is shared.
+    """
+    viewer = actor.user
+    people = people_shown(viewer)
+    if topic:
+        about = Session.objects.in_view().filter(topics__contains=[topic]).values("user")
+        people = people.filter(pk__in=people_shown(viewer, Section.TOPICS).values("pk")).filter(pk__in=about)
+    page = page_of(people.order_by(Lower("username")), limit=limit, offset=offset)
+    topics = topics_among(people_shown(viewer, Section.TOPICS), limit=TOPICS_OF_ALL)
+    return Directory(_people(page.items), page.total, limit, offset, topics, _figures(viewer))
+
+
+def shown_sections(users: Collection[User]) -> dict[UUID, frozenset[Section]]:
+    """Return the sections that the directory shows of each of these people."""
+    if settings.BIGMIND_MODE == "personal":
+        return {user.pk: EVERYTHING for user in users}
+    chosen = {sharing.pk: sharing for sharing in Sharing.objects.filter(user__in=users)}
+    return {user.pk: as_shared(chosen.get(user.pk)).sections for user in users}
+
+
+def _people(users: Collection[User]) -> list[Person]:
+    sections = shown_sections(users)
+
+    def sharing(section: Section) -> list[UUID]:
+        return [user.pk for user in users if section in sections[user.pk]]
+
+    titles = dict(Profile.objects.filter(user__in=sharing(Section.ROLE)).values_list("user", "role"))
+    agents = _agents_of_each(sharing(Section.AGENTS))
+    topics = topics_of_each(sharing(Section.TOPICS), limit=TOPICS_EACH)
+    contributors = sharing(Section.CONTRIBUTIONS)
+    contributions = dict.fromkeys(contributors, 0) | _contributions_of_each(contributors)
+    return [
+        Person(
+            username=user.username,
+            name=str(user),
+            role=user.role,
+            job_title=titles.get(user.pk, ""),
+            agents=agents.get(user.pk, []),
+            topics=topics.get(user.pk, []),
+            contributions=contributions.get(user.pk),
+        )
+        for user in users
+    ]
+
+
+def _agents_of_each(users: Iterable[UUID]) -> dict[UUID, list[Agent]]:
+    """The agents of each person that were seen last."""
+    latest = Window(RowNumber(), partition_by=F("user"), order_by=[F("last_seen").desc(), F("pk").asc()])
+    agents = Agent.objects.filter(user__in=list(users)).annotate(rank=latest).filter(rank__lte=AGENTS_EACH)
+    found: dict[UUID, list[Agent]] = {}
+    for agent in agents.order_by("user", "rank"):
+        found.setdefault(agent.user_id, []).append(agent)
+    return found
+
+
+def _contributions_of_each(users: Iterable[UUID]) -> dict[UUID, int]:
+    entries = CompanyEntry.objects.approved().filter(proposed_by__in=list(users)).order_by()
+    return dict(entries.values_list("proposed_by").annotate(Count("pk")))
+
+
+def _figures(viewer: User) -> Figures:
+    """Count in one query. People are counted apart from the page, which may be narrowed to a topic."""
+
+    def of_those_sharing(section: Section, rows: QuerySet[Any], person: str) -> Coalesce:
+        people = people_shown(viewer, section).order_by().values("pk")
+        counted = rows.filter(**{f"{person}__in": people}).order_by().values(of=Value(1)).annotate(count=Count("*"))
+        return Coalesce(Subquery(counted.values("count")), 0)
+
+    people = people_shown(viewer).order_by().values(of=Value(1)).annotate(count=Count("*")).values("count")
+    counts = User.objects.filter(pk=viewer.pk).values_list(
+        Coalesce(Subquery(people), 0),
+        of_those_sharing(Section.AGENTS, Agent.objects.all(), "user"),
+        of_those_sharing(Section.STATISTICS, Session.objects.in_view(), "user"),
+        of_those_sharing(Section.CONTRIBUTIONS, CompanyEntry.objects.approved(), "proposed_by"),
+    )
+    return Figures(*counts.get())

@@ -1,0 +1,81 @@
+"""Replies about people."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from bigmind.core.pages import PageShape
+from knowledge.shapes.base import Shape
+
+
+class AgentShape(Shape):
+    """A client that acts for somebody."""
+
+    client_name: str
+    client_version: str
+    host: str
+    first_seen: datetime
+    last_seen: datetime
+
+
+class TopicShape(Shape):
+    """A topic: how many sessions were about it, and of how many people."""
+
+    name: str
+    sessions: int
+    people: int
+
+
+class PersonShape(Shape):
+    """One person, as far as they share it."""
+
+    username: str
+    name: str
+    role: str
+    job_title: str
+    agents: list[AgentShape]
+    topics: list[TopicShape]
+    contributions: int | None = Field(description="Approved company entries they proposed; null: not shared.")
+
+
+class FiguresShape(Shape):
+    """How much there is in all, each counted over those who share it."""
+
+    people: int
+    agents: int
+    sessions: int
+    contributions: int
+
+
+class DirectoryShape(PageShape[PersonShape]):
+    """A page of people."""
+
+    topics: list[TopicShape] = Field(description="What most people share.")
+    figures: FiguresShape
+
+
+class ReasonShape(Shape):
+    """Why somebody was found."""
+
+    kind: str = Field(description="topic, headline or entry.")
+    text: str
+    score: float
+    matched: list[str] = Field(description="Words of the question in it; none: only near in meaning.")
+    entry_id: int | None
+
+
+class ExpertShape(Shape):
+    """Somebody who was found."""
+
+    username: str
+    name: str
+    role: str
+    score: float
+    reasons: list[ReasonShape]
+
+
+class ExpertsShape(PageShape[ExpertShape]):
+    """People who were found, the best first."""
+
+    fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    no_word: bool = Field(description="True: no word of the question was found; these are what is nearest in meaning.")
