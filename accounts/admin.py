@@ -9,7 +9,20 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts.models import Agent, ApiKey, Call, KeptReply, Profile, Role, SignInLink, SignInTry, User
+from accounts.models import (
+    Agent,
+    ApiKey,
+    Call,
+    Invitation,
+    KeptReply,
+    Profile,
+    Role,
+    Sharing,
+    SignIn,
+    SignInLink,
+    SignInTry,
+    User,
+)
 from accounts.services.keys import revoke_key
 from accounts.services.users import delete_user, require_another_admin
 from bigmind.core.errors import Conflict
@@ -142,6 +155,24 @@ class ProfileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     readonly_fields = ("updated_at",)
 
 
+@admin.register(Sharing)
+class SharingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What people chose to show. Only they choose: here it is looked at."""
+
+    list_display = ("user", "in_directory", "sections", "updated_at")
+    list_filter = ("in_directory",)
+    list_select_related = ("user",)
+    search_fields = ("user__username",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody chooses for somebody else."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """Nobody chooses for somebody else."""
+        return False
+
+
 @admin.register(SignInLink)
 class SignInLinkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Links that sign somebody in once. Deleting one makes it useless."""
@@ -156,6 +187,23 @@ class SignInLinkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """A link made here would have a token that nobody has seen."""
+        return False
+
+
+@admin.register(Invitation)
+class InvitationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Invitations. They are made where their link can be shown: on the page “People” and on the command line."""
+
+    list_display = ("__str__", "email", "role", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
+    list_filter = ("role", "created_at", "accepted_at")
+    list_select_related = ("invited_by",)
+    search_fields = ("name", "email", "invited_by__username")
+    ordering = ("-created_at",)
+    fields = ("name", "email", "role", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
+    readonly_fields = ("role", "invited_by", "created_at", "accepted_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """An invitation made here would have a link that nobody has seen."""
         return False
 
 
@@ -181,11 +229,24 @@ class SignInTryAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
     ordering = ("-at",)
 
 
+@admin.register(SignIn)
+class SignInAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Browsers in which people are signed in. Deleting a row forgets the browser; the page “People” signs out."""
+
+    list_display = ("user", "address", "user_agent", "since", "last_seen")
+    list_filter = ("since", "last_seen")
+    list_select_related = ("user",)
+    search_fields = ("user__username", "address", "user_agent")
+    ordering = ("-last_seen",)
+    # Whoever knows the key of a session is signed in with it.
+    exclude = ("session",)
+
+
 @admin.register(Call)
 class CallAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
     """The usage log: who did what, and how it ended; never what was said."""
 
-    list_display = ("at", "operation", "user", "door", "outcome", "milliseconds", "agent", "request_id")
+    list_display = ("at", "operation", "user", "door", "outcome", "milliseconds", "tokens", "agent", "request_id")
     list_filter = ("door", "outcome", "operation", "at")
     list_select_related = ("user", "agent")
     search_fields = ("operation", "request_id", "user__username")

@@ -2,11 +2,12 @@
 
 from celery import shared_task
 
-from accounts.services import calls, sign_in_tries
+from accounts.services import calls, sign_in_tries, sign_ins
 
 
 @shared_task
 def forget_old_calls() -> None:
-    """Delete usage, kept replies and sign-in tries past their age."""
+    """Delete usage, kept replies, sign-in tries and sessions past their age."""
     calls.forget_old_calls()
     sign_in_tries.forget_old_tries()
+    sign_ins.forget_ended_sessions()

@@ -2,10 +2,27 @@
 
 from .agents import Agent
 from .calls import Call, KeptReply
+from .invitations import Invitation
 from .keys import SCOPES, ApiKey
 from .profiles import Profile
+from .sharing import Sharing
 from .sign_in_links import SignInLink
 from .sign_in_tries import SignInTry
+from .sign_ins import SignIn
 from .users import Role, User
 
-__all__ = ["SCOPES", "Agent", "ApiKey", "Call", "KeptReply", "Profile", "Role", "SignInLink", "SignInTry", "User"]
+__all__ = [
+    "SCOPES",
+    "Agent",
+    "ApiKey",
+    "Call",
+    "Invitation",
+    "KeptReply",
+    "Profile",
+    "Role",
+    "Sharing",
+    "SignIn",
+    "SignInLink",
+    "SignInTry",
+    "User",
+]

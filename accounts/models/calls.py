@@ -17,6 +17,9 @@ class Call(models.Model):
     door = models.CharField(max_length=10)
     outcome = models.CharField(max_length=20, help_text="`ok`, or the code of the refusal.")
     milliseconds = models.FloatField()
+    tokens = models.PositiveIntegerField(
+        null=True, blank=True, help_text="What the reply cost, where an agent read it."
+    )
     request_id = models.CharField(max_length=64, blank=True)
     at = models.DateTimeField(auto_now_add=True)
 

@@ -24,8 +24,10 @@ WITH not_waiting AS (
         'synchronous_commit', CASE WHEN %s THEN current_setting('synchronous_commit') ELSE 'off' END, true
     )
 )
-INSERT INTO accounts_call (user_id, key_id, agent_id, operation, door, outcome, milliseconds, request_id, at)
-SELECT %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
+INSERT INTO accounts_call (
+    user_id, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, at
+)
+SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
 """
 
 
@@ -48,14 +50,23 @@ def count_against_limit(actor: Actor, *, per_minute: int) -> None:
         raise TooMany(f"More than {per_minute} operations in a minute.", retry_after=60 - second)
 
 
-def record_call(actor: Actor, *, operation: str, door: str, outcome: str, milliseconds: float, request_id: str) -> None:
+def record_call(
+    actor: Actor,
+    *,
+    operation: str,
+    door: str,
+    outcome: str,
+    milliseconds: float,
+    request_id: str,
+    tokens: int | None = None,
+) -> None:
     """Write one line of the usage log. It may be lost in a crash: no reply waits for the disk because of it.
 
     One statement, because every call pays for it: it switches off the waiting for its own transaction. Within another
     transaction it must not, or the write that this one holds could be lost as well.
     """
     key_id, agent_id = actor.key.pk if actor.key else None, actor.agent.pk if actor.agent else None
-    said = [actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, request_id]
+    said = [actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id]
     with connection.cursor() as cursor:
         cursor.execute(_RECORD, [connection.in_atomic_block, *said])
 

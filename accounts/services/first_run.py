@@ -7,31 +7,49 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from accounts.models import Role, User
+from bigmind.core.errors import Invalid
 
+from .invitations import require_good_password
+from .key_text import is_well_formed
 from .keys import create_key
 from .users import add_user, adopt_orphan_keys, fresh_username, set_role
 
 ADVISORY_LOCK = 7700
+ALL_SCOPES = ("read", "write", "curate", "admin")
+
+
+@dataclass(frozen=True)
+class Initial:
+    """What the very first user gets, where somebody has said so beforehand. None of it is ever printed."""
+
+    password: str = ""
+    key_text: str = ""
 
 
 @dataclass(frozen=True)
 class FirstRun:
-    """The user who owns this instance, and the key's text if it was made just now."""
+    """The user who owns this instance, and the key's text if it was made just now and nobody knows it yet.
+
+    `is_new`: whether they became its owner just now.
+    """
 
     user: User
     key_text: str | None
+    is_new: bool = False
 
 
 @transaction.atomic
-def first_run(username: str = "") -> FirstRun:
+def first_run(username: str = "", initial: Initial | None = None) -> FirstRun:
     """Return the first admin, making one with a key when there is none; adopt keys that came without a user.
 
-    Call this at every start: the second time it makes nothing, and `key_text` is None.
+    Call this at every start: the second time it makes nothing, and `key_text` is None. `initial` counts only where
+    there is no user at all: what was configured once must not open an instance that people use.
 
     Raises:
-        Invalid: the name cannot be a user name.
+        Invalid: the name cannot be a user name, or what `initial` says cannot be a password or a key.
     """
     _one_at_a_time()
+    given = (initial or Initial()) if not User.objects.exists() else Initial()
     owner = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("created_at").first()
     is_first = owner is None
     owner = owner or _make_owner(username or _system_user())
@@ -39,7 +57,9 @@ def first_run(username: str = "") -> FirstRun:
     adopt_orphan_keys()
     if not is_first:
         return FirstRun(owner, None)
-    return FirstRun(owner, create_key(owner, label="First key", scopes=("read", "write", "curate", "admin")).text)
+    if given.password:
+        _set_password(owner, given.password)
+    return FirstRun(owner, _first_key(owner, given.key_text), is_new=True)
 
 
 def _make_owner(wanted: str) -> User:
@@ -48,6 +68,20 @@ def _make_owner(wanted: str) -> User:
     if len(everyone) == 1 and everyone[0].is_active and everyone[0].username.lower() == wanted.strip().lower():
         return set_role(everyone[0], Role.ADMIN)
     return add_user(fresh_username(wanted), role=Role.ADMIN)
+
+
+def _set_password(owner: User, password: str) -> None:
+    require_good_password(password, owner)
+    owner.set_password(password)
+    owner.save(update_fields=["password"])
+
+
+def _first_key(owner: User, given: str) -> str | None:
+    """Make the first key; return its text, unless somebody has brought it and so knows it."""
+    if given and not is_well_formed(given):
+        raise Invalid("BIGMIND_INIT_KEY is not a BigMind key.", hint="`bigmind key_text` makes one.")
+    text = create_key(owner, label="First key", scopes=ALL_SCOPES, text=given).text
+    return None if given else text
 
 
 def _one_at_a_time() -> None:

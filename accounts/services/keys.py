@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Least
 from django.utils import timezone
 
 from accounts.models import SCOPES, ApiKey, User
@@ -16,6 +17,7 @@ from .key_text import SHOWN_CHARS, digest_of, is_well_formed, new_key_text
 
 DEFAULT_SCOPES = ("read", "write")
 DEFAULT_OVERLAP = timedelta(hours=24)
+KEYS_END_SOON = timedelta(days=14)
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,11 @@ def create_key(
     toolsets: Collection[str] = (),
     expires_at: datetime | None = None,
     replaces: ApiKey | None = None,
+    text: str = "",
 ) -> NewKey:
     """Make a key for a user and return it with its text, which is stored nowhere and cannot be shown again.
+
+    `text` is that of a key somebody has made beforehand; without it a new one is made.
 
     Raises:
         Invalid: a scope is unknown, none is given, or the key would be expired from the start.
@@ -47,7 +52,7 @@ def create_key(
         )
     if expires_at and expires_at <= timezone.now():
         raise Invalid("expires_at must lie ahead.")
-    text = new_key_text()
+    text = text or new_key_text()
     key = ApiKey.objects.create(
         user=user,
         label=label.strip()[:200],
@@ -65,6 +70,14 @@ def list_keys(user: User | None = None) -> QuerySet[ApiKey]:
     """Return the keys of a user, or of everyone, the newest first."""
     keys = ApiKey.objects.select_related("user").order_by("-created_at", "id")
     return keys.filter(user=user) if user else keys
+
+
+def keys_ending_soon(user: User) -> QuerySet[ApiKey]:
+    """Return the keys of a user that work, and stop within two weeks; the one that stops first comes first."""
+    soon = timezone.now() + KEYS_END_SOON
+    working = list_keys(user).filter(pk__in=ApiKey.objects.usable())
+    ending = working.filter(Q(expires_at__lte=soon) | Q(revoked_at__lte=soon))
+    return ending.order_by(Least("expires_at", "revoked_at"), "pk")
 
 
 @transaction.atomic

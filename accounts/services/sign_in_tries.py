@@ -30,7 +30,7 @@ def count_try(name: str, address: str) -> None:
     Raises:
         TooMany: there were as many within a quarter of an hour. It says when the next one is welcome.
     """
-    name_digest, place = _digest(name), _place(address)
+    name_digest, place = digest_of_name(name), _place(address)
     _one_at_a_time(place or name_digest)
     from_there = SignInTry.objects.filter(address=place, at__gt=timezone.now() - WITHIN)
     _require_fewer(from_there.filter(name_digest=name_digest), TRIES)
@@ -41,7 +41,7 @@ def count_try(name: str, address: str) -> None:
 
 def forget_tries(name: str, address: str) -> None:
     """Begin to count anew: the right password was given."""
-    SignInTry.objects.filter(name_digest=_digest(name), address=_place(address)).delete()
+    SignInTry.objects.filter(name_digest=digest_of_name(name), address=_place(address)).delete()
 
 
 def forget_old_tries() -> int:
@@ -69,8 +69,8 @@ def _locked(seconds: int) -> TooMany:
     return TooMany("Too many wrong tries.", retry_after=seconds, hint=f"Try again in {wait}.")
 
 
-def _digest(name: str) -> str:
-    # Upper case, as the database compares user names: another spelling of the same name is not another name.
+def digest_of_name(name: str) -> str:
+    """Return what is kept of a name, the same for every spelling of it: upper case, as the database compares them."""
     return hashlib.sha256(name.strip().upper().encode("utf-8", "surrogatepass")).hexdigest()
 
 

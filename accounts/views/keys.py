@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import timedelta
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -17,9 +18,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
 from accounts.authentication import actor_of
-from accounts.clients import RULES, client_called, door, ways_in
+from accounts.clients import client_called, door, ways_in
+from accounts.connecting.rules import RULES
 from accounts.models import ApiKey
-from accounts.services.keys import DEFAULT_SCOPES, create_key, list_keys, revoke_key, rotate_key
+from accounts.services.arrivals import arrival_of
+from accounts.services.keys import (
+    DEFAULT_SCOPES,
+    KEYS_END_SOON,
+    create_key,
+    keys_ending_soon,
+    list_keys,
+    revoke_key,
+    rotate_key,
+)
 from accounts.views.handover import end_handover, hand_over, handed_over
 from accounts.views.key_forms import KeyForm, RotateForm, default_lifetime, ends_after
 from bigmind.core.errors import Conflict
@@ -27,7 +38,6 @@ from bigmind.core.pages import page_of
 
 KEYS_ON_A_PAGE = 50
 MOST_KEYS = 10**9
-WARN_WITHIN = timedelta(days=14)
 TOOLSET_NAMES = re.compile(r"[a-z_]+(,[a-z_]+)*")
 
 
@@ -47,8 +57,8 @@ def keys(request: HttpRequest) -> HttpResponse:
         "show": show,
         "page": page_of(shown, limit=KEYS_ON_A_PAGE, offset=min(int(offset), MOST_KEYS) if offset.isdecimal() else 0),
         "counts": {"working": working.count(), "ended": ended.count()},
-        "ending": _ending_soon(working),
-        "soon": timezone.now() + WARN_WITHIN,
+        "ending": keys_ending_soon(actor.user),
+        "soon": timezone.now() + KEYS_END_SOON,
     }
     return render(request, "accounts/keys.html", context)
 
@@ -92,10 +102,19 @@ def new(request: HttpRequest, key_id: UUID) -> HttpResponse:
         "ways_in": ways_in(door(key=text, toolsets=toolsets)),
         "chosen": client_called(request.GET.get("client", "")),
         "rules": RULES,
+        "arrival": arrival_of(key),
     }
     response = render(request, "accounts/key_new.html", context)
     end_handover(response, key)
     return response
+
+
+@never_cache
+@login_required
+@require_safe
+def arrival(request: HttpRequest, key_id: UUID) -> HttpResponse:
+    """Tell the page of a new key whether an agent has come in with it: asked every two seconds, so it is small."""
+    return JsonResponse(asdict(arrival_of(_own_key(request, key_id))))
 
 
 @never_cache
@@ -147,8 +166,3 @@ def _own_key(request: HttpRequest, key_id: UUID) -> ApiKey:
 
 def _usable() -> QuerySet[ApiKey]:
     return ApiKey.objects.usable()
-
-
-def _ending_soon(working: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-    soon = timezone.now() + WARN_WITHIN
-    return working.filter(Q(expires_at__lte=soon) | Q(revoked_at__lte=soon)).order_by("expires_at", "revoked_at")

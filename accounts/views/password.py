@@ -14,9 +14,11 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
 from accounts.models import User
+from accounts.services.lockouts import guesser
 from accounts.services.sign_in_tries import count_try, forget_tries
+from accounts.services.sign_ins import end_sign_ins
 
-HINT = "At least 10 characters; not a common word, and not much like your name."
+HINT = "At least 12 characters; not a common word, and not much like your name."
 
 
 @sensitive_post_parameters()
@@ -29,14 +31,14 @@ def password(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _form(request, _form_for(user))
     # Somebody at a browser that was left open must not be able to guess on.
-    guesser = f"password of {user.pk}"
-    count_try(guesser, "")
+    count_try(guesser(user), "")
     form = _form_for(user, request.POST)
     if not form.is_valid():
         return _form(request, form, status=422)
-    forget_tries(guesser, "")
+    forget_tries(guesser(user), "")
     form.save()
     update_session_auth_hash(request, user)
+    end_sign_ins(user, but=request.session.session_key)
     messages.success(request, "Your password is saved. Browsers other than this one are signed out.")
     return redirect("profile", user.username)
 

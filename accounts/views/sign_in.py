@@ -1,6 +1,7 @@
 """Signing in, by password or by a one-time link, and signing out."""
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import authenticate, login, logout
 from django.http import HttpRequest, HttpResponse
@@ -70,7 +71,9 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     if user is None:
         return _no_good(request)
     login(request, user)
-    return redirect("home")
+    # In a team a link is how somebody comes back who has no password any more; at home it is how one signs in.
+    needs_password = settings.BIGMIND_MODE != "personal" and not user.has_usable_password()
+    return redirect("password" if needs_password else "home")
 
 
 @require_POST

@@ -32,7 +32,7 @@ SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "max_connections": "60",
-    "shared_buffers": "128MB",
+    "shared_buffers": "256MB",
     "jit": "off",
     "wal_compression": "on",
     "max_logical_replication_workers": "0",

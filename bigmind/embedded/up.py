@@ -10,6 +10,7 @@ from bigmind.core.errors import BigMindError
 from bigmind.embedded.children import Child, end_leftovers
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
 from bigmind.embedded.home import clear_queue, locked, prepare_home
+from bigmind.embedded.initial import initial
 from bigmind.embedded.listeners import LOOPBACK, listen
 from bigmind.embedded.logs import rotate
 from bigmind.embedded.postgres import Cluster
@@ -98,9 +99,10 @@ def scheduler_command(environment: Environment) -> list[str]:
 
 def _welcome(environment: Environment) -> None:
     """Make the first user and key if there is none, and print the ready lines."""
-    first = first_run(environment.user)
+    first = first_run(environment.init_user or environment.user, initial(environment))
     link = None
-    if first.key_text or environment.mode == "personal":
+    # Whoever has a password needs no link that anybody who reads the output could use before them.
+    if environment.mode == "personal" or (first.is_new and not first.user.has_usable_password()):
         link = f"{environment.url}/sign-in/{make_sign_in_link(first.user)}/"
     hang_up()
     print(ready_lines(environment.url, link, first.key_text, str(environment.home)), flush=True)

@@ -190,6 +190,18 @@ def test_whoever_still_has_a_replaced_key_is_named(browser: Client, ada: User) -
     assert "by gemini-cli on build-7" in page.text
 
 
+def test_home_says_which_keys_end_within_two_weeks_and_were_not_replaced(browser: Client, ada: User) -> None:
+    make_key(ada, label="Soon", expires_at=timezone.now() + timedelta(days=13))
+    make_key(ada, label="Later", expires_at=timezone.now() + timedelta(days=15))
+    make_key(label="Hers", expires_at=timezone.now() + timedelta(days=2))
+    rotate_key(make_key(ada, label="Replaced").key)
+
+    page = browser.get(reverse("home"))
+
+    assert "“Soon (bm_" in page.text
+    assert [label for label in ("Later", "Hers", "Replaced") if label in page.text] == []
+
+
 def test_an_empty_list_leads_to_the_next_step(browser: Client) -> None:
     page = browser.get(reverse("keys"))
 
@@ -202,6 +214,7 @@ def test_the_number_of_queries_does_not_grow_with_the_keys(
 ) -> None:
     for _ in range(20):
         rotate_key(make_key(ada).key)
+    browser.get(reverse("keys"))  # notes once a minute that she is here
 
     with django_assert_max_num_queries(12):
         browser.get(reverse("keys"))

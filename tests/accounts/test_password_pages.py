@@ -66,9 +66,9 @@ def test_this_browser_stays_signed_in_and_others_do_not(client: Client, db: None
 @pytest.mark.parametrize(
     ("new", "again", "told"),
     [
-        ("short one", "short one", "at least 10 characters"),
+        ("short one", "short one", "at least 12 characters"),
         ("passwordpassword", "passwordpasswort", "match."),
-        ("1234567890", "1234567890", "too common"),
+        ("qwerty123456", "qwerty123456", "too common"),
         ("ada-lovelace", "ada-lovelace", "too similar"),
     ],
 )

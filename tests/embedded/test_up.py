@@ -1,5 +1,6 @@
 """`bigmind up` as a person knows it: it starts, says where it is, heals, stops, and refuses in one sentence."""
 
+import json
 import shutil
 import signal
 import socket
@@ -11,6 +12,7 @@ import httpx
 import psutil
 import pytest
 
+from accounts.services.key_text import new_key_text
 from bigmind.embedded.account import server_account
 from bigmind.embedded.postgres import Cluster
 from bigmind.embedded.programs import programs_for
@@ -210,3 +212,24 @@ def _facts(running: Instance) -> str:
 def _runs(process: psutil.Process) -> bool:
     """A process that nobody has buried yet no longer runs."""
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_container_is_told_its_first_user_and_prints_no_secret(home: Path, tmp_path: Path) -> None:
+    key, password, file = new_key_text(), "seven quiet lighthouses", tmp_path / "init_key"
+    file.write_text(f"{key}\n")
+    said = {"BIGMIND_INIT_USER": "ada", "BIGMIND_INIT_PASSWORD": password, "BIGMIND_INIT_KEY_FILE": str(file)}
+    instance = Instance(home, BIGMIND_MODE="team", **said)
+
+    instance.start()
+    try:
+        profile = httpx.get(f"{instance.url}/api/v1/profile/", headers={"Authorization": f"Bearer {key}"})
+        users = command(home, "user_list", "--json")
+    finally:
+        instance.hurry()
+
+    written = instance.printed + "".join(log.read_text() for log in (home / "logs").glob("*.log"))
+    assert profile.status_code == 200
+    assert [(user["username"], user["role"]) for user in json.loads(users.stdout)] == [("ada", "admin")]
+    assert key not in written
+    assert password not in written
+    assert "/sign-in/" not in instance.printed

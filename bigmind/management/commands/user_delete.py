@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from accounts.services.departures import in_words, what_goes_with
 from accounts.services.users import delete_user, find_user
 from bigmind.management.base import OperatorCommand, Refused
-from bigmind.management.people import in_words, what_goes_with
 
 
 class Command(OperatorCommand):

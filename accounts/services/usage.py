@@ -1,0 +1,123 @@
+"""Usage: the log of calls added up, in the database, however many there are."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import Aggregate, Count, FloatField, Max, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from accounts.models import Agent, Call, User
+
+AGENTS_SHOWN = 50
+
+
+class HalfAndMost(Aggregate):
+    """The milliseconds within which half of the calls, and 95 of 100, were answered."""
+
+    template = "percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY %(expressions)s)"
+    output_field = ArrayField(FloatField())
+
+
+@dataclass(frozen=True)
+class Use:
+    """Calls of one operation or one agent. `tokens` is what agents read; what went to programs was not counted."""
+
+    name: str
+    calls: int
+    refused: int
+    half_within: float
+    most_within: float
+    tokens: int
+
+
+@dataclass(frozen=True)
+class AgentUse(Use):
+    """Calls of one agent; `owner` is whose it is, `last_call` when it called last."""
+
+    owner: str
+    last_call: datetime
+
+
+@dataclass(frozen=True)
+class DayOfCalls:
+    """The calls of one day; `share` is their part, in percent, of the busiest day's."""
+
+    day: date
+    calls: int
+    refused: int
+    share: int
+
+
+def calls_since(since: datetime, *, user: User | None = None) -> "QuerySet[Call]":
+    """Return the calls from a moment on: of one person, or of everybody."""
+    calls = Call.objects.filter(at__gte=since)
+    return calls if user is None else calls.filter(user=user)
+
+
+def use_by_operation(calls: "QuerySet[Call]") -> list[Use]:
+    """Add up calls by what was called, the most called first."""
+    rows = _added_up(calls.values("operation"), "-calls", "operation")
+    return [Use(row["operation"], *_figures(row)) for row in rows]
+
+
+def use_by_agent(calls: "QuerySet[Call]") -> list[AgentUse]:
+    """Add up calls by the agent that made them, the busiest first; those without an agent by the person."""
+    named = calls.values("agent", "agent__client_name", "agent__client_version", "agent__host", "user__username")
+    rows = _added_up(named.annotate(last_call=Max("at")), "-calls", "agent")[:AGENTS_SHOWN]
+    return [
+        AgentUse(_named(row), *_figures(row), owner=row["user__username"], last_call=row["last_call"]) for row in rows
+    ]
+
+
+def outcomes(calls: "QuerySet[Call]") -> list[tuple[str, int]]:
+    """Count how calls ended: `ok`, or the code of the refusal."""
+    return list(calls.values_list("outcome").annotate(calls=Count("pk")).order_by("-calls", "outcome"))
+
+
+def calls_by_day(calls: "QuerySet[Call]", *, days: int) -> list[DayOfCalls]:
+    """Count the calls of each of the last days, today last; a day without calls is 0."""
+    counted = calls.annotate(day=TruncDate("at")).values("day").annotate(calls=Count("pk"), refused=_refused())
+    rows = {row["day"]: row for row in counted}
+    most = max((row["calls"] for row in rows.values()), default=0)
+    today = timezone.localdate()
+    every = [today - timedelta(days=back) for back in reversed(range(days))]
+    return [
+        DayOfCalls(
+            day,
+            row["calls"] if row else 0,
+            row["refused"] if row else 0,
+            round(100 * row["calls"] / most) if row else 0,
+        )
+        for day in every
+        for row in [rows.get(day)]
+    ]
+
+
+def _added_up(calls: "QuerySet[Call, Any]", *order: str) -> "QuerySet[Call, Any]":
+    figures: dict[str, Any] = {
+        "calls": Count("pk"),
+        "refused": _refused(),
+        "took": HalfAndMost("milliseconds"),
+        "read": Sum("tokens", default=0),
+    }
+    return calls.annotate(**figures).order_by(*order)
+
+
+def _refused() -> Count:
+    return Count("pk", filter=~Q(outcome="ok"))
+
+
+def _figures(row: dict[str, Any]) -> tuple[int, int, float, float, int]:
+    half, most = row["took"]
+    return row["calls"], row["refused"], half, most, row["read"]
+
+
+def _named(row: dict[str, Any]) -> str:
+    """What the agent of a row is called, as it calls itself anywhere else."""
+    if row["agent"] is None:
+        return "(no agent named)"
+    said = {name: row[f"agent__{name}"] for name in ("client_name", "client_version", "host")}
+    return str(Agent(**said))

@@ -1,0 +1,82 @@
+"""Invitations: an admin makes one, and whoever has its link joins."""
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.authentication import actor_of
+from accounts.models import Invitation, Role
+from accounts.services.invitations import accept_invitation, invite, open_invitation, revoke_invitation
+from accounts.services.letters import mail_invitation
+from accounts.services.users import fresh_username
+from accounts.views.people_forms import InvitationForm, JoinForm
+from bigmind.core.errors import Conflict, Invalid, NotFound
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def invite_somebody(request: HttpRequest) -> HttpResponse:
+    """Ask whom to invite; then show the link, once, and say whether it was sent."""
+    actor = actor_of(request)
+    actor.require("admin")
+    form = InvitationForm(request.POST if request.method == "POST" else None, initial={"role": Role.MEMBER})
+    if form.is_bound and form.is_valid():
+        try:
+            new = invite(actor, **form.cleaned_data)
+        except (Invalid, Conflict) as refusal:
+            form.refuse(refusal)
+        else:
+            context = {"invitation": new.invitation, "url": new.url, "sent": mail_invitation(new)}
+            return render(request, "accounts/invitation_made.html", context)
+    return render(request, "accounts/invite.html", {"form": form}, status=422 if form.is_bound else 200)
+
+
+@never_cache
+@login_required
+@require_POST
+def revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
+    """End an invitation."""
+    invitation = revoke_invitation(actor_of(request), invitation_id=invitation_id)
+    messages.success(request, f"The invitation of {invitation} is revoked: its link opens nothing any more.")
+    return redirect("people")
+
+
+@sensitive_post_parameters("password", "again")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask whoever has the link for a name and a password, and sign them in."""
+    invitation = open_invitation(token)
+    if invitation is None:
+        return _gone(request)
+    form = JoinForm(request.POST if request.method == "POST" else None, initial=_suggested(invitation))
+    if form.is_bound and form.is_valid():
+        said = {name: form.cleaned_data[name] for name in ("username", "display_name", "password")}
+        try:
+            user = accept_invitation(token, **said)
+        except NotFound:
+            return _gone(request)
+        except (Invalid, Conflict) as refusal:
+            form.refuse(refusal)
+        else:
+            login(request, user)
+            messages.success(request, f"Welcome, {user}. Connect your first agent, or look around.")
+            return redirect("connect")
+    context = {"form": form, "invitation": invitation}
+    return render(request, "accounts/join.html", context, status=422 if form.is_bound else 200)
+
+
+def _suggested(invitation: Invitation) -> dict[str, str]:
+    stem = invitation.email.partition("@")[0] or slugify(invitation.name)
+    return {"display_name": invitation.name, "username": fresh_username(stem) if stem else ""}
+
+
+def _gone(request: HttpRequest) -> HttpResponse:
+    return render(request, "accounts/invitation_gone.html", status=410)

@@ -1,0 +1,187 @@
+"""People, for admins: who is here, what they may do, and the ways to change that."""
+
+from collections.abc import Callable
+from functools import wraps
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from accounts.models import Role, SignIn, User
+from accounts.services import people as services
+from accounts.services.departures import noun_of, what_goes_with
+from accounts.services.invitations import list_invitations
+from accounts.services.keys import KEYS_END_SOON, list_keys
+from accounts.services.lockouts import let_address_try_again, let_try_again, locked_addresses, lockouts_of
+from accounts.services.roles import role_matrix
+from accounts.views.people_forms import DeleteForm, RoleForm
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.pages import page_of
+
+PEOPLE_ON_A_PAGE = 50
+KEYS_SHOWN = 20
+MOST_PEOPLE = 10**6
+
+Deed = Callable[[HttpRequest, Actor, User], HttpResponse]
+
+
+@never_cache
+@login_required
+@require_safe
+def people(request: HttpRequest) -> HttpResponse:
+    """List everybody, who is invited, who is locked out, and what each role may do."""
+    actor, offset = actor_of(request), request.GET.get("offset", "")
+    start = min(int(offset), MOST_PEOPLE) if offset.isdecimal() else 0
+    page = page_of(services.list_people(actor), limit=PEOPLE_ON_A_PAGE, offset=start)
+    locked = lockouts_of(page.items)
+    context = {
+        "page": page,
+        "rows": [(person, locked.get(person, [])) for person in page.items],
+        "invitations": list_invitations(actor),
+        "locked_addresses": locked_addresses(actor),
+        "roles": Role.values,
+        "matrix": role_matrix(),
+    }
+    return render(request, "accounts/people.html", context)
+
+
+@never_cache
+@login_required
+@require_safe
+def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """Show what an admin can do for somebody. What that person has stored is not here."""
+    actor = actor_of(request)
+    return _person_page(request, services.find_person(actor, person_id))
+
+
+def _deed(act: Deed) -> Callable[[HttpRequest, UUID], HttpResponse]:
+    """Let an admin do something for somebody, by a button; what cannot be done is said on the page of that person."""
+
+    @never_cache
+    @login_required
+    @require_POST
+    @wraps(act)
+    def view(request: HttpRequest, person_id: UUID) -> HttpResponse:
+        actor = actor_of(request)
+        found = services.find_person(actor, person_id)
+        try:
+            return act(request, actor, found)
+        except Conflict as refusal:
+            messages.error(request, str(refusal))
+            return redirect("person", found.pk)
+
+    return view
+
+
+@_deed
+def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
+    """Give somebody another role."""
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        return _person_page(request, found, form=form, status=422)
+    changed = services.give_role(actor, found, form.cleaned_data["role"])
+    messages.success(request, f"{changed} is {changed.get_role_display().lower()} now.")
+    # Whoever has just stopped being an admin may not see this page any more.
+    return redirect("home") if changed == actor.user and not changed.is_admin else redirect("person", changed.pk)
+
+
+@_deed
+def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
+    """Close all doors for somebody."""
+    services.deactivate(actor, found)
+    messages.success(request, f"{found} is deactivated: no browser and no key lets them in. What they stored stays.")
+    return redirect("person", found.pk)
+
+
+@_deed
+def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
+    """Let somebody in again."""
+    services.activate(actor, found)
+    messages.success(request, f"{found} is active again, and so are their keys that have not ended.")
+    return redirect("person", found.pk)
+
+
+@_deed
+def sign_out(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
+    """End somebody's sign-ins in all browsers."""
+    browsers = services.sign_out_person(actor, found)
+    messages.success(request, f"{found} is signed out in {browsers} browser{'' if browsers == 1 else 's'}.")
+    return redirect("person", found.pk)
+
+
+@_deed
+def unlock(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
+    """Let somebody try their password again."""
+    let_try_again(actor, found)
+    messages.success(request, f"{found} may try to sign in again.")
+    return redirect("person", found.pk)
+
+
+@_deed
+def reset_password(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
+    """Take somebody's password, and show the link by which they choose a new one: once, here."""
+    url = services.reset_password(actor, found)
+    return render(request, "accounts/password_reset.html", {"person": found, "url": url})
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, person_id: UUID) -> HttpResponse:
+    """Show what goes with somebody, and delete it when their name is repeated."""
+    actor = actor_of(request)
+    found = services.find_person(actor, person_id)
+    form, status = DeleteForm(request.POST if request.method == "POST" else None), 200
+    if form.is_bound:
+        try:
+            if form.is_valid():
+                services.delete_person(actor, found, username=form.cleaned_data["username"])
+                messages.success(request, f"{found} is deleted, with everything they owned.")
+                return redirect("people")
+        except (Invalid, Conflict) as refusal:
+            form.refuse(refusal)
+        status = 422
+    return render(request, "accounts/person_delete.html", {"form": form, **_departure(found)}, status=status)
+
+
+@never_cache
+@login_required
+@require_POST
+def unlock_address(request: HttpRequest) -> HttpResponse:
+    """Let everybody at an address try again."""
+    address = request.POST.get("address", "")
+    let_address_try_again(actor_of(request), address)
+    messages.success(request, f"From {address[:45]} people may try to sign in again.")
+    return redirect("people")
+
+
+def _person_page(request: HttpRequest, found: User, *, form: RoleForm | None = None, status: int = 200) -> HttpResponse:
+    keys = list_keys(found)
+    context = {
+        "person": found,
+        "form": form or RoleForm(initial={"role": found.role}),
+        "lockouts": lockouts_of([found]).get(found, []),
+        "keys": keys[:KEYS_SHOWN],
+        "soon": timezone.now() + KEYS_END_SOON,
+        "keys_left": max(0, keys.count() - KEYS_SHOWN),
+        "agents": found.agents.order_by("-last_seen")[:KEYS_SHOWN],
+        "browsers": SignIn.objects.filter(user=found).count(),
+    }
+    return render(request, "accounts/person.html", context, status=status)
+
+
+def _departure(found: User) -> dict[str, object]:
+    """Say what goes, or why nobody may go."""
+    try:
+        going = [(count, noun_of(name, count)) for name, count in what_goes_with(found).items() if count]
+    except Conflict as refusal:
+        return {"person": found, "refusal": refusal}
+    export = f"bigmind op memory_export --user {found.pk} --format json > {found.pk}.json"
+    return {"person": found, "going": going, "export": export}

@@ -1,0 +1,260 @@
+"""The pages of admins about people: roles, doors, lock-outs, forgotten passwords, and leaving."""
+
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+
+from accounts.authentication import BadKey, authenticate_key
+from accounts.models import Role, SignInTry, User
+from accounts.services.roles import role_matrix
+from accounts.services.sign_in_tries import TRIES, TRIES_OF_AN_ADDRESS, count_try
+from knowledge.models import Fact
+from knowledge.services.facts import store_fact
+from tests.factories import make_actor, make_agent, make_key, make_user
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "a horse, a battery, a staple"
+DEEDS = [
+    "person-role",
+    "person-deactivate",
+    "person-activate",
+    "person-sign-out",
+    "person-unlock",
+    "person-password",
+    "person-delete",
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_cached() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def root() -> User:
+    return make_user("root", role=Role.ADMIN)
+
+
+@pytest.fixture
+def ada() -> User:
+    return make_user("ada", display_name="Ada Lovelace", password=PASSWORD)
+
+
+@pytest.fixture
+def browser(root: User) -> Client:
+    client = Client()
+    client.force_login(root)
+    return client
+
+
+def act(browser: Client, deed: str, person: User, **said: str) -> Any:
+    return browser.post(reverse(deed, args=[person.pk]), said, follow=True)
+
+
+def sign_in(username: str = "ada") -> Client:
+    client = Client()
+    client.post(reverse("sign-in"), {"username": username, "password": PASSWORD})
+    return client
+
+
+def is_signed_in(client: Client) -> bool:
+    return client.get(reverse("keys")).status_code == 200
+
+
+def test_the_list_says_who_is_here_with_which_keys_and_agents(browser: Client, ada: User) -> None:
+    for name in ("claude-code", "cursor", "codex"):
+        make_agent(ada, name)
+    make_key(ada)
+    make_key(ada)
+
+    page = browser.get(reverse("people"))
+
+    row = page.text.partition("Ada Lovelace")[2].partition("</tr>")[0]
+    assert [cell.partition("<")[0] for cell in row.split('data-kind="number">')[1:]] == ["2", "3"]
+    assert "active" in row
+
+
+def test_the_matrix_of_roles_says_what_is_enforced(browser: Client) -> None:
+    rights = {right.scope: dict(zip(Role.values, right.allowed, strict=True)) for right in role_matrix()}
+
+    page = browser.get(reverse("people"))
+
+    for role in Role.values:
+        scopes = make_actor(make_user(role=role)).scopes
+        assert {scope for scope, allowed in rights.items() if allowed[role]} == scopes
+    assert all(right.deed in page.text for right in role_matrix())
+
+
+@pytest.mark.parametrize("role", [Role.MEMBER, Role.CURATOR])
+def test_nobody_else_may_look_or_do_anything(ada: User, role: str) -> None:
+    client = Client()
+    client.force_login(make_user(role=role))
+
+    looks = [client.get(reverse("people")), client.get(reverse("person", args=[ada.pk]))]
+    deeds = [client.post(reverse(deed, args=[ada.pk]), {"role": "admin", "username": "ada"}) for deed in DEEDS]
+    deeds.append(client.post(reverse("address-unlock"), {"address": "192.0.2.7"}))
+
+    before, ada = ada, User.objects.get(pk=ada.pk)
+    assert {page.status_code for page in [*looks, *deeds]} == {403}
+    assert (ada.role, ada.is_active, ada.password) == (before.role, before.is_active, before.password)
+
+
+def test_strangers_are_asked_to_sign_in(ada: User) -> None:
+    pages = [Client().post(reverse(deed, args=[ada.pk])) for deed in DEEDS]
+
+    assert all(page["Location"].startswith(reverse("sign-in")) for page in pages)
+
+
+def test_a_role_is_given_from_the_next_request_on(browser: Client, ada: User) -> None:
+    page = act(browser, "person-role", ada, role="curator")
+
+    assert "Ada Lovelace is curator now." in page.text
+    assert User.objects.get(pk=ada.pk).role == Role.CURATOR
+
+
+def test_a_role_that_does_not_exist_is_refused_beside_its_field(browser: Client, ada: User) -> None:
+    page = act(browser, "person-role", ada, role="emperor")
+
+    assert page.status_code == 422
+    assert "Select a valid choice" in page.text
+
+
+@pytest.mark.parametrize(("deed", "said"), [("person-role", {"role": "member"}), ("person-deactivate", {})])
+def test_the_last_admin_stays(browser: Client, root: User, deed: str, said: dict[str, str]) -> None:
+    page = act(browser, deed, root, **said)
+
+    root.refresh_from_db()
+    assert "is the last admin" in page.text
+    assert (root.role, root.is_active) == (Role.ADMIN, True)
+
+
+def test_the_last_admin_cannot_be_deleted_and_is_told_before_they_type(browser: Client, root: User, ada: User) -> None:
+    preview = browser.get(reverse("person-delete", args=[root.pk]))
+    page = act(browser, "person-delete", root, username="root")
+
+    assert "is the last admin" in preview.text
+    assert "is the last admin" in page.text
+    assert User.objects.filter(pk=root.pk).exists()
+
+
+def test_an_admin_who_steps_down_is_led_away_from_the_page(browser: Client, root: User) -> None:
+    make_user(role=Role.ADMIN)
+
+    page = act(browser, "person-role", root, role="member")
+
+    assert page.status_code == 200
+    assert page.request["PATH_INFO"] == reverse("home")
+
+
+def test_deactivating_closes_every_door_and_activating_opens_them(browser: Client, ada: User) -> None:
+    key, elsewhere = make_key(ada), sign_in()
+
+    act(browser, "person-deactivate", ada)
+
+    with pytest.raises(BadKey):
+        authenticate_key(key.text)
+    assert not is_signed_in(elsewhere)
+    assert not is_signed_in(sign_in())
+
+    act(browser, "person-activate", ada)
+
+    assert authenticate_key(key.text).user == ada
+    assert is_signed_in(sign_in())
+    assert not is_signed_in(elsewhere)
+
+
+def test_a_reset_takes_the_password_and_leads_to_a_new_one(browser: Client, ada: User, settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    elsewhere = sign_in()
+
+    page = act(browser, "person-password", ada)
+    link = page.text.partition("/sign-in/")[2].partition("/")[0]
+    fresh = Client()
+    led = fresh.post(reverse("sign-in-link", args=[link]), follow=True)
+
+    assert "no-store" in page["Cache-Control"]
+    assert not is_signed_in(elsewhere)
+    assert not is_signed_in(sign_in())
+    assert led.request["PATH_INFO"] == reverse("password")
+    assert "Set a password" in led.text
+
+
+def test_somebody_who_is_deactivated_gets_no_link(browser: Client, ada: User) -> None:
+    act(browser, "person-deactivate", ada)
+
+    page = act(browser, "person-password", ada)
+
+    assert "Activate them first." in page.text
+    assert User.objects.get(pk=ada.pk).has_usable_password()
+
+
+def test_signing_somebody_out_leaves_their_keys(browser: Client, ada: User) -> None:
+    key, elsewhere = make_key(ada), sign_in()
+
+    page = act(browser, "person-sign-out", ada)
+
+    assert "signed out in 1 browser." in page.text
+    assert not is_signed_in(elsewhere)
+    assert authenticate_key(key.text).user == ada
+
+
+def test_a_lock_out_is_seen_and_lifted(browser: Client, ada: User) -> None:
+    for _ in range(TRIES):
+        count_try("ADA", "192.0.2.7")
+    locked = Client().post(reverse("sign-in"), {"username": "ada", "password": PASSWORD}, REMOTE_ADDR="192.0.2.7")
+
+    listed, shown = browser.get(reverse("people")), browser.get(reverse("person", args=[ada.pk]))
+    act(browser, "person-unlock", ada)
+    freed = Client().post(reverse("sign-in"), {"username": "ada", "password": PASSWORD}, REMOTE_ADDR="192.0.2.7")
+
+    assert (locked.status_code, freed.status_code) == (429, 302)
+    assert "locked out" in listed.text
+    assert "from 192.0.2.7" in shown.text
+
+
+def test_an_address_that_is_locked_out_is_seen_and_let_in(browser: Client, ada: User) -> None:
+    for number in range(TRIES_OF_AN_ADDRESS):
+        count_try(f"guess{number}", "192.0.2.7")
+    count_try("somebody", "192.0.2.8")
+
+    listed = browser.get(reverse("people"))
+    browser.post(reverse("address-unlock"), {"address": "192.0.2.7"})
+
+    assert "Let them try again: 192.0.2.7" in listed.text
+    assert "192.0.2.8" not in listed.text
+    assert set(SignInTry.objects.values_list("address", flat=True)) == {"192.0.2.8"}
+
+
+def test_what_goes_is_counted_before_it_does(browser: Client, ada: User) -> None:
+    store_fact(make_actor(ada), category="identity", fact="Is called Ada.")
+    make_key(ada)
+
+    preview = browser.get(reverse("person-delete", args=[ada.pk]))
+
+    assert "<li>1 fact</li>" in preview.text
+    assert "<li>1 API key</li>" in preview.text
+    assert f"memory_export --user {ada.pk}" in preview.text
+    assert Fact.objects.filter(user=ada).exists()
+
+
+def test_somebody_is_deleted_when_their_name_is_repeated(browser: Client, ada: User) -> None:
+    wrong = act(browser, "person-delete", ada, username="Ada Lovelace")
+    still_there = User.objects.filter(pk=ada.pk).exists()
+    right = act(browser, "person-delete", ada, username="ada")
+
+    assert wrong.status_code == 422
+    assert "Must be ada, exactly" in wrong.text
+    assert still_there
+    assert "Ada Lovelace is deleted" in right.text
+    assert not User.objects.filter(pk=ada.pk).exists()
+
+
+def test_somebody_who_is_gone_answers_404(browser: Client, ada: User) -> None:
+    address = reverse("person", args=[ada.pk])
+    ada.delete()
+
+    assert browser.get(address).status_code == 404
