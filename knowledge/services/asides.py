@@ -18,6 +18,7 @@ from knowledge.models.asides import CanBeSetAside
 from .facts import deprecate_fact, own_fact, restore_fact
 from .hypotheses import index_hypothesis, own_hypothesis
 from .notes import index_note
+from .people import index_person
 from .sessions import index_chunk, index_session, own_chunk, own_session
 
 KindName = Annotated[Literal["fact", "session", "chunk", "note", "hypothesis"], Field(description="What it is.")]
@@ -86,6 +87,7 @@ def _index_session_and_chunks(session: Session) -> None:
     index_session(session)
     for chunk in session.chunks.select_related("session", "user"):
         index_chunk(chunk)
+    index_person(session.user)
 
 
 def _number(id: str) -> int:

@@ -7,6 +7,7 @@ counted, with the call that shows it. The number of queries does not depend on h
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Annotated, NamedTuple, TypeVar
 
 from django.db.models import Exists, OuterRef, Q
@@ -21,19 +22,26 @@ from accounts.services.profiles import get_profile
 from bigmind.core.text import inline
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
-from knowledge.models import AUTO_CLOSED, Category, Fact, Session, Summary
+from knowledge.models import AUTO_CLOSED, Category, CompanyEntry, Fact, Session, Summary
+from knowledge.services.company import READ_PER_GROUP, TOLD, decisions_to_tell, most_relevant
+from knowledge.services.receipts import ReceiptLine, why_company, why_fact
 from knowledge.vocabulary import Topics
 
 TOTAL_TOKENS = 1_300
+COMPANY_TOKENS = 500
+COMPANY_ITEM_TOKENS = 100
+DECISIONS_TOKENS = 150
+DECISIONS_READ = 5
 PROFILE_TOKENS = 300
 INDEX_TOKENS = 800
 SESSIONS_TOKENS = 400
 ITEM_TOKENS = 60
+FRAME_TOKENS = 80
 FACTS_READ_PER_GROUP = 40
 ITEM_CHARS = 2_000
 OPEN_SESSIONS_SHOWN = 3
 
-SessionsShown = Annotated[int, Field(ge=0, le=50, description="How many closed sessions to list at most.")]
+SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions to list.")]
 Item = TypeVar("Item")
 
 
@@ -48,6 +56,41 @@ class SessionLine:
     handle: str
     is_open: bool
     has_summary: bool
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class CompanyLine:
+    """One company entry as it is told: its handle to cite it by, and whether it was lately verified."""
+
+    id: int
+    handle: str
+    category: str
+    title: str
+    content: str
+    freshness: str
+
+    @property
+    def markdown(self) -> str:
+        """The line as the agent reads it."""
+        return f"- **[{self.category}]** [{self.handle}] {self.title}: {self.content} ({self.freshness})"
+
+    @property
+    def tokens(self) -> int:
+        """What it costs."""
+        return count_tokens(f"{self.markdown}\n")
+
+
+@dataclass(frozen=True)
+class DecisionLine:
+    """What became of a proposal."""
+
+    id: int
+    handle: str
+    title: str
+    status: str
+    by: str
+    notes: str
 
 
 @dataclass
@@ -56,6 +99,9 @@ class Context:
 
     loaded_at: datetime
     project: str
+    company: list[CompanyLine] = field(default_factory=list)
+    company_left: int = 0
+    decisions: list[DecisionLine] = field(default_factory=list)
     role: str = ""
     preferences: str = ""
     pinned: list[str] = field(default_factory=list)
@@ -65,11 +111,13 @@ class Context:
     sessions: list[SessionLine] = field(default_factory=list)
     closed_shown: int = 0
     sessions_left: int = 0
+    receipt: list[ReceiptLine] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is remembered yet."""
-        return not (self.role or self.preferences or self.pinned or self.facts or self.sessions)
+        told = (self.company, self.decisions, self.role, self.preferences, self.pinned, self.facts, self.sessions)
+        return not any(told)
 
     @property
     def markdown(self) -> str:
@@ -93,12 +141,77 @@ def get_context(
 
 
 def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions: int = 5) -> Context:
-    """Put the context together: profile (≤ 300 tokens), then sessions and facts (≤ 800 together)."""
+    """Put the context together: company (≤ 500 tokens), profile (≤ 300), then sessions and facts (≤ 800 together).
+
+    What company and profile leave of 1,300 tokens in all is for sessions and facts.
+    """
     context = Context(loaded_at=timezone.now(), project=cut_to_tokens(inline(project), ITEM_TOKENS // 2))
+    relevant = most_relevant(project, topics)
+    context.company, told = company_lines(relevant)
+    by_id = {entry.pk: entry for entry in relevant}
+    context.receipt += [
+        ReceiptLine("G", "company", str(line.id), line.tokens, why_company(by_id[line.id], project, topics))
+        for line in context.company
+    ]
+    known = len(relevant) if len(relevant) < READ_PER_GROUP else CompanyEntry.objects.approved().count()
+    context.company_left = known - len(context.company)
+    told += _add_decisions(context, actor)
     _add_profile(context, get_profile(actor))
-    spent = _add_sessions(context, actor, shown=sessions)
-    _add_facts(context, actor, project=project, topics=topics, budget=INDEX_TOKENS - spent)
+    budget = min(INDEX_TOKENS, TOTAL_TOKENS - FRAME_TOKENS - told - _tokens_of_profile(context))
+    spent = _add_sessions(context, actor, shown=sessions, budget=min(SESSIONS_TOKENS, budget))
+    _add_facts(context, actor, project=project, topics=topics, budget=budget - spent)
     return context
+
+
+def company_lines(entries: Iterable[CompanyEntry]) -> tuple[list[CompanyLine], int]:
+    """Return the first five entries as they are told, as many as fit into 500 tokens, and what they cost."""
+    lines = [company_line(entry) for entry in islice(entries, TOLD)]
+    kept, spent = _fitting(lines, COMPANY_TOKENS - 60, lambda line: line.tokens)
+    return kept, spent + 60 if kept else 0
+
+
+def company_line(entry: CompanyEntry) -> CompanyLine:
+    """Return an entry as agents are told it: on one line, up to about 100 tokens, safe to show."""
+    return CompanyLine(
+        id=entry.pk,
+        handle=entry.handle,
+        category=entry.category,
+        title=inline(entry.title),
+        content=cut_to_tokens(inline(entry.content[:ITEM_CHARS]), COMPANY_ITEM_TOKENS - 40),
+        freshness=entry.freshness,
+    )
+
+
+def _add_decisions(context: Context, actor: Actor) -> int:
+    lines = [
+        DecisionLine(
+            id=entry.pk,
+            handle=entry.handle,
+            title=cut_to_tokens(inline(entry.title), 30),
+            status=entry.get_status_display().lower(),
+            by=cut_to_tokens(inline(str(entry.decided_by or "a curator")), 15),
+            notes=cut_to_tokens(inline(entry.decision_notes[:ITEM_CHARS]), 40),
+        )
+        for entry in decisions_to_tell(actor)[:DECISIONS_READ]
+    ]
+    context.decisions, spent = _fitting(lines, DECISIONS_TOKENS - 40, _tokens_of_decision)
+    context.receipt += [
+        ReceiptLine("G", "decision", str(line.id), _tokens_of_decision(line), "decided since the last session")
+        for line in context.decisions
+    ]
+    return spent + 40 if context.decisions else 0
+
+
+def _tokens_of_decision(line: DecisionLine) -> int:
+    return count_tokens(f"- [{line.handle}] {line.title}: {line.status} by {line.by}: {line.notes}\n")
+
+
+def _tokens_of_profile(context: Context) -> int:
+    """What the profile costs as it is shown, with its headings."""
+    if not (context.role or context.preferences or context.pinned):
+        return 0
+    pinned = "".join(f"- {fact}\n" for fact in context.pinned)
+    return count_tokens(f"{context.role}{context.preferences}{pinned}") + 80
 
 
 def _add_profile(context: Context, profile: Profile) -> None:
@@ -112,9 +225,15 @@ def _add_profile(context: Context, profile: Profile) -> None:
     kept, _ = _fitting(pinned, left, count_tokens)
     context.pinned = [line.removeprefix("- ") for line in kept]
     context.pinned_left = len(pinned) - len(kept)
+    told = {"Role": [context.role], "Preferences": [context.preferences], "Pinned facts": kept}
+    context.receipt += [
+        ReceiptLine("0", "profile", name, sum(map(count_tokens, texts)), "told to every session")
+        for name, texts in told.items()
+        if any(texts)
+    ]
 
 
-def _add_sessions(context: Context, actor: Actor, *, shown: int) -> int:
+def _add_sessions(context: Context, actor: Actor, *, shown: int, budget: int) -> int:
     mine = (
         Session.objects.of(actor.user)
         .in_view()
@@ -123,7 +242,11 @@ def _add_sessions(context: Context, actor: Actor, *, shown: int) -> int:
     in_progress = mine.open().newest_first()[:OPEN_SESSIONS_SHOWN]
     closed = mine.exclude(ended_at=None).newest_first()[:shown]
     lines = [_line(session) for session in (*in_progress, *closed)]
-    context.sessions, spent = _fitting(lines, SESSIONS_TOKENS - 60, _tokens_of_line)
+    context.sessions, spent = _fitting(lines, budget - 60, _tokens_of_line)
+    context.receipt += [
+        ReceiptLine("1", "session", line.id, _tokens_of_line(line), "in progress" if line.is_open else "among the last")
+        for line in context.sessions
+    ]
     context.closed_shown = sum(not line.is_open for line in context.sessions)
     context.sessions_left = Session.objects.of(actor.user).in_view().count() - len(context.sessions)
     return spent + 60 if context.sessions else 0
@@ -132,8 +255,21 @@ def _add_sessions(context: Context, actor: Actor, *, shown: int) -> int:
 def _add_facts(context: Context, actor: Actor, *, project: str, topics: Sequence[str], budget: int) -> None:
     facts = sorted(_candidates(actor, project), key=_usefulness(project, topics))
     lines = [(fact.category, _item(fact.start), fact.pk) for fact in facts]
-    context.facts, _ = _fitting(lines, budget - 40, lambda line: count_tokens(f"- **[{line[0]}]** {line[1]}\n"))
+    context.facts, _ = _fitting(lines, budget - 40, _tokens_of_fact)
+    by_id = {fact.pk: fact for fact in facts}
+    context.receipt += [
+        ReceiptLine("1", "fact", str(line[2]), _tokens_of_fact(line), _why(by_id[line[2]], project, topics))
+        for line in context.facts
+    ]
     context.facts_left = Fact.objects.of(actor.user).current().count() - len(context.facts)
+
+
+def _tokens_of_fact(line: tuple[str, str, int]) -> int:
+    return count_tokens(f"- **[{line[0]}]** {line[1]}\n")
+
+
+def _why(fact: "_Candidate", project: str, topics: Sequence[str]) -> str:
+    return why_fact(fact.category, fact.project, fact.start, project, topics)
 
 
 class _Candidate(NamedTuple):
@@ -187,6 +323,7 @@ def _line(session: Session) -> SessionLine:
         handle=session.handle,
         is_open=session.is_open,
         has_summary=bool(getattr(session, "has_summary", False)),
+        id=str(session.pk),
     )
 
 

@@ -12,22 +12,23 @@ from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
+from bigmind.core.screening.policy import Screened
 from bigmind.core.vocabulary import Content, Limit, Moment, Offset, Project
 from knowledge.models import Kind, Note
 from knowledge.search.passages import forget_passages, index_passages
 from knowledge.vocabulary import Domain, Key
 
 Expiry = Annotated[Moment, Field(description="When it stops being true, ISO 8601.")]
-NewDomain = Annotated[Domain, Field(description="The domain it moves to. Left out: the same.")]
-NewKey = Annotated[Key, Field(description="Its new key. Left out: the same.")]
+NewDomain = Annotated[Domain, Screened, Field(description="The domain it moves to. Left out: the same.")]
+NewKey = Annotated[Key, Screened, Field(description="Its new key. Left out: the same.")]
 
 
 @transaction.atomic
 def set_note(
     actor: Actor,
     *,
-    domain: Domain,
-    key: Key,
+    domain: Annotated[Domain, Screened],
+    key: Annotated[Key, Screened],
     content: Content,
     expires_at: Expiry | None = None,
     project: Project = "",

@@ -12,7 +12,7 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Importance, Limit, Offset, Project, Query, Since, Tag
-from knowledge.models import AUTO_CLOSED, Chunk, Kind, Session, Summary
+from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Kind, Session, Summary
 from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import forget_passages, index_passages
 from knowledge.vocabulary import (
@@ -20,6 +20,7 @@ from knowledge.vocabulary import (
     CodeRefs,
     FlagReason,
     KeyFacts,
+    Misleading,
     OneLiner,
     Outcome,
     Role,
@@ -27,9 +28,13 @@ from knowledge.vocabulary import (
     SomeSessionId,
     SummaryText,
     Topics,
+    Used,
 )
 
 from .context import Context, build_context
+from .people import index_person
+from .receipts import keep_receipt
+from .servings import Told, note_use, serve
 
 
 @dataclass(frozen=True)
@@ -50,12 +55,17 @@ class StartedSession:
 def start_session(actor: Actor, *, project: Project = "", topics: Topics | None = None) -> StartedSession:
     """CALL THIS FIRST, at the start of EVERY conversation, before anything else.
 
-    Opens a session and returns what BigMind remembers: who the user is, stored facts, recent sessions and those in
-    progress. Closes sessions left open for over 24 hours.
+    Opens a session and returns what BigMind remembers: company knowledge, the user, facts, recent and open sessions.
+    Closes those open for over 24 hours.
     """
     closed = close_sessions(Session.objects.of(actor.user).stale())
     context = build_context(actor, project=project, topics=topics or [])
     session = Session.objects.create(user=actor.user, agent=actor.agent, project=project, topics=topics or [])
+    keep_receipt(session, context.receipt, tokens=context.tokens)
+    serve(session, [Told(Kind.COMPANY, str(line.id)) for line in context.company])
+    # Said once: the next session hears of what is decided from now on.
+    heard = [decision.id for decision in context.decisions]
+    CompanyEntry.objects.filter(pk__in=heard).update(told_at=timezone.now())
     return StartedSession(session, context, closed)
 
 
@@ -70,11 +80,13 @@ def end_session(
     key_facts: KeyFacts | None = None,
     code_refs: CodeRefs | None = None,
     importance: Importance = 5,
+    used: Used | None = None,
+    misleading: Misleading | None = None,
     session_id: SessionId | None = None,
 ) -> Session:
     """Close the session. Call this LAST, when the conversation ends or the user says goodbye.
 
-    The next session starts from the headline, topics and outcome; the summary can be read again. Returns the session.
+    The next session starts from headline, topics and outcome. Returns the session.
     """
     session = session_to_end(actor, session_id)
     session.one_liner, session.outcome, session.importance = one_liner, outcome, importance
@@ -87,6 +99,8 @@ def end_session(
             defaults={"summary": summary, "key_facts": key_facts or [], "code_refs": code_refs or []},
         )
     index_session(session)
+    index_person(actor.user)
+    note_use(actor, session, used=used, misleading=misleading)
     return session
 
 
@@ -196,6 +210,7 @@ def correct_session(
     index_session(session)
     for chunk in session.chunks.select_related("session", "user"):
         index_chunk(chunk)
+    index_person(actor.user)
     return session
 
 
@@ -227,6 +242,7 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
     forget_kept_replies(actor.user)
     erased = session.pk
     session.delete()
+    index_person(actor.user)
     session.pk = erased
     return session
 

@@ -17,7 +17,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.services.calls import forget_kept_replies
-from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
+from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
 from knowledge.search.passages import forget_passages
 
 LOW_CONFIDENCE = 0.5
@@ -42,6 +42,8 @@ class Stats:
     open_hypotheses: int
     notes: int
     passages: int
+    company_entries: int
+    proposals: int
     first_session_at: datetime | None
     database_bytes: int | None
 
@@ -110,6 +112,8 @@ def get_stats(actor: Actor) -> Stats:
         open_hypotheses=hypotheses.filter(resolved_at=None).count(),
         notes=Note.objects.of(user).current().count(),
         passages=Passage.objects.filter(owner=user).count(),
+        company_entries=CompanyEntry.objects.approved().count(),
+        proposals=CompanyEntry.objects.proposed_by(user).undecided().count(),
         first_session_at=first.started_at if first else None,
         database_bytes=_database_bytes() if settings.BIGMIND_MODE == "personal" or user.is_admin else None,
     )
@@ -118,7 +122,8 @@ def get_stats(actor: Actor) -> Stats:
 def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
     """Examine the memory: stale and doubtful facts, open sessions, sessions without summary, the search index.
 
-    Call this to tidy up with the user. Returns each check with how many it found and the first ids. Changes nothing.
+    Call this to tidy up with the user. Curators also hear of company entries to verify. Returns each check with how
+    many it found and the first ids. Changes nothing.
     """
     user = actor.user
     facts = Fact.objects.of(user).current()
@@ -133,6 +138,9 @@ def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
         _finding("sessions_without_summary", untold, "Ended sessions without a summary", calm=True),
         _index_finding(user),
     ]
+    if "curate" in actor.scopes:
+        due = CompanyEntry.objects.due().order_by("review_after")
+        findings.append(_finding("company_entries_due", due, "Company entries past their review date, to verify again"))
     attention = any(finding.status == "attention" for finding in findings)
     return Health("attention" if attention else "ok", findings)
 

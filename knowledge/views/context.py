@@ -15,6 +15,7 @@ from accounts.services.profiles import get_profile, update_profile
 from bigmind.core.text import inline
 from bigmind.core.tokens import count_tokens
 from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, Context, get_context
+from knowledge.services.receipts import shown_lines
 from knowledge.views.forms import Lines, OperationForm, ProjectQuestion, Text, posted
 from knowledge.views.pages import memory_page, own_page, tell
 
@@ -59,7 +60,13 @@ def context(request: HttpRequest) -> HttpResponse:
     told = form.answer(get_context, actor)
     text = told.markdown if told else ""
     return memory_page(
-        request, "knowledge/context.html", section="memory-context", form=form, text=text, budgets=_budgets(text)
+        request,
+        "knowledge/context.html",
+        section="memory-context",
+        form=form,
+        text=text,
+        budgets=_budgets(text),
+        lines=shown_lines(actor.user, told.receipt) if told else [],
     )
 
 

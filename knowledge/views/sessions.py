@@ -10,6 +10,7 @@ from accounts.authentication import actor_of
 from bigmind.core.pages import page_of
 from bigmind.core.vocabulary import PAGE_ROWS
 from knowledge.models import Chunk, Session
+from knowledge.services.receipts import receipt_of
 from knowledge.services.sessions import correct_chunk, correct_session, end_session, list_sessions
 from knowledge.views.forms import (
     Lines,
@@ -82,7 +83,8 @@ def session(request: HttpRequest, session_id: str) -> HttpResponse:
     chunks = shown.chunks.filter(set_aside_at=None).order_by("seq")
     page = page_of(chunks, limit=CHUNKS_SHOWN, offset=offset_in(request))
     facts = shown.facts.filter(deprecated_at=None).order_by("created_at")[:PAGE_ROWS]
-    return render(request, "knowledge/session.html", {"session": shown, "page": page, "facts": facts})
+    context = {"session": shown, "page": page, "facts": facts, "receipt": receipt_of(shown)}
+    return render(request, "knowledge/session.html", context)
 
 
 @own_page

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.cache import cache
@@ -11,10 +12,12 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.authentication import authenticate_key
-from accounts.models import ApiKey, Role, User
+from accounts.models import ApiKey, Invitation, Role, User
+from accounts.services.invitations import invite
 from accounts.services.keys import revoke_key, rotate_key
 from accounts.services.profiles import update_profile
 from accounts.services.sign_in_links import make_sign_in_link
+from accounts.services.sign_in_tries import TRIES, TRIES_OF_AN_ADDRESS, count_try
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_key, make_user
@@ -43,7 +46,20 @@ def ada() -> User:
     make_key(ada, label="Backup", expires_at=timezone.now() + timedelta(days=10))
     revoke_key(make_key(ada, label="Old laptop").key)
     update_profile(Actor.of(ada), role="Analyst", preferences="Short answers.", pinned_facts=["Knows Babbage."])
+    with_somebody_locked_out(ada)
     return ada
+
+
+def with_somebody_locked_out(admin: User) -> None:
+    grace = make_user("grace", display_name="Grace Hopper", role=Role.CURATOR, password=PASSWORD)
+    key = make_key(grace, label="Cursor on cobol")
+    authenticate_key(key.text, client_name="cursor-vscode", client_version="2.4", host="cobol")
+    make_user("charles", is_active=False)
+    for _ in range(TRIES):
+        count_try("grace", "192.0.2.7")
+    for number in range(TRIES_OF_AN_ADDRESS):
+        count_try(f"guess{number}", "198.51.100.9")
+    invite(Actor.of(admin), name="Katherine Johnson", email="katherine@example.com", role=Role.CURATOR)
 
 
 def refused_key_form(page: Page) -> None:
@@ -73,6 +89,38 @@ def going_to(name: str, query: str = "", *, of_key: str = "", of_user: str = "")
     return go
 
 
+def going_to_somebody(name: str) -> Callable[[Page], None]:
+    def go(page: Page) -> None:
+        page.goto(reverse(name, args=[User.objects.get(username="grace").pk]))
+
+    return go
+
+
+def password_reset(page: Page) -> None:
+    going_to_somebody("person")(page)
+    page.get_by_role("button", name="Reset the password").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("The password of Grace Hopper is reset")
+
+
+def refused_invitation(page: Page) -> None:
+    page.goto(reverse("invite"))
+    page.get_by_role("button", name="Make the invitation").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+def invitation_made(page: Page) -> None:
+    page.goto(reverse("invite"))
+    page.get_by_label("Name").fill("Katherine Johnson")
+    page.get_by_role("button", name="Make the invitation").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Katherine Johnson is invited")
+
+
+def going_to_where_one_is_signed_in(page: Page) -> None:
+    page.goto(reverse("keys"))
+    page.goto(reverse("sign-ins"))
+    expect(page.get_by_text("this one")).to_be_visible()
+
+
 @pytest.mark.parametrize(
     "open_page",
     [
@@ -89,6 +137,14 @@ def going_to(name: str, query: str = "", *, of_key: str = "", of_user: str = "")
         pytest.param(going_to("connect", "?client=other&toolsets=all"), id="connect, one client open"),
         pytest.param(going_to("profile", of_user="ada"), id="profile"),
         pytest.param(going_to("password"), id="password"),
+        pytest.param(going_to("people"), id="people"),
+        pytest.param(going_to_somebody("person"), id="somebody, for an admin"),
+        pytest.param(going_to_somebody("person-delete"), id="deleting somebody"),
+        pytest.param(password_reset, id="a password that was reset"),
+        pytest.param(going_to("invite"), id="invite somebody"),
+        pytest.param(refused_invitation, id="invite somebody, refused"),
+        pytest.param(invitation_made, id="an invitation"),
+        pytest.param(going_to_where_one_is_signed_in, id="where one is signed in"),
     ],
 )
 def test_everyone_can_use_the_page(visits: Visits, ada: User, open_page: Callable[[Page], None]) -> None:
@@ -125,6 +181,47 @@ def test_everyone_can_use_a_link(visits: Visits) -> None:
 
     expect(page.get_by_role("heading", level=1)).to_have_text("This link does not work any more")
     assert found + findings(page) == []
+
+
+def test_everyone_can_join_by_invitation_without_a_script(visits: Visits, ada: User) -> None:
+    new = invite(Actor.of(ada), name="Mary Somerville")
+    page = visits.by(None, javascript=False)
+    page.goto(urlsplit(new.url).path)
+
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password again").fill(PASSWORD)
+    page.get_by_role("button", name="Join").click()
+
+    expect(page.get_by_role("status")).to_contain_text("Welcome, Mary Somerville.")
+    assert User.objects.get(username="mary-somerville").check_password(PASSWORD)
+
+
+def test_everyone_can_use_an_invitation_and_see_that_it_is_used_up(visits: Visits, ada: User) -> None:
+    new = invite(Actor.of(ada), name="Mary Somerville")
+    page = visits.by(None)
+    page.goto(urlsplit(new.url).path)
+    found = findings(page)
+    page.get_by_role("button", name="Join").evaluate("button => button.form.noValidate = true")
+    page.get_by_role("button", name="Join").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+    found += findings(page)
+
+    Invitation.objects.update(revoked_at=timezone.now())
+    page.goto(urlsplit(new.url).path)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("This invitation does not work any more")
+    assert found + findings(page) == []
+
+
+def test_somebody_who_is_locked_out_is_let_in_again(visits: Visits, ada: User) -> None:
+    page = visits.by(ada, javascript=False)
+    page.goto(reverse("people"))
+    page.get_by_role("link", name="Grace Hopper").click()
+
+    page.get_by_role("button", name="Let them try again").click()
+
+    expect(page.get_by_role("status")).to_contain_text("may try to sign in again")
+    expect(page.get_by_role("heading", name="Locked out")).to_have_count(0)
 
 
 def test_a_key_is_made_copied_and_rotated_without_a_script(visits: Visits, ada: User) -> None:

@@ -134,7 +134,7 @@ def test_the_number_of_queries_does_not_grow():
     with CaptureQueriesContext(connection) as many:
         get_context(actor)
 
-    assert len(many) == len(few) <= 6
+    assert len(many) == len(few) <= 8
 
 
 def test_facts_of_the_current_project_come_first_and_those_of_others_last():

@@ -1,0 +1,63 @@
+"""What each session was told and what came of it: servings, what they prove, and the receipt of a start context."""
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.models import User
+
+from .company import CompanyEntry
+from .sessions import Session
+
+
+class Serving(models.Model):
+    """One thing that one session was told, or said it used. It goes with the session."""
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="servings")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20, help_text="Kind of what was told.")
+    source_id = models.CharField(max_length=36, help_text="Id of what was told.")
+    at = models.DateTimeField(default=timezone.now)
+    answered = models.BooleanField(default=False, help_text="Whether the session said at its end what it had used.")
+    cited = models.BooleanField(default=False)
+    misled = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["session", "kind", "source_id"], name="serving_once_in_a_session")
+        ]
+        indexes = [
+            models.Index(fields=["kind", "source_id"], name="serving_of_thing"),
+            models.Index(fields=["at"], name="serving_at"),
+            models.Index(fields=["user", "-at"], name="serving_of_user"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.source_id}"
+
+
+class Proof(models.Model):
+    """What came of one company entry, over all sessions that were told it: reckoned from the servings."""
+
+    entry = models.OneToOneField(CompanyEntry, models.CASCADE, primary_key=True, related_name="proof")
+    served = models.PositiveIntegerField(default=0, help_text="Sessions that were told it.")
+    answered = models.PositiveIntegerField(default=0, help_text="Those of them that said what they had used.")
+    people = models.PositiveIntegerField(default=0, help_text="People whose sessions these were.")
+    cited = models.PositiveIntegerField(default=0)
+    misled = models.PositiveIntegerField(default=0)
+    last_cited_at = models.DateTimeField(null=True, blank=True)
+    tallied_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.entry_id}: served {self.served}, cited {self.cited}, misled {self.misled}"
+
+
+class Receipt(models.Model):
+    """The start context of one session, item by item: what, why, and its tokens. Ids and reasons, no stored text."""
+
+    session = models.OneToOneField(Session, models.CASCADE, primary_key=True, related_name="receipt")
+    tokens = models.PositiveIntegerField()
+    told = models.PositiveIntegerField(help_text="How many company entries, facts and ended sessions it told.")
+    lines = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"{self.told} items, {self.tokens} tokens"

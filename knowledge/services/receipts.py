@@ -1,0 +1,108 @@
+"""Receipts: why each line of a start context is in it, and what it cost. Kept as ids, so what is erased is gone."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from accounts.models import User
+from knowledge.models import CompanyEntry, Fact, Proof, Receipt, Session
+
+GONE = "(no longer kept)"
+STORED = ("company", "fact", "session")
+"""What counts as told: what somebody would have had to look up otherwise."""
+
+
+@dataclass(frozen=True)
+class ReceiptLine:
+    """One item of a start context: its tier, which it is, its tokens, and why it is in."""
+
+    tier: str
+    kind: str
+    id: str
+    tokens: int
+    why: str
+
+
+@dataclass(frozen=True)
+class ShownLine:
+    """A line as its owner reads it: with the words it stands for, and when the item was last cited by anybody."""
+
+    tier: str
+    kind: str
+    id: str
+    tokens: int
+    why: str
+    title: str
+    last_cited_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class ShownReceipt:
+    """What a start context cost in all, and its lines."""
+
+    tokens: int
+    lines: list[ShownLine]
+
+
+def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str:
+    """Say why an entry is told to a session of this project and these topics."""
+    said = f" {entry.text} ".casefold()
+    about = {topic.casefold() for topic in entry.topics}
+    named = [topic for topic in topics if topic.casefold() in about or topic.casefold() in said]
+    reasons = []
+    if project and entry.project == project:
+        reasons.append(f"about the project {project}")
+    if named:
+        reasons.append(f"about {named[0]}")
+    return ", ".join([*reasons, f"importance {entry.importance}"])
+
+
+def why_fact(category: str, of_project: str, text: str, project: str, topics: Sequence[str]) -> str:
+    """Say why a fact is told to a session of this project and these topics."""
+    if project and of_project == project:
+        return f"about the project {project}"
+    if named := [topic for topic in topics if topic.casefold() in text.casefold()]:
+        return f"about {named[0]}"
+    return f"among the newest of {category}"
+
+
+def keep_receipt(session: Session, lines: Sequence[ReceiptLine], *, tokens: int) -> Receipt:
+    """Keep what the start context of a session was made of."""
+    told = sum(line.kind in STORED for line in lines)
+    return Receipt.objects.create(session=session, tokens=tokens, told=told, lines=[asdict(line) for line in lines])
+
+
+def receipt_of(session: Session) -> ShownReceipt | None:
+    """Return what the start context of a session was made of; None for a session that has no receipt."""
+    receipt = Receipt.objects.filter(session=session).first()
+    if receipt is None:
+        return None
+    return ShownReceipt(receipt.tokens, shown_lines(session.user, [ReceiptLine(**line) for line in receipt.lines]))
+
+
+def shown_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
+    """Say what each line stands for. What was erased or is no longer the person's to see has no words left."""
+    company = _ids(lines, "company", int)
+    titles: dict[tuple[str, str], str] = {}
+    for entry in CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=company):
+        titles["company", str(entry.pk)] = titles["decision", str(entry.pk)] = f"[{entry.handle}] {entry.title}"
+    for fact in Fact.objects.of(user).filter(pk__in=_ids(lines, "fact", int)):
+        titles["fact", str(fact.pk)] = fact.fact
+    for session in Session.objects.of(user).filter(pk__in=_ids(lines, "session", UUID)):
+        titles["session", str(session.pk)] = str(session)
+    cited = dict(Proof.objects.filter(entry__in=company).values_list("entry_id", "last_cited_at"))
+    return [
+        ShownLine(
+            **asdict(line),
+            title=line.id if line.kind == "profile" else titles.get((line.kind, line.id), GONE),
+            last_cited_at=cited.get(int(line.id)) if line.kind == "company" else None,
+        )
+        for line in lines
+    ]
+
+
+def _ids(lines: Iterable[ReceiptLine], kind: str, read: Callable[[str], Any]) -> list[Any]:
+    kinds = ("company", "decision") if kind == "company" else (kind,)
+    return [read(line.id) for line in lines if line.kind in kinds]

@@ -1,0 +1,160 @@
+"""Servings: what sessions were told, which of it they say they used, and what that proves about company knowledge."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+
+from accounts.actor import Actor
+from bigmind.core.errors import Invalid
+from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
+from knowledge.services.feedback import give_feedback, id_of_visible, open_complaints
+
+SESSIONS_ASKED = 20
+PEOPLE_ASKED = 3
+"""An entry that so many sessions, of so many people, were told and said nothing of when they named what they had used,
+stands behind all others in the start context until somebody cites it. In personal mode one person is enough."""
+
+# What one session said of its servings is added up here at once; the sweep reckons every entry anew.
+_ADD = """
+INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
+SELECT id, 1, 1, 1, (NOT misled)::int, misled::int, CASE WHEN NOT misled THEN now() END, now()
+FROM unnest(%s::bigint[], %s::boolean[]) AS told(id, misled) ORDER BY id
+ON CONFLICT (entry_id) DO UPDATE SET
+    cited = knowledge_proof.cited + excluded.cited,
+    misled = knowledge_proof.misled + excluded.misled,
+    last_cited_at = coalesce(excluded.last_cited_at, knowledge_proof.last_cited_at)
+"""
+_TALLY = """
+INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
+SELECT entry.id, told.served, told.answered, told.people, told.cited, told.misled, told.last_cited_at, now()
+FROM (
+    SELECT source_id, count(*) AS served, count(*) FILTER (WHERE answered) AS answered,
+        count(DISTINCT serving.user_id) FILTER (WHERE answered) AS people,
+        count(*) FILTER (WHERE cited) AS cited, count(*) FILTER (WHERE misled) AS misled,
+        max(session.ended_at) FILTER (WHERE cited) AS last_cited_at
+    FROM knowledge_serving AS serving JOIN knowledge_session AS session ON session.id = serving.session_id
+    WHERE kind = 'company' GROUP BY source_id
+) AS told JOIN knowledge_companyentry AS entry ON entry.id = told.source_id::bigint
+ORDER BY entry.id
+ON CONFLICT (entry_id) DO UPDATE SET
+    served = excluded.served, answered = excluded.answered, people = excluded.people, cited = excluded.cited,
+    misled = excluded.misled, last_cited_at = excluded.last_cited_at, tallied_at = excluded.tallied_at
+"""
+
+_HANDLE = re.compile(
+    r"\[?(?:C(?P<number>\d{1,18})|(?P<kind>fact|chunk|summary|note|hypothesis|entry|company):(?P<id>[0-9a-f-]{1,36}))\]?",
+    re.IGNORECASE,
+)
+
+log = structlog.get_logger()
+
+
+class Told(NamedTuple):
+    """One thing that a session was told."""
+
+    kind: str
+    source_id: str
+
+
+def serve(session: Session, told: Iterable[Told]) -> None:
+    """Note what a session is told: a row for each thing, however often it is told."""
+    Serving.objects.bulk_create(
+        [Serving(session=session, user_id=session.user_id, kind=one.kind, source_id=one.source_id) for one in told],
+        ignore_conflicts=True,
+    )
+
+
+def serve_found(actor: Actor, told: Iterable[Told]) -> None:
+    """Note what company knowledge a search told the agent's open session. A person who reads a page is not told."""
+    found = [one for one in told if one.kind == Kind.COMPANY]
+    if not found or (actor.agent is None and actor.key is None):
+        return
+    session = Session.objects.of(actor.user).open().filter(agent=actor.agent).newest_first().first()
+    if session is None:
+        return
+    try:
+        with transaction.atomic():
+            serve(session, found)
+    except DatabaseError as error:  # nobody's answer waits for the counting of it
+        log.warning("What a search told was not counted.", error=str(error))
+
+
+def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misleading: Sequence[str] | None) -> None:
+    """Note what a session says of what it was told. Company knowledge that misled it goes back to the curators.
+
+    Raises:
+        Invalid, NotFound: a handle is none, or of nothing that the actor may see.
+    """
+    if used is None and misleading is None:
+        return
+    known = {Told(*row) for row in Serving.objects.filter(session=session).values_list("kind", "source_id")}
+    misled = {_meant(actor, handle, known) for handle in misleading or []}
+    cited = {_meant(actor, handle, known) for handle in used or []} - misled
+    # What it cites without having been told it here, it found in some other way.
+    serve(session, (cited | misled) - known)
+    rows = list(Serving.objects.filter(session=session))
+    for row in rows:
+        one = Told(row.kind, row.source_id)
+        row.answered, row.cited, row.misled = True, one in cited, one in misled
+    Serving.objects.bulk_update(rows, ["answered", "cited", "misled"])
+    _add(cited, misled)
+    for one in sorted(misled):
+        _complain(actor, one)
+
+
+def ranked_behind(entry_ids: Iterable[int | None]) -> set[int]:
+    """Return those of these entries that were told often enough, and never cited."""
+    told = Proof.objects.filter(pk__in=[pk for pk in entry_ids if pk is not None], cited=0)
+    return {proof.entry_id for proof in told if comes_behind(proof)}
+
+
+def comes_behind(proof: Proof) -> bool:
+    """Whether an entry was told to enough sessions of enough people that said what they used, and never cited."""
+    people = 1 if settings.BIGMIND_MODE == "personal" else PEOPLE_ASKED
+    return not proof.cited and proof.answered >= SESSIONS_ASKED and proof.people >= people
+
+
+def tally_servings() -> int:
+    """Reckon anew what came of every company entry; return how many were ever told."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout TO 0")
+        # What belonged to sessions that were erased since no longer counts.
+        cursor.execute(
+            "DELETE FROM knowledge_proof WHERE NOT EXISTS (SELECT 1 FROM knowledge_serving"
+            " WHERE kind = 'company' AND source_id = entry_id::text)"
+        )
+        cursor.execute(_TALLY)
+        return int(cursor.rowcount)
+
+
+def _meant(actor: Actor, handle: str, known: set[Told]) -> Told:
+    """What a handle stands for: `C142`, or kind and id as a search returned them, such as `fact:12`."""
+    found = _HANDLE.fullmatch(handle)
+    if not found:
+        raise Invalid(f"{handle} is no handle.", hint="Write C142, or kind:id as a search returned them: fact:12.")
+    kind, id = (Kind.COMPANY.value, found["number"]) if found["number"] else (found["kind"], found["id"])
+    told = Told(kind, id.lstrip("0") if id.isdecimal() else id.lower())
+    return told if told in known else Told(kind, id_of_visible(actor, kind, id))
+
+
+def _add(cited: Iterable[Told], misled: Iterable[Told]) -> None:
+    said = {int(one.source_id): False for one in cited if _is_shared(one)}
+    said |= {int(one.source_id): True for one in misled if _is_shared(one)}
+    if said:
+        with connection.cursor() as cursor:
+            cursor.execute(_ADD, [list(said), list(said.values())])
+
+
+def _complain(actor: Actor, one: Told) -> None:
+    """Tell the curators, once: what the person has said already, perhaps with the reason, stays."""
+    said = open_complaints(Kind.COMPANY).filter(user=actor.user, source_id=one.source_id)
+    if _is_shared(one) and CompanyEntry.objects.approved().filter(pk=one.source_id).exists() and not said.exists():
+        give_feedback(actor, kind="company", id=one.source_id, verdict="wrong")
+
+
+def _is_shared(one: Told) -> bool:
+    return one.kind == Kind.COMPANY

@@ -1,0 +1,96 @@
+"""Questions that found nothing: what is not known here, who might know, and what becomes of it."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.authentication import actor_of
+from bigmind.core.operations import carry_out
+from bigmind.core.pages import Page
+from knowledge.services.gaps import ShownGap, forget_question, list_gaps, settle_gap
+from knowledge.services.knowers import Knower, who_might_know
+from knowledge.views.forms import Question, choice
+from knowledge.views.insights import sections_for
+from knowledge.views.pages import own_page, tell, way_back
+
+GAPS_SHOWN = 20
+TITLE_CHARS = 80
+STATES = [("open", "Open"), ("answered", "Answered"), ("dismissed", "Dismissed")]
+SETTLED = [("answered", "Mark as answered"), ("dismissed", "Dismiss"), ("open", "Open again")]
+SAID = {
+    "answered": "Marked as answered. It opens again when agents still find nothing.",
+    "dismissed": "Dismissed. It stays so, however often it is asked.",
+    "open": "It is open again.",
+}
+
+
+class GapQuestion(Question):
+    """Narrows the gaps to those of one state."""
+
+    state = choice(STATES, required=False, label="State")
+
+
+@dataclass(frozen=True)
+class GapRow:
+    """A gap with who might know, and where a draft of the answer begins."""
+
+    gap: ShownGap
+    knowers: list[Knower]
+    propose: str
+    write: str
+
+
+@own_page
+@require_safe
+def gaps(request: HttpRequest) -> HttpResponse:
+    """List what is not known here, what most people asked first."""
+    actor, form = actor_of(request), GapQuestion(request.GET)
+    page: Page[ShownGap] | None = form.answer(list_gaps, actor, limit=GAPS_SHOWN)
+    known = who_might_know(actor.user, [gap.id for gap in page.items]) if page else {}
+    context = {
+        "form": form,
+        "page": page,
+        "rows": [_row(gap, known.get(gap.id, [])) for gap in page.items] if page else [],
+        "state": form.asked.get("state", "open"),
+        "settled": SETTLED,
+        "may_settle": "curate" in actor.scopes,
+        "is_kept": settings.GAPS,
+        "sections": sections_for(actor, current="insights-gaps"),
+    }
+    return render(request, "knowledge/gaps.html", context)
+
+
+@own_page
+@require_POST
+def settling(request: HttpRequest, gap_id: int) -> HttpResponse:
+    """Say what became of a gap."""
+    state = request.POST.get("state", "")
+    carry_out(settle_gap, actor_of(request), {"gap_id": gap_id, "state": state})
+    tell(request, SAID[state])
+    return way_back(request, otherwise="insights-gaps")
+
+
+@own_page
+@require_POST
+def forgetting(request: HttpRequest, question_id: int) -> HttpResponse:
+    """Erase a question of one's own."""
+    forgotten = forget_question(actor_of(request), question_id=question_id)
+    tell(request, f"Forgotten: “{forgotten}”.")
+    return redirect("insights-gaps")
+
+
+def _row(gap: ShownGap, knowers: list[Knower]) -> GapRow:
+    asked = gap.wordings[0] if gap.wordings else gap.name
+    title = {"title": asked[:TITLE_CHARS]}
+    question = {"content": f"# {asked}\n\n", "entry_type": "fact"}
+    return GapRow(
+        gap=gap,
+        knowers=knowers,
+        propose=f"{reverse('company-propose')}?{urlencode(title)}",
+        write=f"{reverse('kb-new')}?{urlencode(question)}",
+    )

@@ -1,0 +1,170 @@
+"""The pages of insights in a browser: for everyone, without scripts, and whatever was stored."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from accounts.actor import Actor
+from accounts.models import Call, Role, User
+from knowledge.models import Gap
+from knowledge.services.company import search_global
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry
+from knowledge.services.servings import tally_servings
+from knowledge.services.sessions import end_session, start_session
+from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.conftest import Visits
+from tests.browser.test_memory_pages import HOSTILE
+from tests.curation.factories import approved_entry
+from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_fact, make_session
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+QUESTION = "How do we rotate the Kafka certificates?"
+TOOLS = ("memory_start_session", "memory_store_fact", "memory_semantic_search", "memory_end_session")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_team(settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+
+
+def _weeks_of_use(agent: Actor) -> None:
+    """Calls of thirty days, more on some than on others; a few are refused."""
+    now = timezone.now()
+    calls = [
+        Call(
+            user=agent.user,
+            agent=agent.agent,
+            operation=TOOLS[(day + number) % len(TOOLS)],
+            door="mcp",
+            outcome="not_found" if number % 9 == 4 else "ok",
+            milliseconds=4 + 13 * number % 240,
+            tokens=90 + 31 * number % 900,
+        )
+        for day in range(30)
+        for number in range(day * 7 % 23)
+    ]
+    made = Call.objects.bulk_create(calls)
+    for number, call in enumerate(made):
+        call.at = now - timedelta(days=number * 29 // len(made))
+    Call.objects.bulk_update(made, ["at"])
+
+
+def _company_in_use(text: str = "") -> User:
+    """A curator's company: entries that help, mislead and are ignored, and questions that found nothing."""
+    ada = make_user("ada", role=Role.CURATOR, display_name="Ada Lovelace")
+    agents = [make_agent(ada, "claude-code", host="atlas"), make_agent(make_user("grace"), "cursor-vscode")]
+    titles = ("Retries in clients", "Health checks", "Deploy days", text[:80] or "Glossary: tenant")
+    helpful, wrong, *_ = [
+        approved_entry(title=title, importance=9 - number, topics=["deploys"]) for number, title in enumerate(titles)
+    ]
+    add_entry(
+        make_actor(make_user("linus")),
+        content="How we rotate certificates: those of Kafka are kept in the vault.",
+        entry_type="fact",
+    )
+    embed_pending()
+    make_fact(agents[0], text or "Atlas deploys on Tuesdays.", project="atlas")
+    make_session(agents[0], one_liner=(text or "Chose a queue")[:120])
+    for agent in agents:
+        start_session(agent, project="atlas", topics=["deploys"])
+        end_session(agent, one_liner="Done", used=[helpful.handle], misleading=[wrong.handle])
+        _weeks_of_use(agent)
+        search_global(agent, query=text[:200] or QUESTION)
+    search_global(agents[0], query=text[200:400] or "Who signs off the holiday calendar?")
+    start_session(agents[0], project="atlas", topics=["deploys"])
+    tally_servings()
+    return ada
+
+
+def _addresses(user: User) -> list[str]:
+    session = user.sessions.order_by("-started_at").first()
+    return [
+        reverse("insights"),
+        reverse("insights") + "?days=7&whose=everybody",
+        reverse("insights") + "?days=400",
+        reverse("insights-gaps"),
+        reverse("insights-gaps") + "?state=dismissed",
+        reverse("memory-session", args=[session.pk]),
+        reverse("memory-context") + "?topics=deploys&project=atlas",
+    ]
+
+
+def test_every_page_is_usable_by_everyone(visits: Visits) -> None:
+    ada = _company_in_use()
+    page = visits.by(ada)
+
+    found = [finding for address in _addresses(ada) for finding in _look_at(page, address)]
+
+    assert found == []
+
+
+def test_admins_and_newcomers_can_use_them_too(visits: Visits) -> None:
+    _company_in_use()
+
+    found = [
+        finding
+        for user in (make_user(role=Role.ADMIN), make_user())
+        for address in (reverse("insights"), reverse("insights") + "?whose=everybody", reverse("insights-gaps"))
+        for finding in _look_at(visits.by(user), address)
+    ]
+
+    assert found == []
+
+
+def test_no_word_is_too_long_for_a_phone(visits: Visits) -> None:
+    ada = _company_in_use("Donaudampfschifffahrtsgesellschaft" * 12)
+    page = visits.by(ada)
+    page.set_viewport_size({"width": 320, "height": 900})
+
+    wide = [address for address in _addresses(ada) if page.goto(address) and scrolls_sideways(page)]
+
+    assert wide == []
+
+
+def test_whatever_was_asked_or_stored_is_shown_and_never_run(visits: Visits) -> None:
+    ada = _company_in_use(HOSTILE)
+    page = visits.by(ada)
+
+    for address in _addresses(ada):
+        page.goto(address)
+        assert page.locator("main script, main img, main iframe").count() == 0
+        assert page.locator("main [onerror], main [onload], main [href^='javascript']").count() == 0
+
+
+def test_without_scripts_a_range_is_chosen_and_a_question_settled(visits: Visits) -> None:
+    ada = _company_in_use()
+    page = visits.by(ada, javascript=False)
+
+    page.goto(reverse("insights"))
+    page.get_by_label("The last", exact=True).select_option("7")
+    page.get_by_label("Whose", exact=True).select_option("everybody")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="Everybody here, the last 7 days")).to_be_visible()
+    page.get_by_role("link", name="Questions that found nothing").click()
+    expect(page.get_by_text("linus")).to_be_visible()
+    page.get_by_role("listitem").filter(has_text=QUESTION).get_by_role("button", name="Dismiss").click()
+
+    expect(page.get_by_text("Dismissed. It stays so")).to_be_visible()
+    assert Gap.objects.filter(state="dismissed").count() == 1
+
+
+def test_a_draft_begins_with_the_question(visits: Visits) -> None:
+    ada = _company_in_use()
+    page = visits.by(ada)
+
+    page.goto(reverse("insights-gaps"))
+    page.get_by_role("listitem").filter(has_text=QUESTION).get_by_role("link", name="Propose an answer").click()
+
+    expect(page.get_by_label("Title")).to_have_value(QUESTION)
+
+
+def _look_at(page: Page, address: str) -> list[str]:
+    page.goto(address)
+    return findings(page)

@@ -1,0 +1,342 @@
+"""Questions that found nothing: which are kept, put together and shown, to whom, and what becomes of them."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import Sharing
+from bigmind.core.errors import Forbidden, NotFound
+from knowledge.models import Gap, UnansweredQuestion
+from knowledge.services.company import search_global
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry, search_entries
+from knowledge.services.gaps import (
+    forget_old_questions,
+    forget_question,
+    list_gaps,
+    see_gap,
+    settle_gap,
+)
+from knowledge.services.knowers import who_might_know
+from knowledge.services.recall import search_chunks
+from knowledge.services.semantic import semantic_search
+from tests.curation.factories import approved_entry
+from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_chunk, make_fact
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = "How do we rotate the Kafka certificates?"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_team(settings) -> None:
+    settings.BIGMIND_MODE = "team"
+
+
+def _agent() -> Actor:
+    return make_agent(make_user(), "claude-code")
+
+
+def _ask(actor: Actor, question: str = QUESTION) -> None:
+    semantic_search(actor, query=question)
+
+
+def _names(actor: Actor, **asked) -> list[str]:
+    return [gap.name for gap in list_gaps(actor, **asked).items]
+
+
+def _without_vectors() -> None:
+    """As when the embedder is away, or its space has changed since."""
+    UnansweredQuestion.objects.update(vector=None, space=None)
+
+
+def test_a_question_that_found_nothing_is_shown_to_who_asked_it():
+    agent = _agent()
+
+    _ask(agent)
+
+    assert _names(agent) == [QUESTION]
+
+
+@pytest.mark.parametrize("search", [semantic_search, search_global, search_entries])
+def test_every_search_of_what_is_shared_keeps_it(search):
+    agent = _agent()
+
+    search(agent, query=QUESTION)
+
+    assert _names(agent) == [QUESTION]
+
+
+def test_a_question_that_found_its_answer_is_not_kept():
+    agent = _agent()
+    approved_entry(title="Kafka", content="We rotate the Kafka certificates with make rotate.")
+    embed_pending()
+
+    _ask(agent)
+
+    assert not UnansweredQuestion.objects.exists()
+
+
+def test_a_question_whose_best_match_shares_one_word_is_kept():
+    agent = _agent()
+    approved_entry(title="Logs", content="Log files are what operators rotate, each night at three, on every machine.")
+    embed_pending()
+
+    _ask(agent)
+
+    assert _names(agent) == [QUESTION]
+
+
+def test_what_their_own_memory_answers_is_no_gap():
+    agent = _agent()
+    make_fact(agent, "We rotate the Kafka certificates with make rotate.")
+
+    _ask(agent)
+
+    assert not UnansweredQuestion.objects.exists()
+
+
+def test_searches_of_ones_own_memory_and_narrowed_ones_are_not_kept():
+    agent = _agent()
+    make_chunk(agent)
+
+    search_chunks(agent, query=QUESTION)
+    semantic_search(agent, query=QUESTION, kinds=["fact", "note"])
+    semantic_search(agent, query=QUESTION, since=timezone.now() - timedelta(days=1))
+    search_global(agent, query=QUESTION, category="standard")
+
+    assert not UnansweredQuestion.objects.exists()
+
+
+def test_people_who_look_around_on_pages_ask_nothing():
+    _ask(make_actor())
+
+    assert not UnansweredQuestion.objects.exists()
+
+
+def test_the_setting_switches_it_off(settings):
+    settings.GAPS = False
+
+    _ask(_agent())
+
+    assert not UnansweredQuestion.objects.exists()
+
+
+def test_a_question_with_a_secret_in_it_is_not_kept():
+    _ask(_agent(), "why does postgres://app:hunter2Zebra9!@db.internal:5432/prod not answer")
+
+    assert not UnansweredQuestion.objects.exists()
+
+
+def test_nobody_sees_what_one_person_asked():
+    _ask(_agent(), "Where does Zanzibar keep its berths?")
+
+    for other in (_agent(), make_actor(curator=True), make_actor(admin=True)):
+        assert _names(other) == []
+        with pytest.raises(NotFound):
+            see_gap(other, gap_id=Gap.objects.get().pk)
+
+
+def test_what_two_people_asked_in_the_same_words_is_shown_to_everybody():
+    _ask(_agent())
+    _ask(_agent(), "how do we rotate the  kafka certificates")
+
+    (gap,) = list_gaps(make_actor()).items
+
+    assert (gap.people, gap.times) == (2, 2)
+    assert gap.name.casefold().startswith("how do we rotate the kafka certificates")
+
+
+def test_asking_again_counts_once_for_a_person():
+    agent = _agent()
+
+    _ask(agent)
+    _ask(agent)
+
+    (gap,) = list_gaps(agent).items
+    assert (gap.people, gap.times) == (1, 2)
+
+
+def test_of_what_people_ask_in_their_own_words_others_see_the_words_they_share():
+    _ask(_agent(), "How do we rotate the Kafka certificates for Zanzibar?")
+    _ask(_agent(), "How do we rotate Kafka certificates in Lisbon?")
+    _without_vectors()
+
+    (gap,) = list_gaps(make_actor()).items
+
+    assert gap.name == "rotate · kafka · certificates"
+    assert gap.wordings == []
+
+
+def test_each_of_them_sees_their_own_words_besides():
+    agent = _agent()
+    _ask(agent, "How do we rotate the Kafka certificates for Zanzibar?")
+    _ask(_agent(), "How do we rotate Kafka certificates in Lisbon?")
+
+    (gap,) = list_gaps(agent).items
+
+    assert gap.wordings == ["How do we rotate the Kafka certificates for Zanzibar?"]
+
+
+def test_questions_about_different_things_stay_apart():
+    agent = _agent()
+
+    _ask(agent, QUESTION)
+    _ask(agent, "Who approves the holiday calendar?")
+
+    assert len(_names(agent)) == 2
+
+
+def test_without_vectors_words_put_questions_together(settings):
+    first, second = _agent(), _agent()
+    _ask(first, "rotate kafka certificates")
+    _without_vectors()
+    settings.EMBEDDING_PROVIDER = "openai"  # configured, and away
+
+    _ask(second, "how do we rotate kafka certificate")
+
+    assert Gap.objects.count() == 1
+
+
+def test_what_most_people_asked_comes_first():
+    curator = make_actor(curator=True)
+    for _ in range(2):
+        _ask(_agent(), "Who approves the holiday calendar?")
+    for _ in range(3):
+        _ask(_agent())
+
+    assert [gap.people for gap in list_gaps(curator).items] == [3, 2]
+
+
+def test_a_curator_settles_a_gap_and_it_opens_again_when_agents_still_find_nothing():
+    curator = make_actor(curator=True)
+    _ask(_agent())
+    _ask(_agent())
+    gap = list_gaps(curator).items[0]
+
+    settle_gap(curator, gap_id=gap.id, state="answered")
+    assert _names(curator) == []
+    _ask(_agent())
+
+    assert [shown.id for shown in list_gaps(curator).items] == [gap.id]
+
+
+def test_what_is_dismissed_stays_so():
+    curator = make_actor(curator=True)
+    _ask(_agent())
+    _ask(_agent())
+    gap = list_gaps(curator).items[0]
+    settle_gap(curator, gap_id=gap.id, state="dismissed")
+
+    _ask(_agent())
+
+    assert _names(curator) == []
+    assert len(_names(curator, state="dismissed")) == 1
+
+
+def test_only_curators_settle_and_only_what_they_may_see():
+    agent, curator = _agent(), make_actor(curator=True)
+    _ask(agent)
+    gap = Gap.objects.get()
+
+    with pytest.raises(Forbidden):
+        settle_gap(agent, gap_id=gap.pk, state="dismissed")
+    with pytest.raises(NotFound):
+        settle_gap(curator, gap_id=gap.pk, state="dismissed")
+
+
+def test_who_asked_can_have_it_forgotten_and_others_cannot():
+    agent, other = _agent(), _agent()
+    _ask(agent)
+    question = UnansweredQuestion.objects.get()
+
+    with pytest.raises(NotFound):
+        forget_question(other, question_id=question.pk)
+    forget_question(agent, question_id=question.pk)
+
+    assert not UnansweredQuestion.objects.exists()
+    assert not Gap.objects.exists()
+
+
+def test_when_one_of_two_has_it_forgotten_the_other_keeps_it_to_themselves():
+    agent, other = _agent(), _agent()
+    _ask(agent)
+    _ask(other)
+
+    forget_question(agent, question_id=UnansweredQuestion.objects.get(user=agent.user).pk)
+
+    assert _names(other) == [QUESTION]
+    assert _names(make_actor()) == []
+
+
+def test_what_somebody_asked_goes_with_them():
+    agent, other = _agent(), _agent()
+    _ask(agent)
+    _ask(other)
+
+    agent.user.delete()
+    forget_old_questions()
+
+    assert _names(make_actor()) == []
+    assert UnansweredQuestion.objects.get().user == other.user
+
+
+def test_what_nobody_has_asked_for_half_a_year_is_forgotten():
+    _ask(_agent())
+    UnansweredQuestion.objects.update(last_asked=timezone.now() - timedelta(days=181))
+
+    assert forget_old_questions() == 1
+
+    assert not Gap.objects.exists()
+
+
+def test_whoever_shared_what_lies_nearest_might_know():
+    ada, grace = make_actor(make_user("ada")), make_actor(make_user("grace"))
+    entry = add_entry(ada, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact").entry
+    add_entry(grace, content="The canteen opens at noon.", entry_type="fact")
+    embed_pending()
+    agent = _agent()
+    _ask_of_nothing(agent)
+
+    (knower,) = who_might_know(agent.user, [Gap.objects.get().pk])[Gap.objects.get().pk]
+
+    assert (knower.person, knower.kind, knower.id) == ("ada", "entry", str(entry.pk))
+
+
+def test_nobody_is_named_who_keeps_out_of_the_directory():
+    ada = make_actor(make_user("ada"))
+    add_entry(ada, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
+    embed_pending()
+    Sharing.objects.create(user=ada.user, sections=[], in_directory=False)
+    agent = _agent()
+    _ask_of_nothing(agent)
+
+    assert who_might_know(agent.user, [Gap.objects.get().pk]) == {}
+
+
+def test_nobody_is_named_to_themselves():
+    agent = _agent()
+    add_entry(agent, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
+    embed_pending()
+    _ask_of_nothing(agent)
+
+    assert who_might_know(agent.user, [Gap.objects.get().pk]) == {}
+
+
+def test_naming_them_takes_as_many_queries_for_many_gaps_as_for_one(django_assert_max_num_queries):
+    add_entry(make_actor(), content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
+    embed_pending()
+    agent = _agent()
+    for question in (QUESTION, "Who approves the holiday calendar?", "What is the codename of the spring release?"):
+        search_global(agent, query=question)
+
+    with django_assert_max_num_queries(7):
+        who_might_know(agent.user, Gap.objects.values_list("pk", flat=True))
+
+
+def _ask_of_nothing(agent: Actor) -> None:
+    """Ask where there is nothing: what lies near is in the knowledge base, not in company knowledge."""
+    search_global(agent, query=QUESTION)

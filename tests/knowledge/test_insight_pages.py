@@ -1,0 +1,186 @@
+"""The pages of insights: what they show, to whom, and in how many queries."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Call, Role
+from knowledge.models import Gap, UnansweredQuestion
+from knowledge.services.semantic import semantic_search
+from knowledge.services.sessions import end_session, start_session
+from tests.curation.factories import approved_entry
+from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_fact
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = "How do we rotate the Kafka certificates?"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_team(settings) -> None:
+    settings.BIGMIND_MODE = "team"
+
+
+def _signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def _use(name: str = "claude-code", *, username: str = ""):
+    """An agent that was told something, cited it, and asked what nobody knows."""
+    agent, entry = make_agent(make_user(username), name), approved_entry()
+    make_fact(agent)
+    start_session(agent)
+    end_session(agent, one_liner="Done", used=[entry.handle])
+    semantic_search(agent, query=QUESTION)
+    made = {"user": agent.user, "agent": agent.agent, "operation": "memory_list_facts", "door": "mcp"}
+    for outcome in ("ok", "ok", "not_found"):
+        Call.objects.create(**made, outcome=outcome, milliseconds=7)
+    return agent
+
+
+def test_a_person_sees_their_use_and_how_the_estimate_is_made():
+    agent = _use()
+
+    page = _signed_in(agent.user).get(reverse("insights"))
+
+    assert page.status_code == 200
+    assert "How look-ups saved are estimated" in page.text
+    assert "memory_list_facts" in page.text
+    assert "not_found" in page.text
+    assert "claude-code 1.0 on laptop" in page.text
+
+
+def test_a_person_without_use_is_shown_the_way():
+    page = _signed_in(make_user()).get(reverse("insights"))
+
+    assert "No calls in these days" in page.text
+
+
+@pytest.mark.parametrize("role", [Role.MEMBER, Role.CURATOR])
+def test_nobody_but_admins_learns_who_used_what(role):
+    _use("a-secret-client", username="ada")
+
+    page = _signed_in(make_user(role=role)).get(reverse("insights"), {"whose": "everybody"})
+
+    assert "memory_list_facts" in page.text
+    assert "a-secret-client" not in page.text
+    assert "ada" not in page.text.replace("metadata", "")
+
+
+def test_admins_see_all_agents_with_their_owners():
+    _use("cursor-vscode", username="ada")
+
+    page = _signed_in(make_user(role=Role.ADMIN)).get(reverse("insights"), {"whose": "everybody"})
+
+    assert "cursor-vscode" in page.text
+    assert "<td>ada</td>" in page.text
+
+
+def test_a_range_that_does_not_exist_is_refused_in_words():
+    page = _signed_in(make_user()).get(reverse("insights"), {"days": "365"})
+
+    assert page.status_code == 200
+    assert "90" in page.text
+    assert "What came of company knowledge" not in page.text
+
+
+@pytest.mark.parametrize("role", [Role.MEMBER, Role.ADMIN])
+def test_the_pages_take_few_queries_whatever_there_is(role, django_assert_max_num_queries):
+    for number in range(4):
+        _use(f"client-{number}")
+    client = _signed_in(make_user(role=role))
+
+    client.get(reverse("insights"))  # the first page of a sign-in also notes the browser
+
+    for route in ("insights", "insights-gaps"):
+        with django_assert_max_num_queries(15):
+            client.get(reverse(route), {"whose": "everybody"} if route == "insights" else {})
+
+
+def test_questions_of_one_person_are_on_no_page_of_another():
+    _use()
+
+    for user in (make_user(), make_user(role=Role.CURATOR), make_user(role=Role.ADMIN)):
+        page = _signed_in(user).get(reverse("insights-gaps"))
+        assert "Kafka" not in page.text
+
+
+def test_a_question_leads_to_a_draft():
+    agent = _use()
+
+    page = _signed_in(agent.user).get(reverse("insights-gaps"))
+
+    assert QUESTION in page.text
+    assert "company/propose/?title=How+do+we+rotate" in page.text
+    draft = _signed_in(agent.user).get(reverse("kb-new"), {"content": f"# {QUESTION}"})
+    assert f"# {QUESTION}" in draft.text
+    proposal = _signed_in(agent.user).get(reverse("company-propose"), {"title": QUESTION})
+    assert f'value="{QUESTION}"' in proposal.text
+
+
+def test_a_person_forgets_a_question_of_theirs():
+    agent = _use()
+    question = UnansweredQuestion.objects.get()
+
+    page = _signed_in(agent.user).post(reverse("insights-question-forget", args=[question.pk]), follow=True)
+
+    assert "Forgotten" in page.text
+    assert not UnansweredQuestion.objects.exists()
+
+
+def test_a_foreign_question_is_answered_like_none():
+    _use()
+    question = UnansweredQuestion.objects.get()
+
+    page = _signed_in(make_user()).post(reverse("insights-question-forget", args=[question.pk]))
+
+    assert page.status_code == 404
+    assert UnansweredQuestion.objects.exists()
+
+
+def test_a_curator_settles_what_two_people_asked():
+    _use()
+    _use()
+    gap = Gap.objects.get()
+
+    page = _signed_in(make_user(role=Role.CURATOR)).post(
+        reverse("insights-gap-settle", args=[gap.pk]), {"state": "dismissed"}, follow=True
+    )
+
+    assert "Dismissed" in page.text
+    gap.refresh_from_db()
+    assert gap.state == "dismissed"
+
+
+def test_a_member_does_not():
+    agent = _use()
+    gap = Gap.objects.get()
+
+    page = _signed_in(agent.user).post(reverse("insights-gap-settle", args=[gap.pk]), {"state": "dismissed"})
+
+    assert page.status_code == 403
+
+
+def test_the_page_of_a_session_shows_its_receipt():
+    agent, entry = make_agent(make_user(), "claude-code"), approved_entry(title="Health checks")
+    fact = make_fact(agent, "Prefers pytest.")
+    session = start_session(agent).session
+
+    page = _signed_in(agent.user).get(reverse("memory-session", args=[session.pk]))
+
+    assert "What it was told at its start" in page.text
+    assert f"[{entry.handle}] Health checks" in page.text
+    assert fact.fact in page.text
+
+
+def test_the_preview_of_the_start_context_is_itemised():
+    actor = make_actor()
+    approved_entry(title="Health checks", importance=6)
+
+    page = _signed_in(actor.user).get(reverse("memory-context"))
+
+    assert "Receipt" in page.text
+    assert "importance 6" in page.text

@@ -1,0 +1,185 @@
+"""Insights: use added up by tool, agent, day and outcome, what start contexts saved, and whose figures are whose."""
+
+from datetime import timedelta
+from time import perf_counter
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import Call
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import carry_out
+from bigmind.core.tokens import count_tokens
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from knowledge.services.insights import look_at_use
+from knowledge.services.sessions import end_session, start_session
+from tests.curation.factories import approved_entry
+from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_fact
+
+pytestmark = pytest.mark.django_db
+
+MANY_CALLS = """
+INSERT INTO accounts_call (user_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, at)
+SELECT %s, %s, 'operation_' || number %% 60, 'mcp', CASE WHEN number %% 20 = 0 THEN 'invalid' ELSE 'ok' END,
+    number %% 500, number %% 900, '', now() - interval '1 second' * (number * 20)
+FROM generate_series(1, 100000) AS number
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_team(settings) -> None:
+    settings.BIGMIND_MODE = "team"
+
+
+def _called(actor: Actor, operation: str = "memory_list_facts", *, outcome: str = "ok", took: float = 10, **said):
+    return Call.objects.create(
+        user=actor.user, agent=actor.agent, operation=operation, door="mcp", outcome=outcome, milliseconds=took, **said
+    )
+
+
+def _agent(name: str = "claude-code") -> Actor:
+    return make_agent(make_user(), name)
+
+
+def test_a_call_is_kept_with_the_tokens_that_its_agent_read():
+    agent = _agent()
+    make_fact(agent, "Prefers pytest.")
+
+    told = perform(CATALOGUE["memory_list_facts"], agent, {}, door="mcp")
+
+    assert Call.objects.get().tokens == count_tokens(told.markdown()) > 0
+
+
+def test_what_a_program_fetches_is_not_counted():
+    perform(CATALOGUE["memory_list_facts"], _agent(), {}, door="rest")
+
+    assert Call.objects.get().tokens is None
+
+
+def test_use_is_added_up_by_tool():
+    agent = _agent()
+    for took in (10, 20, 90):
+        _called(agent, took=took, tokens=100)
+    _called(agent, "memory_store_fact", outcome="invalid")
+
+    use = look_at_use(agent)
+
+    listed, stored = use.tools
+    assert (listed.name, listed.calls, listed.refused, listed.tokens) == ("memory_list_facts", 3, 0, 300)
+    assert (listed.half_within, listed.most_within) == (20, pytest.approx(83))
+    assert (stored.name, stored.calls, stored.refused, stored.tokens) == ("memory_store_fact", 1, 1, 0)
+    assert (use.calls, use.refused, use.tokens) == (4, 1, 300)
+    assert use.outcomes == [("ok", 3), ("invalid", 1)]
+
+
+def test_days_without_a_call_are_days_too():
+    agent = _agent()
+    _called(agent)
+    Call.objects.filter(pk=_called(agent).pk).update(at=timezone.now() - timedelta(days=2))
+
+    days = look_at_use(agent, days=7).daily
+
+    assert [day.calls for day in days] == [0, 0, 0, 0, 1, 0, 1]
+    assert days[-1].day == timezone.localdate()
+    assert days[-1].share == 100
+
+
+def test_what_is_older_than_the_range_is_left_out():
+    agent = _agent()
+    Call.objects.filter(pk=_called(agent).pk).update(at=timezone.now() - timedelta(days=8))
+
+    assert look_at_use(agent, days=7).calls == 0
+    assert look_at_use(agent, days=30).calls == 1
+
+
+def test_one_sees_ones_own_and_everybodys_added_up():
+    agent, other = _agent(), _agent("cursor-vscode")
+    _called(agent)
+    _called(other)
+    _called(other)
+
+    assert look_at_use(agent).calls == 1
+    assert look_at_use(agent, whose="everybody").calls == 3
+
+
+def test_agents_of_others_are_shown_to_admins_only():
+    agent, other, admin = _agent(), _agent("cursor-vscode"), make_actor(admin=True)
+    _called(agent)
+    _called(other)
+
+    seen = {who: [one.name for one in look_at_use(who, whose="everybody").agents] for who in (agent, admin)}
+
+    assert seen[agent] == ["claude-code 1.0 on laptop"]
+    assert sorted(seen[admin]) == ["claude-code 1.0 on laptop", "cursor-vscode 1.0 on laptop"]
+
+
+def test_a_start_that_told_something_saves_one_look_up_however_much_it_told():
+    agent = _agent()
+    start_session(agent)
+    for _ in range(3):
+        make_fact(agent)
+    start_session(agent)
+
+    starts = look_at_use(agent).starts
+
+    # The second start told three facts and the first session.
+    assert (starts.begun, starts.saved) == (2, 1)
+
+
+def test_sessions_that_cited_something_are_counted_apart():
+    agent, entry = _agent(), approved_entry()
+    start_session(agent)
+    end_session(agent, one_liner="Done", used=[entry.handle])
+    start_session(agent)
+    end_session(agent, one_liner="Done", used=[])
+
+    use = look_at_use(agent)
+
+    assert (use.starts.begun, use.starts.saved, use.starts.proven) == (2, 2, 1)
+    assert [(item.entry, item.served, item.cited, item.misled) for item in use.items] == [(entry, 2, 1, 0)]
+
+
+def test_what_misled_comes_first():
+    agent, entry, wrong = _agent(), approved_entry(importance=9), approved_entry(importance=1)
+    start_session(agent)
+    start_session(agent)
+
+    end_session(agent, one_liner="Done", misleading=[wrong.handle])
+
+    assert [item.entry for item in look_at_use(agent).items] == [wrong, entry]
+
+
+def test_what_others_were_told_is_not_among_ones_own():
+    approved_entry()
+    start_session(_agent())
+
+    agent = _agent()
+
+    assert look_at_use(agent).items == []
+    assert len(look_at_use(agent, whose="everybody").items) == 1
+
+
+@pytest.mark.parametrize("asked", [{"days": 0}, {"days": 91}, {"whose": "ada"}])
+def test_other_ranges_are_refused_by_name(asked):
+    with pytest.raises(Invalid) as refused:
+        carry_out(look_at_use, make_actor(), asked)
+
+    assert [problem["field"] for problem in refused.value.problems] == list(asked)
+
+
+def test_a_hundred_thousand_calls_are_added_up_quickly():
+    admin, agent = make_actor(admin=True), _agent()
+    with connection.cursor() as cursor:
+        cursor.execute(MANY_CALLS, [agent.user.pk, agent.agent.pk])
+        cursor.execute("ANALYZE accounts_call")
+
+    started = perf_counter()
+    use = look_at_use(admin, days=90, whose="everybody")
+    took = perf_counter() - started
+
+    assert use.calls == 100_000
+    assert took < 3

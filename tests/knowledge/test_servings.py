@@ -1,0 +1,248 @@
+"""Proof of use: what sessions were told, which of it they say helped or misled, and what follows from it."""
+
+import pytest
+
+from accounts.actor import Actor
+from bigmind.core.errors import Invalid, NotFound
+from curation.services.decisions import approve_global
+from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Session
+from knowledge.services.company import most_relevant, search_global
+from knowledge.services.context import get_context
+from knowledge.services.facts import erase_fact
+from knowledge.services.feedback import give_feedback
+from knowledge.services.receipts import GONE, receipt_of
+from knowledge.services.semantic import semantic_search
+from knowledge.services.servings import PEOPLE_ASKED, SESSIONS_ASKED, tally_servings
+from knowledge.services.sessions import end_session, erase_session, start_session
+from tests.curation.factories import approved_entry
+from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_fact, make_session
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _in_a_team(settings) -> None:
+    settings.BIGMIND_MODE = "team"
+
+
+def _told(actor: Actor, *, used: list[str] | None = None, misleading: list[str] | None = None) -> Session:
+    session = start_session(actor).session
+    return end_session(actor, session_id=str(session.pk), one_liner="Done", used=used, misleading=misleading)
+
+
+def _told_often(*, used: list[str], people: int = PEOPLE_ASKED, sessions: int = SESSIONS_ASKED) -> None:
+    actors = [make_actor() for _ in range(people)]
+    for number in range(sessions):
+        _told(actors[number % people], used=used)
+    tally_servings()
+
+
+def test_what_a_start_context_tells_is_counted_once_for_each_session():
+    entry = approved_entry()
+    actor = make_actor()
+
+    start_session(actor)
+    start_session(actor)
+
+    tally_servings()
+    assert Proof.objects.get(entry=entry).served == 2
+
+
+def test_what_was_used_is_cited_and_the_rest_is_not():
+    helpful, silent = approved_entry(), approved_entry()
+
+    _told(make_actor(), used=[helpful.handle])
+
+    tally_servings()
+    counts = {proof.entry_id: (proof.served, proof.cited, proof.misled) for proof in Proof.objects.all()}
+    assert counts == {helpful.pk: (1, 1, 0), silent.pk: (1, 0, 0)}
+    assert Proof.objects.get(entry=helpful).last_cited_at is not None
+
+
+def test_a_citation_counts_at_once():
+    entry = approved_entry()
+
+    _told(make_actor(), used=[f"[{entry.handle.lower()}]"])
+
+    assert Proof.objects.get(entry=entry).cited == 1
+
+
+def test_what_misled_goes_back_to_the_curators_with_one_voice():
+    entry, actor = approved_entry(), make_actor()
+
+    _told(actor, misleading=[entry.handle])
+    _told(actor, misleading=[entry.handle])
+
+    voice = Feedback.objects.get(kind="company", source_id=str(entry.pk))
+    assert (voice.user, voice.verdict) == (actor.user, "wrong")
+    assert Proof.objects.get(entry=entry).misled == 2
+
+
+def test_a_reason_that_was_given_before_is_kept():
+    entry, actor = approved_entry(), make_actor()
+    give_feedback(actor, kind="company", id=entry.handle, verdict="outdated", note="Since May it is daily.")
+
+    _told(actor, misleading=[entry.handle])
+
+    assert Feedback.objects.get(kind="company").note == "Since May it is daily."
+
+
+def test_what_both_helped_and_misled_counts_as_misleading():
+    entry = approved_entry()
+
+    _told(make_actor(), used=[entry.handle], misleading=[entry.handle])
+
+    proof = Proof.objects.get(entry=entry)
+    assert (proof.cited, proof.misled) == (0, 1)
+
+
+def test_facts_and_entries_are_cited_by_kind_and_id():
+    actor = make_actor()
+    fact = make_fact(actor)
+
+    session = _told(actor, used=[f"fact:{fact.pk}"])
+
+    assert list(session.servings.values_list("kind", "source_id", "cited")) == [("fact", str(fact.pk), True)]
+
+
+@pytest.mark.parametrize("handle", ["C", "the first one", "fact", "app:12"])
+def test_what_is_no_handle_is_refused_and_the_session_stays_open(handle):
+    actor = make_actor()
+    session = start_session(actor).session
+
+    with pytest.raises(Invalid, match="is no handle"):
+        end_session(actor, one_liner="Done", used=[handle])
+
+    session.refresh_from_db()
+    assert Serving.objects.count() == 0
+
+
+def test_a_foreign_handle_answers_like_one_that_does_not_exist():
+    foreign, actor = make_fact(make_actor()), make_actor()
+    start_session(actor)
+
+    with pytest.raises(NotFound, match=f"There is no fact {foreign.pk} that you can see"):
+        end_session(actor, one_liner="Done", used=[f"fact:{foreign.pk}"])
+
+
+def test_what_was_deprecated_meanwhile_can_still_be_cited_by_who_was_told_it():
+    entry, actor = approved_entry(), make_actor()
+    start_session(actor)
+    approve_global(make_actor(curator=True), entry_id=entry.pk, action="deprecate", notes="It changed.")
+
+    session = end_session(actor, one_liner="Done", used=[entry.handle])
+
+    assert session.servings.get().cited
+
+
+def test_a_search_of_an_agent_serves_its_open_session():
+    entry = approved_entry(title="Retry policy", content="Clients retry three times.")
+    agent = make_agent(make_user(), "claude-code")
+    session = start_session(agent).session
+    Serving.objects.all().delete()
+
+    search_global(agent, query="retry policy")
+    semantic_search(agent, query="retry policy")
+
+    assert list(session.servings.values_list("kind", "source_id")) == [("company", str(entry.pk))]
+
+
+def test_a_person_who_searches_is_served_nothing():
+    approved_entry(title="Retry policy", content="Clients retry three times.")
+    actor = make_actor()
+    start_session(actor)
+    Serving.objects.all().delete()
+
+    search_global(actor, query="retry policy")
+
+    assert Serving.objects.count() == 0
+
+
+def test_what_is_told_often_and_never_cited_comes_behind_all_others():
+    ignored = approved_entry(importance=10)
+    others = [approved_entry(importance=1) for _ in range(5)]
+    _told_often(used=[others[0].handle, *(other.handle for other in others[1:])])
+
+    context = get_context(make_actor())
+
+    assert [line.id for line in context.company] == [other.pk for other in reversed(others)]
+    assert most_relevant("", [])[-1] == ignored
+    assert CompanyEntry.objects.get(pk=ignored.pk).is_approved
+
+
+def test_one_citation_brings_it_back():
+    ignored, other = approved_entry(importance=10), approved_entry(importance=1)
+    _told_often(used=[other.handle])
+    assert most_relevant("", [])[0] == other
+
+    _told(make_actor(), used=[ignored.handle])
+
+    assert most_relevant("", [])[0] == ignored
+
+
+def test_sessions_that_do_not_say_what_they_used_prove_nothing():
+    entry, other = approved_entry(importance=10), approved_entry(importance=1)
+    actors = [make_actor() for _ in range(PEOPLE_ASKED)]
+    for number in range(SESSIONS_ASKED):
+        _told(actors[number % PEOPLE_ASKED], used=None)
+    tally_servings()
+
+    assert most_relevant("", []) == [entry, other]
+
+
+def test_one_person_alone_pushes_nothing_out():
+    entry, other = approved_entry(importance=10), approved_entry(importance=1)
+
+    _told_often(used=[other.handle], people=1)
+
+    assert most_relevant("", [])[0] == entry
+
+
+def test_what_an_erased_session_said_no_longer_counts():
+    entry, actor = approved_entry(), make_actor()
+    session = _told(actor, used=[entry.handle])
+
+    erase_session(actor, session_id=str(session.pk))
+
+    tally_servings()
+    assert not Proof.objects.exists()
+    assert not Serving.objects.exists()
+
+
+def test_the_receipt_says_what_was_told_why_and_what_it_cost():
+    actor = make_actor()
+    entry = approved_entry(importance=7, topics=["retries"])
+    fact = make_fact(actor, "Atlas deploys on Tuesdays.", project="atlas")
+    earlier = make_session(actor, one_liner="Chose a queue")
+
+    started = start_session(actor, project="atlas", topics=["retries"])
+
+    receipt = receipt_of(started.session)
+    told = {(line.tier, line.kind, line.id): line for line in receipt.lines}
+    assert told["G", "company", str(entry.pk)].why == "about retries, importance 7"
+    assert told["1", "fact", str(fact.pk)].why == "about the project atlas"
+    assert told["1", "session", str(earlier.pk)].title == "Chose a queue"
+    assert receipt.tokens == started.context.tokens
+    assert sum(line.tokens for line in receipt.lines) <= receipt.tokens
+
+
+def test_a_receipt_keeps_no_text_of_what_was_erased():
+    actor = make_actor()
+    fact = make_fact(actor, "My cat is called Zanzibar.")
+    session = start_session(actor).session
+
+    erase_fact(actor, fact_id=fact.pk)
+
+    assert [line.title for line in receipt_of(session).lines] == [GONE]
+    assert "Zanzibar" not in str(Receipt.objects.get().lines)
+
+
+def test_the_start_takes_as_many_queries_however_much_it_tells(django_assert_max_num_queries):
+    actor = make_actor()
+    for _ in range(8):
+        approved_entry()
+        make_fact(actor)
+
+    with django_assert_max_num_queries(24):
+        start_session(actor, project="atlas", topics=["retries"])
