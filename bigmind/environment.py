@@ -6,10 +6,12 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from bigmind.core.sections import Section
 
 PREFIX = "BIGMIND_"
 
@@ -38,6 +40,22 @@ class Environment(BaseSettings):
         description="`personal`: one user, signed in from the link that start-up prints. `team`, `enterprise`: many.",
     )
     user: str = Field(default="", description="User name of the first user. Default: the name of the system's user.")
+    init_user: str = Field(
+        default="",
+        description="For containers: user name of the first user, instead of BIGMIND_USER. All of BIGMIND_INIT_* count "
+        "at the first start, when there is no user yet, and never again.",
+    )
+    init_password: SecretStr = Field(
+        default=SecretStr(""),
+        description="Password of the first user: 12 characters or more. Then no sign-in link is printed in the modes "
+        "`team` and `enterprise`.",
+    )
+    init_password_file: str = Field(default="", description="File that holds BIGMIND_INIT_PASSWORD, such as a secret.")
+    init_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="API key of the first user, made with `bigmind key_text`. Then no key is printed.",
+    )
+    init_key_file: str = Field(default="", description="File that holds BIGMIND_INIT_KEY, such as a secret.")
     database_url: SecretStr = Field(
         default=SecretStr(""),
         description="PostgreSQL 16 or later with pgvector, e.g. `postgres://user:password@host/name`. "
@@ -57,6 +75,30 @@ class Environment(BaseSettings):
     rate_limit: int = Field(
         default=600, ge=0, description="Operations a key may perform in a minute. 0 switches the limit off."
     )
+    secrets: Literal["warn", "redact", "block"] = Field(
+        default="warn",
+        description="What becomes of a password, key or token in a personal memory: `warn` stores it and tells the "
+        "caller, `redact` stores the text without it, `block` refuses the text. Shared knowledge always refuses it.",
+    )
+    review_days: int = Field(
+        default=3, ge=1, le=365, description="Days after which what waits for a curator is shown as overdue."
+    )
+    webhook_url: str = Field(
+        default="",
+        description="Address that is told of every decision about company knowledge, signed as the Standard Webhooks "
+        "specification has it. Addresses in private networks are refused.",
+    )
+    webhook_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="Signs what is sent to BIGMIND_WEBHOOK_URL: `whsec_` and base64, or any text.",
+    )
+    webhook_private: bool = Field(default=False, description="Let BIGMIND_WEBHOOK_URL be in a private network.")
+    email_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="Mail server, e.g. `smtp://user:password@mail.example.com:587` (STARTTLS) or `smtps://…:465`. "
+        "Default: no e-mail is sent.",
+    )
+    email_from: str = Field(default="", description="Sender of e-mail. Default: `bigmind@` and the public host.")
     web_threads: int = Field(default=8, ge=1, le=128, description="Pages and REST requests served at once.")
     mcp_threads: int = Field(default=4, ge=1, le=128, description="Tool calls served at once.")
     embedding_provider: Literal["", "builtin", "openai", "hashing"] = Field(
@@ -83,6 +125,22 @@ class Environment(BaseSettings):
         ge=0,
         description="Tokens that an endpoint with a key may be sent in a day (UTC). 0 switches the limit off.",
     )
+    search_fusion: Literal["blend", "rrf"] = Field(
+        default="blend",
+        description="How a search joins what it found by words and by meaning: `blend` adds their scores, `rrf` their "
+        "reciprocal ranks. docs/benchmarks.md compares them.",
+    )
+    profile_sections: str = Field(
+        default="",
+        description="Sections of a profile that everybody here sees until its owner chooses, such as `who,badges`, or "
+        "`none`; there are `who`, `role`, `agents`, `statistics`, `badges`, `topics`, `activity`, `contributions`, "
+        "`headlines`. Default: `who,role,badges,contributions` in the mode `team`, none in `enterprise`.",
+    )
+    gaps: bool = Field(
+        default=True,
+        description="Keep the questions of agents that found nothing, to show what is not known here. A person's "
+        "question is shown to others only when two people asked it. `off` keeps none.",
+    )
     time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
 
     @field_validator("home")
@@ -99,6 +157,56 @@ class Environment(BaseSettings):
         if url and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path not in {"", "/"}):
             raise ValueError("must look like https://bigmind.example.com, without a path")
         return url.rstrip("/")
+
+    @field_validator("webhook_url")
+    @classmethod
+    def web_address(cls, url: str) -> str:
+        """Refuse what is no address of the web."""
+        parts = urlsplit(url)
+        if url and (parts.scheme not in {"http", "https"} or not parts.hostname):
+            raise ValueError("must look like https://hooks.example.com/bigmind")
+        return url
+
+    @field_validator("profile_sections")
+    @classmethod
+    def known_sections(cls, names: str) -> str:
+        """Refuse a section that no profile has: somebody would believe it hidden."""
+        said = [name.strip() for name in names.split(",") if name.strip()]
+        unknown = sorted({*said} - {*Section, "none"})
+        if unknown or ("none" in said and len(said) > 1):
+            known = ", ".join(Section)
+            raise ValueError(f"must be `none` or some of {known}, with commas between them")
+        return ",".join(said)
+
+    @model_validator(mode="after")
+    def signed(self) -> "Environment":
+        """Refuse a webhook whose messages nobody could trust."""
+        if self.webhook_url and not self.webhook_secret.get_secret_value():
+            raise ValueError("BIGMIND_WEBHOOK_URL needs BIGMIND_WEBHOOK_SECRET, which signs what is sent")
+        return self
+
+    @model_validator(mode="after")
+    def said_once(self) -> "Environment":
+        """Refuse a secret that is given twice: nobody could tell which one counts."""
+        for name in ("init_password", "init_key"):
+            if getattr(self, name).get_secret_value() and getattr(self, f"{name}_file"):
+                variable = PREFIX + name.upper()
+                raise ValueError(f"{variable} and {variable}_FILE exclude each other")
+        return self
+
+    @property
+    def sections(self) -> tuple[str, ...] | None:
+        """The sections of a profile that are shared until its owner chooses; None leaves it to the mode."""
+        return (
+            tuple(name for name in self.profile_sections.split(",") if name != "none")
+            if self.profile_sections
+            else None
+        )
+
+    @property
+    def mail_server(self) -> SplitResult:
+        """The parts of the mail server's address; without a host no mail is sent."""
+        return urlsplit(self.email_url.get_secret_value())
 
     @property
     def url(self) -> str:

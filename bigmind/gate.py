@@ -5,6 +5,7 @@ Scope and toolset of the key, validation, rate limit, idempotency, the call itse
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Literal
 
@@ -14,15 +15,18 @@ from django.db import DatabaseError, connection
 from django.template.loader import render_to_string
 from pydantic import BaseModel
 
-from accounts.actor import Actor
+from accounts.actor import Actor, acts
 from accounts.services.calls import count_against_limit, once, record_call
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.screening.policy import collected_notices
+from bigmind.core.tokens import count_tokens
 from bigmind.request_ids import current_request_id
 
 Door = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200
+COUNTED_CHARS = 200_000
+"""Counting the tokens of a longer reply, such as a whole export, would take longer than many calls."""
 
 log = structlog.get_logger()
 
@@ -45,6 +49,10 @@ class Outcome:
 
     def markdown(self) -> str:
         """The reply as an agent reads it: short markdown."""
+        return self._markdown
+
+    @cached_property
+    def _markdown(self) -> str:
         text = render_to_string(f"agent/{self.operation.template}", {"reply": self.value}, using="agent")
         return text.strip() + "\n"
 
@@ -66,20 +74,31 @@ def perform(
     Raises:
         BigMindError: the actor may not, the arguments are wrong, or the operation refuses.
     """
-    started, outcome = perf_counter(), "error"
+    started, outcome, seconds, tokens = perf_counter(), "error", 0.0, None
     try:
         with collected_notices() as notices:
             performed = _perform(operation, actor, arguments, idempotency_key)
-        outcome = "ok"
+        if operation.effect is not Effect.READ:
+            performed = replace(performed, notices=tuple(notices))
+        outcome, seconds = "ok", perf_counter() - started
+        tokens = _tokens_delivered(performed, door)
     except BigMindError as refusal:
         outcome = refusal.code
         raise
     finally:
-        _record(actor, operation, door, outcome, perf_counter() - started)
-    return performed if operation.effect is Effect.READ else replace(performed, notices=tuple(notices))
+        _record(actor, operation, door, outcome, seconds or perf_counter() - started, tokens)
+    return performed
 
 
-def _record(actor: Actor, operation: Operation, door: Door, outcome: str, seconds: float) -> None:
+def _tokens_delivered(performed: Outcome, door: Door) -> int | None:
+    """What a reply costs the agent that reads it. What goes to a program, and what is very long, is not counted."""
+    if door != "mcp":
+        return None
+    text = performed.markdown()
+    return count_tokens(text) if len(text) <= COUNTED_CHARS else None
+
+
+def _record(actor: Actor, operation: Operation, door: Door, outcome: str, seconds: float, tokens: int | None) -> None:
     """Write the usage log. What has been stored is stored, and answered so, even if this fails."""
     try:
         record_call(
@@ -88,6 +107,7 @@ def _record(actor: Actor, operation: Operation, door: Door, outcome: str, second
             door=door,
             outcome=outcome,
             milliseconds=round(seconds * 1000, 3),
+            tokens=tokens,
             request_id=current_request_id(),
         )
     except DatabaseError as error:
@@ -103,7 +123,8 @@ def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], i
     count_against_limit(actor, per_minute=settings.RATE_LIMIT_PER_MINUTE)
 
     def call() -> BaseModel:
-        return operation.shape.model_validate(operation.call(actor, **accepted))
+        with acts(actor):
+            return operation.shape.model_validate(operation.call(actor, **accepted))
 
     if idempotency_key is None or operation.effect is Effect.READ:
         return Outcome(operation, call())

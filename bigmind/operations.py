@@ -11,7 +11,9 @@ from knowledge.operations import OPERATIONS as KNOWLEDGE
 TOOLSETS: dict[str, str] = {
     "core": "What most sessions need: start, remember, recall, end.",
     "memory": "The rest of the personal memory: profile, hypotheses, corrections, erasure.",
+    "company": "What the company knows: read, propose, say what it was worth, decide.",
     "kb": "The knowledge base that everybody here shares.",
+    "directory": "Who is here, and who worked on what, as far as people share it.",
     "notes": "Texts addressed by domain and key.",
     "admin": "Health, statistics, pruning, export and import.",
 }

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -16,6 +17,8 @@ DEBUG = ENVIRONMENT.debug
 SECRET_KEY = ENVIRONMENT.signing_key()
 PUBLIC_URL = ENVIRONMENT.url
 BIGMIND_MODE = ENVIRONMENT.mode
+PROFILE_SECTIONS = ENVIRONMENT.sections
+BIGMIND_REVIEW_DAYS = ENVIRONMENT.review_days
 
 ROOT_URLCONF = "bigmind.urls"
 WSGI_APPLICATION = "bigmind.wsgi.application"
@@ -49,8 +52,10 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.middleware.SignInMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "bigmind.middleware.NoticeMiddleware",
     "bigmind.middleware.RefusalMiddleware",
 ]
 
@@ -117,7 +122,7 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
@@ -154,6 +159,7 @@ CONTENT_SECURITY_POLICY = {
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 MCP_BODY_BYTES = 1024 * 1024
 RATE_LIMIT_PER_MINUTE = ENVIRONMENT.rate_limit
+SECRETS_POLICY = ENVIRONMENT.secrets
 
 # --- REST -----------------------------------------------------------------------------------------------------
 
@@ -182,6 +188,24 @@ EMBEDDING_MODEL = ENVIRONMENT.embedding_model
 EMBEDDING_API_KEY = ENVIRONMENT.embedding_api_key.get_secret_value()
 EMBEDDING_DIMENSIONS = ENVIRONMENT.embedding_dimensions
 EMBEDDING_DAILY_TOKENS = ENVIRONMENT.embedding_daily_tokens
+SEARCH_FUSION = ENVIRONMENT.search_fusion
+GAPS = ENVIRONMENT.gaps
+
+# --- Telling people outside -----------------------------------------------------------------------------------
+
+WEBHOOK_URL = ENVIRONMENT.webhook_url
+WEBHOOK_SECRET = ENVIRONMENT.webhook_secret.get_secret_value()
+WEBHOOK_PRIVATE = ENVIRONMENT.webhook_private
+_MAIL = ENVIRONMENT.mail_server
+EMAIL_HOST = _MAIL.hostname or ""
+EMAIL_PORT = _MAIL.port or (465 if _MAIL.scheme == "smtps" else 587)
+EMAIL_HOST_USER = unquote(_MAIL.username or "")
+EMAIL_HOST_PASSWORD = unquote(_MAIL.password or "")
+EMAIL_USE_SSL = _MAIL.scheme == "smtps"
+# Without a name and password it is a relay on this machine or in this network, which mostly speaks no TLS.
+EMAIL_USE_TLS = _MAIL.scheme == "smtp" and bool(EMAIL_HOST_USER)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = ENVIRONMENT.email_from or f"bigmind@{urlsplit(PUBLIC_URL).hostname}"
 
 # --- Work that waits ------------------------------------------------------------------------------------------
 
@@ -206,9 +230,16 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
-    "embed-pending": {"task": "knowledge.tasks.embed_pending", "schedule": 60.0},
+    "embed-pending": {"task": "knowledge.tasks.embed_pending", "schedule": 15.0, "options": {"expires": 15}},
+    "keep-indexes": {"task": "knowledge.tasks.keep_indexes", "schedule": 600.0, "options": {"expires": 600}},
     "close-stale-sessions": {"task": "knowledge.tasks.close_stale_sessions", "schedule": 600.0},
     "set-aside-expired-notes": {"task": "knowledge.tasks.forget_expired_notes", "schedule": 60.0},
+    "index-people": {"task": "knowledge.tasks.index_people", "schedule": 600.0, "options": {"expires": 600}},
+    "tally-servings": {"task": "knowledge.tasks.tally_servings", "schedule": 600.0, "options": {"expires": 600}},
+    "forget-old-questions": {"task": "knowledge.tasks.forget_old_questions", "schedule": 86_400.0},
+    "deliver-pending": {"task": "curation.tasks.deliver_pending", "schedule": 60.0},
+    "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
+    "forget-old-deliveries": {"task": "curation.tasks.forget_old_deliveries", "schedule": 86_400.0},
     "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
 }
 # Redis away must not be felt for long: the cache answers like an empty one then.

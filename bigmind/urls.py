@@ -8,7 +8,7 @@ from bigmind.health import healthz, readyz
 from bigmind.operations import TOOLSETS
 from bigmind.views.admin import admin_sign_in
 from bigmind.views.connect import connect
-from bigmind.views.profile import profile
+from bigmind.views.profile import profile, sharing
 from bigmind.views.styleguide import styleguide
 from bigmind.views.theme import choose_theme
 
@@ -23,7 +23,9 @@ urlpatterns = [
     path("connect/", connect, name="connect"),
     path("keys/new/", keys.create, {"toolsets": TOOLSETS}, name="key-create"),
     path("u/<str:username>/", profile, name="profile"),
+    path("u/<str:username>/sharing/", sharing, name="profile-sharing"),
     path("", include("accounts.urls")),
+    path("", include("curation.urls")),
     path("", include("knowledge.urls")),
 ]
 

@@ -16,15 +16,26 @@ from bigmind.core.errors import BigMindError
 from knowledge.models import (
     CachedVector,
     Chunk,
+    EmbeddingDay,
     EmbeddingSpace,
     Entry,
+    EntryFingerprint,
     Fact,
+    Feedback,
+    Gap,
     Hypothesis,
+    LessonAsked,
     Note,
     Passage,
     PassageVector,
+    Proof,
+    Receipt,
+    Serving,
     Session,
+    ShownHeadline,
     Summary,
+    UnansweredQuestion,
+    Writing,
 )
 from knowledge.services.asides import Remembered, restore, set_aside
 from knowledge.services.facts import erase_fact
@@ -38,7 +49,7 @@ REASON = "Set aside by an admin."
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Shows rows and changes none."""
 
-    list_select_related = True
+    list_select_related: ClassVar[bool | tuple[str, ...]] = True
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nothing is made here."""
@@ -198,6 +209,15 @@ class SummaryAdmin(ReadOnlyAdmin):
     ordering = ("-created_at",)
 
 
+@admin.register(ShownHeadline)
+class ShownHeadlineAdmin(ReadOnlyAdmin):
+    """The headlines that people chose to show."""
+
+    list_display = ("text", "session", "chosen_at")
+    search_fields = ("text", "session__user__username")
+    ordering = ("-chosen_at",)
+
+
 @admin.register(Passage)
 class PassageAdmin(ReadOnlyAdmin):
     """The index of search. Every row is derived from what it is a piece of."""
@@ -221,6 +241,53 @@ class EntryAdmin(ReadOnlyAdmin):
     def content_start(self, entry: Entry) -> str:
         """The beginning of the content."""
         return str(entry)
+
+
+@admin.register(EntryFingerprint)
+class EntryFingerprintAdmin(ReadOnlyAdmin):
+    """The errors that entries quote: derived from their content."""
+
+    list_display = ("fingerprint", "entry", "has_place")
+    search_fields = ("fingerprint", "entry__content")
+
+
+@admin.register(LessonAsked)
+class LessonAskedAdmin(ReadOnlyAdmin):
+    """How often each error was asked about."""
+
+    list_display = ("fingerprint", "times", "last_asked", "entry")
+    ordering = ("-times",)
+    search_fields = ("fingerprint", "entry__content")
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(ReadOnlyAdmin):
+    """What people and agents said of what they were told."""
+
+    list_display = ("kind", "source_id", "verdict", "user", "created_at", "settled_at")
+    list_filter = ("kind", "verdict", "created_at", "settled_at")
+    search_fields = ("source_id", "note", "user__username")
+    ordering = ("-created_at",)
+
+
+@admin.register(Writing)
+class WritingAdmin(ReadOnlyAdmin):
+    """With which key and through which agent things were stored."""
+
+    list_display = ("kind", "source_id", "user", "key", "agent", "at")
+    list_select_related = ("user", "key", "agent")
+    list_filter = ("kind", "at")
+    search_fields = ("source_id", "user__username", "key__prefix")
+    ordering = ("-at",)
+
+
+@admin.register(EmbeddingDay)
+class EmbeddingDayAdmin(ReadOnlyAdmin):
+    """What vectors cost, day by day."""
+
+    list_display = ("day", "tokens")
+    ordering = ("-day",)
+    search_fields = ("day",)
 
 
 @admin.register(EmbeddingSpace)
@@ -252,5 +319,56 @@ class CachedVectorAdmin(ReadOnlyAdmin):
     search_fields = ("digest",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CachedVector]:
+        """Leave the vectors themselves in the database: nobody reads them here."""
+        return super().get_queryset(request).defer("vector")
+
+
+@admin.register(Serving)
+class ServingAdmin(ReadOnlyAdmin):
+    """What sessions were told, and what they said of it."""
+
+    list_display = ("at", "kind", "source_id", "session", "answered", "cited", "misled")
+    list_filter = ("kind", "cited", "misled", "at")
+    search_fields = ("source_id", "user__username")
+    ordering = ("-at",)
+    show_full_result_count = False
+
+
+@admin.register(Proof)
+class ProofAdmin(ReadOnlyAdmin):
+    """What came of each company entry."""
+
+    list_display = ("entry", "served", "answered", "people", "cited", "misled", "last_cited_at")
+    ordering = ("-served",)
+    search_fields = ("entry__title",)
+
+
+@admin.register(Receipt)
+class ReceiptAdmin(ReadOnlyAdmin):
+    """What start contexts were made of."""
+
+    list_display = ("session", "told", "tokens")
+    search_fields = ("session__user__username",)
+
+
+@admin.register(Gap)
+class GapAdmin(ReadOnlyAdmin):
+    """What is not known here."""
+
+    list_display = ("id", "name", "state", "settled_by", "settled_at", "created_at")
+    list_filter = ("state", "created_at")
+    search_fields = ("name",)
+    ordering = ("-created_at",)
+
+
+@admin.register(UnansweredQuestion)
+class UnansweredQuestionAdmin(ReadOnlyAdmin):
+    """The questions that found nothing."""
+
+    list_display = ("id", "gap", "user", "times", "first_asked", "last_asked")
+    search_fields = ("text", "user__username")
+    ordering = ("-last_asked",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[UnansweredQuestion]:
         """Leave the vectors themselves in the database: nobody reads them here."""
         return super().get_queryset(request).defer("vector")

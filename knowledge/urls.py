@@ -1,11 +1,28 @@
-"""The pages about what is remembered."""
+"""The pages about what is remembered, what is shared, and how it is found."""
 
 from django.urls import path
 
-from knowledge.views import asides, context, exports, facts, home, hypotheses, memory, notes, sessions
+from knowledge.views import (
+    asides,
+    context,
+    directory,
+    entries,
+    exports,
+    facts,
+    gaps,
+    home,
+    hypotheses,
+    insights,
+    memory,
+    notes,
+    pipeline,
+    search,
+    sessions,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("search/explain/", search.explanation, name="search-explain"),
     path("memory/", memory.memory, name="memory"),
     path("memory/facts/", facts.facts, name="memory-facts"),
     path("memory/facts/new/", facts.new_fact, name="memory-fact-new"),
@@ -36,4 +53,18 @@ urlpatterns = [
     path("memory/export/", exports.export, name="memory-export"),
     path("memory/import/", exports.importing, name="memory-import"),
     path("memory/import/confirm/", exports.import_confirmed, name="memory-import-confirm"),
+    path("directory/", directory.directory, name="directory"),
+    path("kb/", entries.entries, name="kb"),
+    path("kb/new/", entries.new_entry, name="kb-new"),
+    path("kb/<uuid:entry_id>/", entries.entry, name="kb-entry"),
+    path("kb/<uuid:entry_id>/edit/", entries.entry_correction, name="kb-edit"),
+    path("kb/<uuid:entry_id>/delete/", entries.entry_deletion, name="kb-delete"),
+    path("insights/", insights.insights, name="insights"),
+    path("insights/gaps/", gaps.gaps, name="insights-gaps"),
+    path("insights/gaps/<int:gap_id>/settle/", gaps.settling, name="insights-gap-settle"),
+    path("insights/questions/<int:question_id>/forget/", gaps.forgetting, name="insights-question-forget"),
+    path("system/embeddings/", pipeline.pipeline, name="embeddings"),
+    path("system/embeddings/retry/", pipeline.retrying, name="embeddings-retry"),
+    path("system/embeddings/rebuild/", pipeline.rebuilding, name="embeddings-rebuild"),
+    path("system/embeddings/stop/", pipeline.stopping, name="embeddings-stop"),
 ]

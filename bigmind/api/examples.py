@@ -24,6 +24,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "key_facts": ["Billing deploys blue-green."],
         "code_refs": ["deploy/billing.yaml"],
         "importance": 7,
+        "used": ["fact:812"],
+        "misleading": [],
     },
     "memory_flag_important": {
         "session_id": SESSION,
@@ -105,7 +107,32 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "kb_bulk_import": {"entries": [{"content": "Write tests alongside code, not after.", "tags": ["testing"]}]},
     "kb_rebuild_embeddings": {"batch_size": 100, "clear_cache": False},
     "kb_stats": {},
+    "lesson_for": {"error": "Error: connect ECONNREFUSED 127.0.0.1:5432\n    at connect (/srv/shop/db.js:12:5)"},
     "memory_semantic_search": {"query": "why did we choose blue-green deploys", "limit": 5},
+    "memory_list_global": {"category": "standard", "limit": 5},
+    "memory_search_global": {"query": "how do services report their health"},
+    "memory_feedback": {"kind": "fact", "id": "12", "verdict": "useful"},
+    "memory_promote_to_global": {
+        "category": "standard",
+        "title": "Services report their health",
+        "content": "Every service answers /healthz (alive) and /readyz (may receive traffic).",
+        "importance": 7,
+        "topics": ["operations"],
+        "evidence": "Outage of 29 March: traffic went to instances that were still starting.",
+    },
+    "memory_list_my_proposals": {"limit": 5},
+    "memory_get_global": {"entry_id": 142},
+    "memory_revise_proposal": {"entry_id": 142, "importance": 8, "notes": "As discussed."},
+    "memory_withdraw_proposal": {"entry_id": 142, "notes": "C17 says it already."},
+    "memory_discuss_global": {"entry_id": 142, "text": "The platform team has agreed."},
+    "memory_list_queue": {"why": "proposed", "limit": 5},
+    "memory_brief_curator": {"entry_id": 142},
+    "memory_claim_global": {"entry_id": 142},
+    "memory_approve_global": {"entry_id": 142, "action": "approve", "notes": "As in ADR 7.", "revision": 1},
+    "memory_approve_many": {"entry_ids": [142], "action": "reject", "notes": "Too vague."},
+    "memory_forget_source": {"session_id": SESSION, "dry_run": True},
+    "directory_list": {"topic": "deploys", "limit": 5},
+    "directory_search": {"query": "who worked on deploys?", "limit": 5},
     "memory_get_stats": {},
     "memory_health_check": {"stale_days": 90},
     "memory_vacuum": {"older_than_days": 90, "dry_run": True},
@@ -137,6 +164,7 @@ _SAID: dict[str, Any] = {
     "markdown": "# BigMind\n\nPlatform engineer. Short answers.",
     "matched": ["time", "connections"],
     "offset": 0,
+    "name": "Ada Lovelace",
     "one_liner": "Chose blue-green deploys for billing",
     "opened": False,
     "outcome": "Deploys go blue-green from April on.",
@@ -149,6 +177,7 @@ _SAID: dict[str, Any] = {
     "tokens": 812,
     "total": 1,
     "url": "http://localhost:7700/u/ada/",
+    "username": "ada",
 }
 _BY_FORMAT = {"uuid": SESSION, "date-time": MOMENT}
 _BY_TYPE: dict[str, Any] = {"integer": 12, "number": 0.9, "boolean": False, "string": "", "null": None}
@@ -185,8 +214,18 @@ def _sample(schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Map
     if schema.get("type") == "array":
         return [_sample(schema["items"], definitions, said)]
     if schema.get("type") == "object":
-        return {"facts": 1}
+        return _sample_object(schema, definitions, said)
+    if not schema:
+        return said["title"]
     return _BY_FORMAT.get(schema.get("format", ""), _BY_TYPE[schema["type"]])
+
+
+def _sample_object(schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
+    """An object with names of its own: one of them, with what the schema says of all."""
+    values = schema.get("additionalProperties")
+    if isinstance(values, Mapping) and values.get("type") == "array":
+        return {"title": _sample(values, definitions, said)}
+    return {"facts": 1}
 
 
 def _property(name: str, schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:

@@ -22,9 +22,13 @@ from bigmind.api.problems import problem
 from bigmind.api.routes import nearest_route
 from bigmind.core.operations import Effect, Operation
 from bigmind.gate import Outcome, perform
+from bigmind.operations import CATALOGUE
 
 REPLAYED = "Idempotency-Replayed"
 NOTICE = "BigMind-Notice"
+
+IMPORTS = frozenset({"memory_import", "kb_bulk_import"})
+"""The operations whose body may be 4 MiB."""
 
 
 class JsonOnly(DefaultContentNegotiation):
@@ -70,7 +74,7 @@ class OperationView(APIView):
     @property
     def body_bytes(self) -> int:
         """How large a body may be here: an import may be larger than anything else."""
-        is_import = any(operation.name == "memory_import" for operation in self.operations.values())
+        is_import = any(operation.name in IMPORTS for operation in self.operations.values())
         return IMPORT_BYTES if is_import else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
     def get_parser_context(self, http_request: HttpRequest) -> dict[str, Any]:
@@ -114,8 +118,11 @@ def _status(outcome: Outcome) -> int:
 
 
 def adds(operation: Operation) -> bool:
-    """Whether an operation adds to a collection: POST on a plural noun (`facts/`), not on a verb (`end/`)."""
-    return operation.method == "POST" and operation.path.endswith("s/")
+    """Whether an operation adds to a collection: POST on what GET lists or on a plural noun, not on a verb (`end/`)."""
+    if operation.method != "POST" or operation.effect is Effect.READ:
+        return False
+    is_listed = any(other.path == operation.path and other.method == "GET" for other in CATALOGUE.values())
+    return is_listed or operation.path.endswith("s/")
 
 
 def _links(request: Request, value: Any) -> dict[str, str]:

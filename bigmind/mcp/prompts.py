@@ -47,6 +47,14 @@ PROMPTS = {
             passes={"question": "query"},
         ),
         Prompt(
+            name="promote",
+            title="Propose company knowledge",
+            description="Proposes what this conversation taught, where it holds for everybody in the company.",
+            arguments={"what": "What everybody should know, in plain words."},
+            recalls="memory_search_global",
+            passes={"what": "query"},
+        ),
+        Prompt(
             name="wrap_up",
             title="Wrap up",
             description="Stores what this conversation taught, then ends the session with a summary.",

@@ -7,6 +7,7 @@ from typing import Any
 
 from mcp import MCPError, types
 
+from accounts.services.arrivals import note_listing
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
 from bigmind.gate import perform
@@ -21,7 +22,10 @@ IDEMPOTENCY_KEYS = ("idempotencyKey", "bigmind/idempotencyKey")
 
 def list_tools(turn: Turn, _: types.PaginatedRequestParams | None = None) -> types.ListToolsResult:
     """List the tools of the toolsets asked for, as far as the key permits them."""
-    return types.ListToolsResult(tools=[tool_of(operation) for operation in operations_for(turn.actor, turn.toolsets)])
+    tools = [tool_of(operation) for operation in operations_for(turn.actor, turn.toolsets)]
+    if turn.actor.key:
+        note_listing(turn.actor.key, len(tools))
+    return types.ListToolsResult(tools=tools)
 
 
 def call_tool(turn: Turn, params: types.CallToolRequestParams) -> types.CallToolResult:

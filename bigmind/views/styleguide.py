@@ -10,8 +10,10 @@ from django.shortcuts import render
 from django.template.loader import get_template
 from django.utils import timezone
 
+from accounts.models import User
 from bigmind.core.pages import Page
 from bigmind.navigation import navigation_for
+from knowledge.services.activity import HeatMap, heat_map
 
 SCHEMES = ("light", "dark")
 SNIPPET = 'claude mcp add --transport http bigmind http://localhost:7700/mcp --header "Authorization: Bearer bm_…"'
@@ -47,10 +49,12 @@ SPECIMENS = (
     Specimen("messages", "Messages", "What just happened. The first word says how to take it; the colour repeats it."),
     Specimen("items", "Items", "Rows of what is remembered, with what can be done about each."),
     Specimen("words", "Tags and statuses", "Tags are words that somebody chose; statuses are words of BigMind."),
+    Specimen("facets", "Facets", "Tags that narrow a list, with how many each leaves. The chosen ones come first."),
     Specimen("table", "Table", "For comparing. It scrolls in its own region, so that the page does not."),
     Specimen("particulars", "Particulars", "What is known about one thing."),
     Specimen("figures", "Figures", "A few numbers that matter."),
     Specimen("meter", "Meter", "How much of a token budget is used. It warns in its last tenth."),
+    Specimen("progress", "Progress", "How far work is that goes on in the background."),
     Specimen("heatmap", "Heat map", "Activity by day. Every cell has its date and number as text."),
     Specimen("code", "Code", "Text to copy. A small script adds the button."),
     Specimen("disclosure", "Disclosure", "One of several sections open at a time, as in the list of clients."),
@@ -60,6 +64,9 @@ SPECIMENS = (
     Specimen("pagination", "Pagination", "Where in a long list this page is."),
     Specimen("prose", "Prose", "Rendered markdown."),
     Specimen("difference", "Differences and matches", "What was taken out, put in, or found."),
+    Specimen("versions", "Versions", "Two versions of a text, line by line."),
+    Specimen("queue", "Queue", "What waits for a decision: how long in words, and who is looking at it."),
+    Specimen("deciding", "Decisions", "The bar of decisions, and what is behind a word each until one is open."),
 )
 
 
@@ -85,9 +92,9 @@ def styleguide(request: HttpRequest) -> HttpResponse:
         "an_hour_ago": now - timedelta(hours=1),
         "days_ago": now - timedelta(days=3),
         "snippet": SNIPPET,
-        "sample_navigation": navigation_for("ada", "/"),
+        "sample_navigation": navigation_for(User(username="ada"), "/"),
         "sample_page": Page(items=range(50), total=1280, limit=50, offset=50),
-        "sample_weekdays": _weekdays(now.date(), weeks=26),
+        "sample_activity": _activity(now.date()),
     }
     return render(request, "styleguide.html", context)
 
@@ -96,16 +103,8 @@ def _refused_form(scheme: str) -> SampleForm:
     return SampleForm({"toolset": "core", "scope": "read", "expires": "soon"}, auto_id=f"{scheme}-%s")
 
 
-def _weekdays(until: date, *, weeks: int) -> list[dict[str, Any]]:
+def _activity(until: date) -> HeatMap:
     """Invent a quiet half year, the same on every visit."""
-    monday = until - timedelta(days=until.weekday(), weeks=weeks - 1)
-    rows = []
-    for weekday, label in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")):
-        days = [monday + timedelta(weeks=week, days=weekday) for week in range(weeks)]
-        rows.append({"label": label, "days": [_sample_day(day) for day in days]})
-    return rows
-
-
-def _sample_day(day: date) -> dict[str, Any]:
-    count = 0 if day.weekday() > 4 else day.toordinal() ** 2 * 31 % 11 % 5
-    return {"date": day, "count": count, "level": count}
+    days = (until - timedelta(days=number) for number in range(26 * 7))
+    counts = {day: day.toordinal() ** 2 * 31 % 11 % 5 for day in days if day.weekday() < 5}
+    return heat_map(counts, until=until, weeks=26)

@@ -1,30 +1,67 @@
 """What is known: sessions, facts, hypotheses, notes, and the passages they are found by."""
 
-from .embeddings import CachedVector, EmbeddingSpace, PassageVector
+from .company import (
+    PUBLISHED,
+    UNDECIDED,
+    CompanyCategory,
+    CompanyEntry,
+    Freshness,
+    Origin,
+    Status,
+)
+from .embeddings import CachedVector, EmbeddingDay, EmbeddingSpace, PassageVector
 from .entries import Entry, EntryType
 from .facts import Category, Fact
+from .feedback import COMPLAINTS, Feedback, Usefulness
+from .gaps import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
+from .headlines import ShownHeadline
 from .hypotheses import Hypothesis, Verdict
+from .lessons import EntryFingerprint, LessonAsked
 from .notes import Note
 from .passages import Kind, Passage
+from .servings import Proof, Receipt, Serving
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
+from .writings import Writing
 
 __all__ = [
     "AUTO_CLOSED",
+    "COMPLAINTS",
+    "PUBLISHED",
+    "QUESTION_CHARS",
     "STALE_AFTER",
+    "UNDECIDED",
     "CachedVector",
     "Category",
     "Chunk",
+    "CompanyCategory",
+    "CompanyEntry",
+    "EmbeddingDay",
     "EmbeddingSpace",
     "Entry",
+    "EntryFingerprint",
     "EntryType",
     "Fact",
+    "Feedback",
+    "Freshness",
+    "Gap",
+    "GapState",
     "Hypothesis",
     "Kind",
+    "LessonAsked",
     "Note",
+    "Origin",
     "Passage",
     "PassageVector",
+    "Proof",
+    "Receipt",
+    "Serving",
     "Session",
+    "ShownHeadline",
     "Speaker",
+    "Status",
     "Summary",
+    "UnansweredQuestion",
+    "Usefulness",
     "Verdict",
+    "Writing",
 ]

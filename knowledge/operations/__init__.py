@@ -2,7 +2,7 @@
 
 from bigmind.core.operations import Operation
 
-from . import asides, entries, exports, facts, hypotheses, notes, recall, sessions, upkeep
+from . import asides, company, directory, entries, exports, facts, hypotheses, lessons, notes, recall, sessions, upkeep
 
 OPERATIONS: tuple[Operation, ...] = (
     *sessions.OPERATIONS,
@@ -11,7 +11,10 @@ OPERATIONS: tuple[Operation, ...] = (
     *hypotheses.OPERATIONS,
     *notes.OPERATIONS,
     *entries.OPERATIONS,
+    *lessons.OPERATIONS,
+    *company.OPERATIONS,
     *recall.OPERATIONS,
+    *directory.OPERATIONS,
     *upkeep.OPERATIONS,
     *exports.OPERATIONS,
 )

@@ -1,7 +1,7 @@
 """What is offered about the knowledge base."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import entries
+from knowledge.services import entries, entry_imports, rebuilding
 from knowledge.shapes.entries import (
     AddedEntryShape,
     EntriesShape,
@@ -89,7 +89,7 @@ OPERATIONS = (
     Operation(
         name="kb_bulk_import",
         title="Import entries",
-        call=entries.import_entries,
+        call=entry_imports.import_entries,
         shape=ImportedEntriesShape,
         route="POST kb/import/",
         toolset="kb",
@@ -100,7 +100,7 @@ OPERATIONS = (
     Operation(
         name="kb_rebuild_embeddings",
         title="Make all vectors anew",
-        call=entries.rebuild_embeddings,
+        call=rebuilding.rebuild_embeddings,
         shape=RebuildShape,
         route="POST kb/rebuild/",
         toolset="kb",

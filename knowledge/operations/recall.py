@@ -2,8 +2,7 @@
 
 from bigmind.core.operations import Effect, Operation
 from knowledge.services import recall, semantic
-from knowledge.shapes.entries import RecollectionsShape
-from knowledge.shapes.recall import HitsShape
+from knowledge.shapes.recall import HitsShape, RecollectionsShape
 
 OPERATIONS = (
     Operation(
@@ -34,6 +33,6 @@ OPERATIONS = (
         route="GET search/",
         toolset="memory",
         effect=Effect.READ,
-        template="recollections.md",
+        template="hits.md",
     ),
 )

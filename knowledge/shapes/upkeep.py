@@ -20,6 +20,8 @@ class StatsShape(Shape):
     open_hypotheses: int
     notes: int
     passages: int
+    company_entries: int = Field(description="Approved company knowledge.")
+    proposals: int = Field(description="Your own, not decided yet.")
     first_session_at: datetime | None
     database_bytes: int | None = Field(description="Size of the database; told in personal mode and to admins.")
 

@@ -1,6 +1,5 @@
 """What the pages about memory need to show it: rendered markdown, marked words, plain words for numbers."""
 
-import re
 from collections.abc import Iterable
 
 from django import template
@@ -8,12 +7,12 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from knowledge.markdown import rendered
+from knowledge.search.excerpts import words_like
 from knowledge.views.kinds import address_of, word_for
 
 register = template.Library()
 
 SURENESS = ((1.0, "certain"), (0.8, "confident"), (0.6, "fairly sure"), (0.4, "unsure"), (0.0, "doubtful"))
-ENDING = r"[^\W_]{0,4}"
 
 register.filter("rendered", rendered)
 register.filter("address", address_of)
@@ -30,18 +29,12 @@ def sureness(confidence: float) -> str:
 @register.filter
 def highlighted(text: str, words: Iterable[str]) -> SafeString:
     """Show a text with the words it was found by marked. Words are stems: their common endings are marked along."""
-    stems = sorted({stem for word in words for stem in _stems(word)}, key=len, reverse=True)
-    if not stems:
+    found = words_like(list(words))
+    if found is None:
         return conditional_escape(text)
-    found = re.compile(rf"(?<![^\W_])((?:{'|'.join(map(re.escape, stems))}){ENDING})(?![^\W_])", re.IGNORECASE)
     # Of the parts, every second one is what was found.
     parts = [
         format_html("<mark>{}</mark>", part) if number % 2 else conditional_escape(part)
         for number, part in enumerate(found.split(text))
     ]
     return mark_safe("".join(parts))  # noqa: S308 - each part has been escaped
-
-
-def _stems(word: str) -> tuple[str, ...]:
-    """The stem as it is; and with a y, which English stemming turns into an i."""
-    return (word, f"{word[:-1]}y") if word.endswith("i") else (word,)

@@ -6,19 +6,38 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.test import override_settings
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import ApiKey, Profile, User
+from accounts.models import ApiKey, Profile, Sharing, User
 from accounts.services.profiles import update_profile
-from knowledge.models import Chunk, Entry, Fact, Hypothesis, Note, Passage, Session, Summary
+from bigmind.core.sections import Section
+from curation.models import Claim, Comment
+from curation.services.decisions import approve_global
+from curation.services.proposals import promote_to_global
+from knowledge.models import (
+    Chunk,
+    CompanyEntry,
+    Entry,
+    Fact,
+    Feedback,
+    Gap,
+    Hypothesis,
+    Note,
+    Passage,
+    Session,
+    Summary,
+    UnansweredQuestion,
+)
 from knowledge.services.entries import add_entry
 from knowledge.services.exports import export_memory
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
+from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
-from tests.factories import make_key
+from tests.factories import make_actor, make_key
 
 SECRET = "Zanzibar"
 SHARED = "Peppercorn"
@@ -45,10 +64,16 @@ class Owned:
     api_key: UUID
     api_key_text: str
     entry: UUID
+    proposal: int
+    company: int
+    question: int = 0
 
     def somewhere_else(self) -> "Owned":
         """Ids and addresses of the same kind, where nothing is."""
-        numbers = {name: getattr(self, name) + 10_000 for name in ("fact", "deprecated_fact", "chunk", "hypothesis")}
+        numbers = {
+            name: getattr(self, name) + 10_000
+            for name in ("fact", "deprecated_fact", "chunk", "hypothesis", "proposal")
+        }
         sessions = {"open_session": str(uuid4()), "ended_session": str(uuid4())}
         address = {"domain": f"{SECRET} desert", "key": f"{SECRET} dune"}
         return replace(self, note=self.note + 10_000, **numbers, **sessions, **address)
@@ -60,6 +85,7 @@ class Owned:
 
 def own_everything(actor: Actor) -> Owned:
     """Make one of everything that is private, with the secret word in every text."""
+    change_sharing(actor, sections=[Section.WHO, Section.BADGES], in_directory=True, session_ids=[])
     update_profile(actor, role=f"{SECRET} engineer", preferences=SECRET, pinned_facts=[SECRET])
     ended, untold, in_progress = (start_session(actor, project=SECRET).session for _ in range(3))
     old = append_chunk(actor, session_id=str(ended.pk), role="user", content=f"{SECRET} chunk", flag_reason=SECRET)
@@ -90,7 +116,33 @@ def own_everything(actor: Actor) -> Owned:
         api_key=made.key.pk,
         api_key_text=made.text,
         entry=uuid4(),
+        proposal=propose(actor).pk,
+        company=0,
+        question=_ask_what_nobody_knows(actor),
     )
+
+
+def _ask_what_nobody_knows(actor: Actor) -> int:
+    """Ask what finds nothing; return the number of the question."""
+    asked = UnansweredQuestion(gap=Gap.objects.create(), user=actor.user, text=f"{SECRET} question", digest=SECRET)
+    asked.save()
+    return asked.pk
+
+
+def propose(actor: Actor) -> CompanyEntry:
+    """Propose something that nobody but curators may read yet."""
+    with override_settings(BIGMIND_MODE="team"):
+        said = {"title": f"{SECRET} proposal", "content": f"{SECRET} is what we propose."}
+        return promote_to_global(actor, category="standard", project=SECRET, **said).entry
+
+
+def approve_company_knowledge(owned: Owned) -> Owned:
+    """Let a curator approve something that somebody else proposed: everybody may read it, agents and people."""
+    said = {"title": f"{SHARED} rule", "content": f"{SHARED} is what we agreed on."}
+    with override_settings(BIGMIND_MODE="team"):
+        entry = promote_to_global(make_actor(), category="standard", **said).entry
+        approve_global(make_actor(curator=True), entry_id=entry.pk, action="approve")
+    return replace(owned, company=entry.pk)
 
 
 def share_entries(actor: Actor, owned: Owned) -> Owned:
@@ -102,8 +154,12 @@ def share_entries(actor: Actor, owned: Owned) -> Owned:
 
 def stored_by(user: User, owned: Owned) -> list[Any]:
     """Every row of a person, and all that is shared: to see whether anything changed."""
-    rows = [model.objects.filter(user=user) for model in (Session, Fact, Chunk, Hypothesis, Note, Profile)]
+    rows = [
+        model.objects.filter(user=user)
+        for model in (UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing)
+    ]
     rows += [Summary.objects.filter(session__user=user), ApiKey.objects.filter(pk=owned.api_key), Entry.objects.all()]
+    rows += [model.objects.all() for model in (CompanyEntry, Comment, Claim, Feedback)]
     passages = Passage.objects.filter(owner=user).order_by("pk").values_list("pk", "text")
     return [*(list(found.order_by("pk").values()) for found in rows), list(passages)]
 
@@ -186,10 +242,30 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "kb_update": lambda owned: [{"id": str(owned.entry), "content": "Taken over"}],
     "kb_delete": lambda owned: [{"id": str(owned.entry)}],
     "kb_rebuild_embeddings": lambda owned: [{}],
+    "lesson_for": lambda owned: [{"error": "Failed: the entry below it"}],
+    "memory_list_global": lambda owned: [{"limit": 200}],
+    "memory_search_global": lambda owned: [{"query": SHARED}],
+    "memory_feedback": lambda owned: [{"kind": "fact", "id": str(owned.fact), "verdict": "wrong"}],
+    "memory_promote_to_global": lambda owned: [
+        {"category": "decision", "source_kind": "fact", "source_id": str(owned.fact)}
+    ],
+    "memory_list_my_proposals": lambda owned: [{"limit": 200}],
+    "memory_get_global": lambda owned: [{"entry_id": owned.proposal}],
+    "memory_revise_proposal": lambda owned: [{"entry_id": owned.proposal, "content": "Taken over"}],
+    "memory_withdraw_proposal": lambda owned: [{"entry_id": owned.proposal}],
+    "memory_discuss_global": lambda owned: [{"entry_id": owned.proposal, "text": "Planted"}],
+    "memory_list_queue": lambda owned: [{"limit": 200}],
+    "memory_brief_curator": lambda owned: [{"entry_id": owned.proposal}],
+    "memory_claim_global": lambda owned: [{"entry_id": owned.proposal}],
+    "memory_approve_global": lambda owned: [{"entry_id": owned.proposal, "action": "reject", "notes": "Taken over"}],
+    "memory_approve_many": lambda owned: [{"entry_ids": [owned.proposal], "action": "reject", "notes": "Taken over"}],
+    "memory_forget_source": lambda owned: [{"session_id": owned.ended_session, "dry_run": False}],
     "memory_update_profile": lambda owned: [{"role": "Somebody"}],
     "memory_get_profile": lambda owned: [{}],
     "memory_get_profile_url": lambda owned: [{}],
     "memory_open_profile": lambda owned: [{}],
+    "directory_list": lambda owned: [{"limit": 200}, {"topic": SECRET}],
+    "directory_search": lambda owned: [{"query": SECRET}],
     "memory_get_instructions": lambda owned: [{}],
     "memory_get_stats": lambda owned: [{}],
     "memory_health_check": lambda owned: [{"stale_days": 1}],
@@ -211,8 +287,15 @@ ROWS: dict[str, tuple[str, ...]] = {
         "memory_erase_chunk",
         "memory_store_fact",
         "memory_add_hypothesis",
+        "memory_forget_source",
     ),
-    "facts": ("memory_deprecate_fact", "memory_correct_fact", "memory_erase_fact"),
+    "facts": (
+        "memory_deprecate_fact",
+        "memory_correct_fact",
+        "memory_erase_fact",
+        "memory_feedback",
+        "memory_promote_to_global",
+    ),
     "hypotheses": ("memory_resolve_hypothesis", "memory_correct_hypothesis", "memory_erase_hypothesis"),
     "notes": ("knowledge_get", "knowledge_delete", "knowledge_rename"),
     "any of these, set aside or restored": ("memory_set_aside", "memory_restore"),
@@ -224,6 +307,7 @@ ROWS: dict[str, tuple[str, ...]] = {
         "memory_list_facts",
         "memory_list_hypotheses",
         "memory_semantic_search",
+        "memory_list_my_proposals",
         "knowledge_set",
         "knowledge_search",
         "memory_update_profile",
@@ -244,12 +328,25 @@ ROWS: dict[str, tuple[str, ...]] = {
         "kb_stats",
         "kb_add",
         "kb_bulk_import",
+        "lesson_for",
     ),
     "shared entries: changing, deleting": ("kb_update", "kb_delete"),
     "shared entries: making the vectors anew": ("kb_rebuild_embeddings",),
+    "company knowledge: reading what is approved": ("memory_list_global", "memory_search_global"),
+    "proposals: reading, commenting": ("memory_get_global", "memory_discuss_global"),
+    "proposals: revising, withdrawing": ("memory_revise_proposal", "memory_withdraw_proposal"),
+    "proposals: the queue, deciding": (
+        "memory_list_queue",
+        "memory_brief_curator",
+        "memory_claim_global",
+        "memory_approve_global",
+        "memory_approve_many",
+    ),
+    "the directory: what people share": ("directory_list", "directory_search"),
     "the guide": ("memory_get_instructions",),
 }
 ADDRESSED = (
+    "proposals: revising, withdrawing",
     "sessions, summaries, chunks",
     "facts",
     "hypotheses",

@@ -6,23 +6,46 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.db.models import Model
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse
 
 from accounts.models import ApiKey, Call, Role, SignInLink, User
+from accounts.services.invitations import invite
 from accounts.services.keys import create_key
 from accounts.services.sign_in_links import make_sign_in_link
 from accounts.services.sign_in_tries import count_try
+from bigmind.core.sections import Section
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session, Summary
+from curation.models import Delivery, Frequency, Notice, Subscription
+from curation.services.entries import comment
+from curation.services.proposals import promote_to_global
+from curation.services.queue import claim_entry
+from knowledge.embeddings.budget import spend
+from knowledge.models import (
+    Chunk,
+    Fact,
+    Gap,
+    Hypothesis,
+    Note,
+    Passage,
+    Proof,
+    Serving,
+    Session,
+    Summary,
+    UnansweredQuestion,
+    Writing,
+)
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
+from knowledge.services.feedback import give_feedback
 from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.lessons import lesson_for
 from knowledge.services.notes import set_note
+from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
-from tests.factories import make_agent, make_user
+from tests.factories import make_actor, make_agent, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +66,10 @@ def one_of_everything() -> None:
     user = make_user("ada")
     create_key(user)
     make_sign_in_link(user)
+    invite(make_actor(admin=True), name="ada's friend")
+    browser = Client()
+    browser.force_login(user)
+    browser.get(reverse("keys"))
     count_try("ada", "192.0.2.7")
     actor = make_agent(user, "claude-code")
     perform(CATALOGUE["memory_update_profile"], actor, {"role": "Engineer"}, door="command", idempotency_key="profile")
@@ -53,7 +80,26 @@ def one_of_everything() -> None:
     add_hypothesis(actor, hypothesis="I believe it is the pool.")
     set_note(actor, domain="email", key="rules", content="Be brief.")
     add_entry(actor, content="Routes are ordered.", entry_type="fact")
+    with override_settings(BIGMIND_MODE="team"):
+        entry = promote_to_global(actor, category="standard", title="Health", content="Answer /healthz.").entry
+    curator = make_actor(curator=True)
+    comment(curator, entry_id=entry.pk, text="Since when?")
+    claim_entry(curator, entry_id=entry.pk)
+    give_feedback(actor, kind="fact", id=str(Fact.objects.get().pk), verdict="useful")
+    Writing.objects.create(kind="fact", source_id="1", user=user, agent=actor.agent)
+    Notice.objects.create(user=user, entry=entry, text="Approved.")
+    Delivery.objects.create(channel="webhook", event="proposed", body={})
+    Subscription.objects.create(user=user, frequency=Frequency.WEEKLY)
     embed_pending()
+    add_entry(actor, content="`TypeError: pay is not a function`", entry_type="fact")
+    lesson_for(actor, error="TypeError: pay is not a function")
+    Proof.objects.create(entry=entry)
+    start = start_session(actor).session
+    Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))
+    UnansweredQuestion.objects.create(gap=Gap.objects.create(), user=user, text="Who knows?", digest="1")
+    spend(100)
+    sessions = list(Session.objects.of(user).values_list("pk", flat=True))
+    change_sharing(actor, sections=list(Section), in_directory=True, session_ids=sessions)
 
 
 def _url(model: type[Model], page: str, *args: Any) -> str:

@@ -18,12 +18,14 @@ from tests.factories import make_key, make_user
 
 OURS = [
     "user_add",
+    "user_invite",
     "user_list",
     "user_role",
     "user_delete",
     "user_link",
     "user_unlink",
     "key_create",
+    "key_text",
     "key_list",
     "key_rotate",
     "key_revoke",

@@ -14,6 +14,7 @@ from accounts.models import SCOPES, Role, User
 from accounts.services.keys import revoke_key
 from bigmind.api.routes import ROOT, path_parameters
 from bigmind.operations import CATALOGUE
+from knowledge.services.people import change_sharing
 from tests.factories import make_actor, make_key, make_user
 from tests.transports.isolation import (
     ATTEMPTS,
@@ -22,6 +23,7 @@ from tests.transports.isolation import (
     SHARED,
     Arguments,
     Owned,
+    approve_company_knowledge,
     own_everything,
     share_entries,
     stored_by,
@@ -33,11 +35,38 @@ SECURITY = (Path(__file__).parents[2] / "SECURITY.md").read_text().split("## Who
 TEXT = r"\S"
 SIZE = "size of the database"
 
+
+def _id_of(owned: Owned) -> object:
+    return User.objects.values_list("pk", flat=True).get(username=owned.username)
+
+
 # Method and path of the pages; none of them is an operation.
 PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
-    "the page of a person": lambda owned: ("GET", f"/u/{owned.username}/"),
+    "the page of the curation queue": lambda owned: ("GET", "/curation/"),
+    "the page of a proposal in the queue": lambda owned: ("GET", f"/curation/{owned.proposal}/"),
+    "the page of company knowledge": lambda owned: ("GET", "/company/"),
+    "the page of an approved entry": lambda owned: ("GET", f"/company/{owned.company}/"),
+    "the page of a proposal": lambda owned: ("GET", f"/company/{owned.proposal}/"),
+    "the page that revises a proposal": lambda owned: ("GET", f"/company/{owned.proposal}/revise/"),
+    "withdrawing a proposal on its page": lambda owned: ("POST", f"/company/{owned.proposal}/withdraw/"),
+    "the page of one’s proposals": lambda owned: ("GET", "/company/mine/"),
+    "the page of what is due for verification": lambda owned: ("GET", "/company/due/"),
+    "the page of one’s notices": lambda owned: ("GET", "/notices/"),
+    "the page of what is sent out": lambda owned: ("GET", "/system/deliveries/"),
+    "the page of a person who shares nothing": lambda owned: ("GET", f"/u/{owned.username}/"),
+    "the page of a person who shares some of it": lambda owned: ("GET", f"/u/{owned.username}/"),
+    "choosing what others see of a person": lambda owned: ("POST", f"/u/{owned.username}/sharing/"),
     "the page of one’s keys": lambda owned: ("GET", "/keys/"),
     "the page of everybody’s keys": lambda owned: ("GET", "/keys/?show=everyone"),
+    "the page of all people, with their roles": lambda owned: ("GET", "/people/"),
+    "the page that manages a person": lambda owned: ("GET", f"/people/{_id_of(owned)}/"),
+    "the page that deletes a person, with what goes": lambda owned: ("GET", f"/people/{_id_of(owned)}/delete/"),
+    "resetting the password of a person": lambda owned: ("POST", f"/people/{_id_of(owned)}/password/"),
+    "inviting somebody": lambda owned: ("GET", "/people/invite/"),
+    "the page of where one is signed in": lambda owned: ("GET", "/sign-ins/"),
+    "the page of use": lambda owned: ("GET", "/insights/?whose=everybody"),
+    "the page of questions that found nothing": lambda owned: ("GET", "/insights/gaps/"),
+    "forgetting a question that found nothing": lambda owned: ("POST", f"/insights/questions/{owned.question}/forget/"),
     "replacing a key": lambda owned: ("POST", f"/keys/{owned.api_key}/rotate/"),
     "revoking a key": lambda owned: ("POST", f"/keys/{owned.api_key}/revoke/"),
     "the API documentation": lambda owned: ("GET", "/api/"),
@@ -47,8 +76,20 @@ SHOWN = {
     SIZE: r'"database_bytes": ?\d',
     "kb_stats": r'"total_entries": ?2',
     "kb_rebuild_embeddings": r'"status"',
+    "lesson_for": SHARED,
     "memory_get_instructions": TEXT,
+    "directory_list": "items",
+    "directory_search": "items",
     "the API documentation": TEXT,
+    "the page of company knowledge": SHARED,
+    "the page of an approved entry": SHARED,
+    "the page of what is due for verification": "Due for verification",
+    "the page of what is sent out": "Nothing waits",
+    "the page of all people, with their roles": "What each role may do",
+    "the page that manages a person": "Their way in",
+    "the page that deletes a person, with what goes": "This goes for good",
+    "resetting the password of a person": "/sign-in/",
+    "inviting somebody": "Make the invitation",
 }
 
 
@@ -121,6 +162,7 @@ MEANINGS: dict[str, Callable[[Answer, str], bool]] = {
     "yes": lambda answer, shown: (answer.changed and answer.status < 400) or answer.shows(shown),
     "no": lambda answer, shown: answer.status == 404 and _keeps_all(answer),
     "own only": lambda answer, shown: answer.shows(TEXT),
+    "what is shared": lambda answer, shown: answer.shows(TEXT),
     "forbidden": lambda answer, shown: answer.status == 403 and _keeps_all(answer),
     "refused": lambda answer, shown: answer.is_refusal and _keeps_all(answer),
     "personal mode": lambda answer, shown: answer.status == 200 and not answer.shows(shown),
@@ -158,16 +200,21 @@ def test_every_word_is_explained_under_the_table() -> None:
 def test_the_answer_is_what_the_table_says(row: str, column: str, word: str, settings: Any) -> None:
     settings.BIGMIND_MODE = "team"
     owner = make_actor()
-    owned = share_entries(owner, own_everything(owner))
+    owned = approve_company_knowledge(share_entries(owner, own_everything(owner)))
     visitor = VISITORS[column](owner.user)
+    if "shares nothing" in row:
+        change_sharing(owner, sections=[], in_directory=True, session_ids=[])
 
     for subject in ROWS.get(row, (row,)):
-        shown = SHOWN.get(subject, SHARED if subject.startswith("kb_") else SECRET)
+        is_shared = subject.startswith("kb_") or subject in {"memory_list_global", "memory_search_global"}
+        shown = SHOWN.get(subject, SHARED if is_shared else SECRET)
         for ask in _requests(subject, owned):
             answer = _answer(visitor, ask, owner.user, owned)
 
             assert MEANINGS[word](answer, shown), (subject, answer)
             assert owned.api_key_text not in answer.text, subject
+            if word == "what is shared":
+                assert _keeps_all_private(answer), (subject, answer)
             if word == "own only" and column != "owner":
                 assert _keeps_all_private(answer), (subject, answer)
 

@@ -13,6 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.template.loader import get_template
+from django.test import override_settings
 from mcp import types
 
 from accounts.actor import Actor
@@ -29,6 +30,7 @@ from bigmind.management.commands.op import CLIENT
 from bigmind.mcp.tools import call_tool, tool_of
 from bigmind.mcp.turns import Turn
 from bigmind.operations import CATALOGUE, TOOLSETS
+from curation.services.proposals import promote_to_global
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
@@ -72,8 +74,11 @@ def _person() -> Person:
     set_note(actor, domain="email", key="dymon-packages", content="Ask about the package at the storage unit.")
     summary = add_entry(actor, content="STORY-007: routing.", entry_type="summary").entry
     entry = add_entry(actor, content="Routes are ordered.", entry_type="fact", parent_id=summary.pk).entry
+    with override_settings(BIGMIND_MODE="team"):
+        proposal = promote_to_global(actor, category="standard", title="Health", content="Answer /healthz.").entry
     ids = {
         "entry_id": str(entry.pk),
+        "company_id": proposal.pk,
         "session_id": str(session.pk),
         "chunk_id": chunk.pk,
         "hypothesis_id": belief.pk,
@@ -89,6 +94,10 @@ def _arguments(operation: Operation, person: Person) -> dict[str, Any]:
     if "id" in arguments:
         aside_or_fact = person.ids["aside" if operation.name == "memory_restore" else "fact"]
         known["id"] = person.ids["entry_id"] if operation.toolset == "kb" else aside_or_fact
+    if operation.toolset == "company" and "entry_id" in arguments:
+        known["entry_id"] = person.ids["company_id"]
+    if "entry_ids" in arguments:
+        known["entry_ids"] = [person.ids["company_id"]]
     return {**arguments, **known}
 
 
@@ -139,7 +148,8 @@ def _as_if_at_the_same_moment(answer: Answer) -> str:
     """Write a reply without the ids and moments that differ each time something is made."""
     text = json.dumps(answer.reply, sort_keys=True)
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{8}\b", "UUID", text)
-    text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:[\d.]+Z)?", "MOMENT", text)
+    text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:[\d.]+(Z|\+00:00))?", "MOMENT", text)
+    text = re.sub(r'"handle": "C\d+"', '"handle": "C0"', text)
     return re.sub(r'"((?:\w+_)?id|tokens|database_bytes)": \d+', r'"\1": 0', text)
 
 
@@ -188,6 +198,8 @@ def test_every_transport_refuses_a_wrong_value_by_the_name_of_its_field(name: st
     operation, person = CATALOGUE[name], _person()
 
     for argument, schema in operation.input_schema().get("properties", {}).items():
+        if (name, argument) == ("kb_bulk_import", "entries"):
+            continue  # Each wrong entry is refused by itself, in the report.
         wrong = {"string": "a\0b", "array": ["a\0b"], "object": ["a"]}.get(schema.get("type"), {"a": 1})
         arguments = {**_arguments(operation, person), argument: wrong}
         refusals = {door: ask(operation, person, arguments).refusal for door, ask in DOORS.items()}

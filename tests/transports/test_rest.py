@@ -47,6 +47,9 @@ def test_only_posts_to_a_collection_add_to_it() -> None:
         "memory_append_chunk",
         "memory_store_fact",
         "memory_add_hypothesis",
+        "memory_promote_to_global",
+        "memory_discuss_global",
+        "kb_add",
     }
 
 
