@@ -60,10 +60,10 @@ def test_a_prompt_without_its_argument_says_which(served: Served) -> None:
 def test_an_unknown_prompt_names_those_there_are(served: Served) -> None:
     wire = Wire(served, make_key().text)
 
-    error = wire.send("prompts/get", {"name": "promote"}).json()["error"]
+    error = wire.send("prompts/get", {"name": "celebrate"}).json()["error"]
 
     assert error["code"] == -32602
-    assert "bigmind_init, recall, wrap_up" in error["message"]
+    assert "bigmind_init, recall, promote, wrap_up" in error["message"]
 
 
 def test_context_and_guide_can_be_attached(served: Served) -> None:
@@ -140,3 +140,14 @@ def test_a_cursor_that_was_not_given_is_refused(served: Served) -> None:
     error = wire.send("resources/list", {"cursor": "²"}).json()["error"]
 
     assert error["code"] == -32602
+
+
+def test_the_promote_prompt_holds_what_is_approved_already(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+    said = {"category": "standard", "title": "Health", "content": "Every service answers /healthz."}
+    wire.call("memory_promote_to_global", said)
+
+    prompt = wire.send("prompts/get", {"name": "promote", "arguments": {"what": "Services answer /healthz."}})
+
+    assert "Every service answers /healthz." in _text_of_prompt(prompt)
+    assert "memory_promote_to_global" in _text_of_prompt(prompt)
