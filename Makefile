@@ -26,8 +26,8 @@ help: ## Say what can be made
 run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
 	@exec $(BIN)/bigmind up
 
-test: $(VENV)/.dev ## Run every test but the long ones; ARGS="-k words" picks some
-	$(BIN)/python -m pytest -m "not torture" $(ARGS)
+test: $(VENV)/.dev ## Run every test but the long ones, a process for each core; ARGS="-k words" picks some
+	$(BIN)/python -m pytest -m "not torture" -n auto --dist loadfile $(ARGS)
 
 check: $(VENV)/.dev ## Lint, types, import arrows, templates, migrations, generated documentation
 	$(BIN)/ruff check
