@@ -3,10 +3,10 @@
 import os
 import sys
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from bigmind.embedded.home import reason_for
-from bigmind.environment import PREFIX, environment
+from bigmind.environment import PREFIX, Environment, environment
 
 
 def main() -> None:
@@ -28,6 +28,14 @@ def main() -> None:
 
 def _refused(error: ValidationError) -> int:
     for problem in error.errors():
-        name = PREFIX + ".".join(str(part) for part in problem["loc"]).upper()
-        print(f"bigmind: {name}: {problem['msg']} (it is {problem['input']!r}).", file=sys.stderr)
+        field = ".".join(str(part) for part in problem["loc"])
+        # What is wrong with several settings names them itself, and comes with the values of all.
+        where = f"{PREFIX}{field.upper()}: " if field else ""
+        print(f"bigmind: {where}{problem['msg']}{_value(field, problem['input'])}.", file=sys.stderr)
     return 2
+
+
+def _value(field: str, said: object) -> str:
+    """What the setting is now, unless that is nobody's business."""
+    known = Environment.model_fields.get(field)
+    return f" (it is {said!r})" if known and known.annotation is not SecretStr else ""

@@ -1,5 +1,6 @@
 """Every setting BigMind reads from the environment, each with its default and what it means."""
 
+import base64
 import os
 import secrets
 from difflib import get_close_matches
@@ -19,7 +20,9 @@ PREFIX = "BIGMIND_"
 class Environment(BaseSettings):
     """The settings of one BigMind instance, read from variables that begin with `BIGMIND_`."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", frozen=True, env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     home: Path = Field(
         default_factory=lambda: Path.home() / ".bigmind",
@@ -165,7 +168,28 @@ class Environment(BaseSettings):
         parts = urlsplit(url)
         if url and (parts.scheme not in {"http", "https"} or not parts.hostname):
             raise ValueError("must look like https://hooks.example.com/bigmind")
+        try:
+            is_usable = parts.port != 0
+        except ValueError:
+            is_usable = False
+        if not is_usable:
+            raise ValueError("must have a port from 1 to 65535 after the host, or none")
         return url
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def signing_secret(cls, secret: SecretStr) -> SecretStr:
+        """Refuse a secret that says it is base64 and is not: nothing could be signed with it."""
+        text = secret.get_secret_value()
+        encoded = text.removeprefix("whsec_")
+        if encoded != text:
+            try:
+                key = base64.b64decode(encoded, validate=True)
+            except ValueError:
+                key = b""
+            if not key:
+                raise ValueError("must have base64 after `whsec_`; leave out `whsec_` to sign with the text itself")
+        return secret
 
     @field_validator("profile_sections")
     @classmethod

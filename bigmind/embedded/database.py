@@ -16,6 +16,7 @@ OLDEST_SERVER = 16
 WAIT_AT_MOST = 60.0
 # Any two numbers that no other lock of ours uses.
 MIGRATION_LOCK = (7700, 1)
+LOOK_AGAIN = 0.5
 
 
 def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MOST) -> None:
@@ -102,15 +103,27 @@ def _install_vector() -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Hold the lock of migrations, in a connection without the time limits that requests have."""
+    """Hold the lock of migrations, in a connection without the time limits that requests have.
+
+    Whoever waits has no statement open meanwhile: an index that is made concurrently waits for every one that is, and
+    so the one who makes it would wait for those who wait for them.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
         cursor.execute("SET idle_in_transaction_session_timeout = 0")
-        cursor.execute("SELECT pg_advisory_lock(%s, %s)", MIGRATION_LOCK)
     try:
+        while not _has_lock():
+            time.sleep(LOOK_AGAIN)
         yield
     finally:
         hang_up()  # With the connection end the lock and the lifted limits; a pool would keep both.
+
+
+def _has_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", MIGRATION_LOCK)
+        row = cursor.fetchone()
+    return bool(row and row[0])
 
 
 def _last_line(error: Exception) -> str:

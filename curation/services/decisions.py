@@ -12,19 +12,20 @@ from django.utils.dateparse import parse_date, parse_datetime
 from pydantic import Field
 
 from accounts.actor import Actor
+from accounts.models import User
 from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.turns import wait_for_turn
 from bigmind.core.vocabulary import Importance
 from curation.models import Action, Claim, Review
 from curation.services.history import TRACKED, entry_to_change, record, snapshot
-from curation.services.rules import needs_second_approval, require_may_approve
+from curation.services.rules import needs_four_eyes, needs_second_approval, require_may_approve
 from curation.vocabulary import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from knowledge.models import CompanyEntry, Kind, Status
-from knowledge.services.feedback import settle_complaints
+from knowledge.services.feedback import reopen_complaints, settle_complaints
 from knowledge.vocabulary import CompanyCategoryName
 
 BULK = 100
-_TURNS = 7704
+_TURNS = 7706
 _TOUCH_TWO = frozenset({"merge", "supersede", "undo"})
 
 DecisionName = Annotated[
@@ -100,7 +101,7 @@ def approve_global(
     """
     actor.require("curate")
     if action in _TOUCH_TWO:
-        _wait_for_pairs()
+        wait_for_pairs()
     entry = entry_to_change(entry_id, revision=revision)
     sent = {"title": title, "content": content, "category": category, "importance": importance}
     edits = {name: value for name, value in sent.items() if value is not None}
@@ -123,7 +124,7 @@ def decide_many(
     """
     actor.require("curate")
     done = Decisions()
-    _wait_for_pairs()
+    wait_for_pairs()
     for entry_id in sorted(set(entry_ids)):
         seen = (revisions or {}).get(str(entry_id))
         try:
@@ -178,6 +179,7 @@ def _merge(deed: _Deed) -> Review:
     require_may_approve(deed.actor, deed.entry)
     target, batch = _target(deed), uuid4()
     if deed.edits:
+        _require_may_edit(deed, target)
         changes = {**deed.edits, "verified_at": timezone.now()}
         record(deed.actor, target, Action.EDIT, notes=deed.notes, changes=changes, batch=batch)
     # Without a date of verification: its own text was never approved, so it stays with its proposer and the curators.
@@ -187,9 +189,9 @@ def _merge(deed: _Deed) -> Review:
 
 def _edit(deed: _Deed) -> Review:
     _require_status(deed.entry, Status.APPROVED)
-    require_may_approve(deed.actor, deed.entry)
     if not deed.edits:
         raise Invalid("edit needs title, content, category or importance.")
+    _require_may_edit(deed, deed.entry)
     now = timezone.now()
     changes = {**deed.edits, "verified_at": now, "review_after": deed.entry.review_date_after(now)}
     review = record(deed.actor, deed.entry, Action.EDIT, notes=deed.notes, changes=changes)
@@ -234,6 +236,9 @@ def _supersede(deed: _Deed) -> Review:
 def _restore(deed: _Deed) -> Review:
     _require_status(deed.entry, Status.DEPRECATED, Status.SUPERSEDED)
     require_may_approve(deed.actor, deed.entry)
+    if deed.entry.verified_at is None:
+        hint = "`reopen` lets it wait for a decision."
+        raise Conflict(f"{deed.entry.handle} was merged before its own text was approved.", hint=hint)
     changes = {**_approved(deed.actor, deed.entry, notes=deed.notes), "superseded_by_id": None}
     return record(deed.actor, deed.entry, Action.RESTORE, notes=deed.notes, changes=changes)
 
@@ -261,9 +266,12 @@ def _undo(deed: _Deed) -> Review:
         entry = deed.entry if review.entry_id == deed.entry.pk else entry_to_change(review.entry_id)
         if entry.revision != review.after["revision"]:
             raise Conflict(f"{entry.handle} has changed since.", hint="Reopen it instead.", entry_id=entry.pk)
-        written = record(
-            deed.actor, entry, Action.UNDO, notes=deed.notes, changes=_as_before(review), batch=batch, undoes=review
-        )
+        before = _as_before(review)
+        # What one may not approve by oneself, one does not bring back by oneself either.
+        if before["status"] == Status.APPROVED or {"title", "content"} & review.changed.keys():
+            require_may_approve(deed.actor, entry)
+        written = record(deed.actor, entry, Action.UNDO, notes=deed.notes, changes=before, batch=batch, undoes=review)
+        reopen_complaints(Kind.COMPANY, entry.pk, since=review.created_at)
         undone = written if entry is deed.entry else undone
     assert undone is not None, "the decision itself is one of its batch"
     return undone
@@ -313,7 +321,11 @@ def _as_before(review: Review) -> dict[str, Any]:
     """The fields of an entry as a review found them."""
     before = review.before or {}
     restored = {name: before[name] for name in TRACKED if name in before and name != "revision"}
-    return {name: _read(name, value) for name, value in restored.items()}
+    # Somebody it names may be gone since.
+    named = {name: restored[name] for name in ("owner_id", "endorsed_by_id", "decided_by_id") if restored.get(name)}
+    here = {str(pk) for pk in User.objects.filter(pk__in=named.values()).values_list("pk", flat=True)}
+    gone = {name: None for name, person in named.items() if person not in here}
+    return {name: _read(name, value) for name, value in restored.items()} | gone
 
 
 def _read(name: str, value: Any) -> date | datetime | Any:
@@ -322,7 +334,15 @@ def _read(name: str, value: Any) -> date | datetime | Any:
     return parse_date(value) if name == "review_after" else parse_datetime(value)
 
 
-def _wait_for_pairs() -> None:
+def _require_may_edit(deed: _Deed, entry: CompanyEntry) -> None:
+    """Refuse to change alone what others have to agree to: one's own entry, and what needs four eyes."""
+    require_may_approve(deed.actor, entry)
+    if needs_four_eyes(entry, importance=deed.edits.get("importance", entry.importance)):
+        hint = "Reopen it: then a colleague and you approve the new text."
+        raise Conflict(f"{entry.handle} is not changed by one person alone.", hint=hint, entry_id=entry.pk)
+
+
+def wait_for_pairs() -> None:
     """Let decisions that lock more than one entry follow each other: two could wait for each other's for ever."""
     wait_for_turn(_TURNS, "pairs")
 

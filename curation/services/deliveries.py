@@ -21,7 +21,7 @@ from curation.models import Channel, Delivery, Review
 from .addresses import Refused, post
 
 LEASE = timedelta(minutes=2)
-BATCH = 20
+"""Longer than any try takes: what is being sent is nobody else's meanwhile."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480, 960))
 """How long to wait after each try that failed; after the last one it is given up, and kept with its trouble."""
 KEPT = timedelta(days=30)
@@ -47,7 +47,8 @@ def queue_webhook(review: Review) -> None:
         "timestamp": review.created_at.isoformat(),
         "data": {
             "handle": entry.handle,
-            "title": entry.title,
+            # What is not decided yet is between the proposer and the curators.
+            "title": "" if entry.is_undecided else entry.title,
             "category": entry.category,
             "status": entry.status,
             "revision": entry.revision,
@@ -62,8 +63,8 @@ def queue_webhook(review: Review) -> None:
 def deliver_pending() -> int:
     """Send what waits, and return how much arrived. May run twice at once and be killed at any point."""
     arrived = 0
-    while claimed := _claim():
-        arrived += sum(_deliver(delivery) for delivery in claimed)
+    while delivery := _claim():
+        arrived += _deliver(delivery)
     return arrived
 
 
@@ -82,20 +83,27 @@ def send_again(delivery: Delivery) -> None:
 
 
 def signature(message_id: str, moment: int, body: bytes, secret: str) -> str:
-    """Return the signature of a webhook message, as the Standard Webhooks specification has it."""
-    key = base64.b64decode(secret.removeprefix("whsec_")) if secret.startswith("whsec_") else secret.encode()
+    """Return the signature of a webhook message, as the Standard Webhooks specification has it.
+
+    Raises:
+        ValueError: the secret begins with `whsec_`, and what follows is no base64.
+    """
+    encoded = secret.removeprefix("whsec_")
+    key = secret.encode() if encoded == secret else base64.b64decode(encoded, validate=True)
     signed = f"{message_id}.{moment}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
-def _claim() -> list[Delivery]:
-    """Take some of what is due, for two minutes: whoever is killed with it leaves it to the next."""
+def _claim() -> Delivery | None:
+    """Take what is due longest, for two minutes: whoever is killed with it leaves it to the next."""
     now = timezone.now()
     with transaction.atomic():
         due = Delivery.objects.filter(delivered_at=None, given_up_at=None, not_before__lte=now).order_by("not_before")
-        rows = list(due.select_for_update(skip_locked=True)[:BATCH])
-        Delivery.objects.filter(pk__in=[row.pk for row in rows]).update(not_before=now + LEASE)
-    return rows
+        delivery = due.select_for_update(skip_locked=True).first()
+        if delivery:
+            delivery.not_before = now + LEASE
+            delivery.save(update_fields=["not_before"])
+    return delivery
 
 
 def _deliver(delivery: Delivery) -> bool:
@@ -125,22 +133,28 @@ def _call_webhook(delivery: Delivery) -> None:
     if not settings.WEBHOOK_URL:
         raise _Failed("No webhook is configured any more.")
     body = json.dumps(delivery.body, ensure_ascii=False, separators=(",", ":")).encode()
+    try:
+        headers = _headers(delivery, body)
+        status = post(settings.WEBHOOK_URL, body, headers, may_be_private=settings.WEBHOOK_PRIVATE)
+    except Refused as error:
+        raise _Failed(str(error)) from error
+    except httpx.HTTPError as error:
+        raise _Failed(f"It does not answer: {type(error).__name__}.") from error
+    except (httpx.InvalidURL, ValueError) as error:  # A name that cannot be encoded is a ValueError, too.
+        raise _Failed("BIGMIND_WEBHOOK_URL or BIGMIND_WEBHOOK_SECRET cannot be used.") from error
+    if not 200 <= status < 300:
+        raise _Failed(f"It answered with the status {status}.")
+
+
+def _headers(delivery: Delivery, body: bytes) -> dict[str, str]:
     moment = int(timezone.now().timestamp())
-    headers = {
+    return {
         "Content-Type": "application/json",
         "User-Agent": "BigMind",
         "webhook-id": str(delivery.pk),
         "webhook-timestamp": str(moment),
         "webhook-signature": signature(str(delivery.pk), moment, body, settings.WEBHOOK_SECRET),
     }
-    try:
-        status = post(settings.WEBHOOK_URL, body, headers, may_be_private=settings.WEBHOOK_PRIVATE)
-    except Refused as error:
-        raise _Failed(str(error)) from error
-    except httpx.HTTPError as error:
-        raise _Failed(f"It does not answer: {type(error).__name__}.") from error
-    if not 200 <= status < 300:
-        raise _Failed(f"It answered with the status {status}.")
 
 
 def _send_mail(delivery: Delivery) -> None:

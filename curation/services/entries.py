@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 from django.db import transaction
@@ -51,9 +52,8 @@ def get_company_entry(actor: Actor, *, entry_id: CompanyEntryId) -> CompanyEntry
     comments = list(entry.comments.select_related("by").order_by("created_at", "pk"))
     if insider:
         return CompanyEntryDetail(entry, history, comments)
-    published = _published(history)
-    since = published[0].created_at if published else entry.updated_at
-    return CompanyEntryDetail(entry, published, [said for said in comments if said.created_at >= since])
+    heard = [said for said in comments if _was_published(history, said.created_at)]
+    return CompanyEntryDetail(entry, _published(history), heard)
 
 
 @transaction.atomic
@@ -88,6 +88,12 @@ def _published(history: Sequence[Review]) -> list[Review]:
         if not _is_published(review.before or {}):
             review.before = None
     return published
+
+
+def _was_published(history: Sequence[Review], moment: datetime) -> bool:
+    """Whether everybody could read the entry at that moment: what is said of a draft stays with those who know it."""
+    last = next((review for review in reversed(history) if review.created_at <= moment), None)
+    return last is not None and _is_published(last.after)
 
 
 def _is_published(snapshot: dict[str, Any]) -> bool:

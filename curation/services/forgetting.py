@@ -34,11 +34,13 @@ from knowledge.search.passages import forget_passages
 from knowledge.services.sessions import own_session
 from knowledge.vocabulary import SomeSessionId
 
+from .decisions import wait_for_pairs
 from .history import entry_to_change, record
 
 KeyOfSource = Annotated[UUID, Field(description="The id of the key that wrote it, as the page “Keys” shows it.")]
 AgentOfSource = Annotated[RowId, Field(description="The number of the agent that wrote it.")]
 DryRun = Annotated[bool, Field(description="True: only count. False: really forget.")]
+LOOKED_AT = 50
 REOPENED = "What wrote this is not trusted any more: it waits for a curator again."
 
 
@@ -66,8 +68,18 @@ class _Source:
     session: Session | None
 
     def ids(self, kind: Kind) -> list[str]:
-        """The ids of what of this kind was written by the source."""
+        """The ids of what of this kind the source has made."""
+        return list(self.writings.filter(kind=kind, made=True).values_list("source_id", flat=True).distinct())
+
+    def touched(self, kind: Kind) -> list[str]:
+        """The ids of what of this kind the source has made, changed or decided about."""
         return list(self.writings.filter(kind=kind).values_list("source_id", flat=True).distinct())
+
+    @property
+    def sessions(self) -> QuerySet[Session]:
+        """The sessions it closed, and the one that is meant itself: their headlines and summaries are its words."""
+        meant = Q(pk__in=self.ids(Kind.SUMMARY))
+        return Session.objects.of(self.user).filter(meant | Q(pk=self.session.pk) if self.session else meant)
 
     def numbers(self, kind: Kind) -> list[int]:
         """The same as numbers."""
@@ -93,7 +105,7 @@ def forget_source(
         raise Invalid("key, agent or session_id is required: what wrote what is to be forgotten.")
     source = _source(actor, key, agent, session_id, since)
     report = Forgotten(dry_run)
-    for erase in (_facts, _chunks, _hypotheses, _notes, _sessions, _entries):
+    for erase in (_facts, _chunks, _hypotheses, _notes, _sessions, _entries, _changed):
         erase(source, report)
     _proposals(actor, source, report)
     if not dry_run:
@@ -135,16 +147,14 @@ def _facts(source: _Source, report: Forgotten) -> None:
 
 
 def _chunks(source: _Source, report: Forgotten) -> None:
-    rows = Chunk.objects.filter(user=source.user).filter(
-        _written(Q(pk__in=source.numbers(Kind.CHUNK)), source, "session")
-    )
-    report.chunks = _erase(rows, Kind.CHUNK, report)
+    """The exchanges it flagged, and whatever stands in the sessions that go."""
+    meant = Q(pk__in=source.numbers(Kind.CHUNK)) | Q(session__in=source.sessions)
+    report.chunks = _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, report)
 
 
 def _hypotheses(source: _Source, report: Forgotten) -> None:
-    rows = Hypothesis.objects.filter(user=source.user).filter(
-        _written(Q(pk__in=source.numbers(Kind.HYPOTHESIS)), source, "session")
-    )
+    mine = Hypothesis.objects.filter(user=source.user)
+    rows = mine.filter(_written(Q(pk__in=source.numbers(Kind.HYPOTHESIS)), source, "session"))
     report.hypotheses = _erase(rows, Kind.HYPOTHESIS, report)
 
 
@@ -153,33 +163,34 @@ def _notes(source: _Source, report: Forgotten) -> None:
 
 
 def _sessions(source: _Source, report: Forgotten) -> None:
-    """The sessions it closed, and the one that is meant itself: their headlines and summaries are its words."""
-    ended = Q(pk__in=source.ids(Kind.SUMMARY))
-    rows = Session.objects.of(source.user).filter(ended | Q(pk=source.session.pk) if source.session else ended)
-    if not report.dry_run:
-        others = Chunk.objects.filter(session__in=rows).values_list("pk", flat=True)
-        forget_passages(Kind.CHUNK, list(others))
-    report.sessions = _erase(rows, Kind.SUMMARY, report)
+    report.sessions = _erase(source.sessions, Kind.SUMMARY, report)
 
 
 def _entries(source: _Source, report: Forgotten) -> None:
-    """The shared entries it added. Those of others that it only changed are left to people."""
-    written = Entry.objects.filter(pk__in=source.ids(Kind.ENTRY))
-    report.look_at += [f"entry {entry.pk}" for entry in written.exclude(created_by=source.user)[:50]]
-    report.entries = _erase(written.filter(created_by=source.user), Kind.ENTRY, report)
+    """The shared entries it added."""
+    rows = Entry.objects.filter(pk__in=source.ids(Kind.ENTRY), created_by=source.user)
+    report.entries = _erase(rows, Kind.ENTRY, report)
+
+
+def _changed(source: _Source, report: Forgotten) -> None:
+    """Name what was there before, and what it only changed: that is left to people."""
+    for kind in (Kind.FACT, Kind.CHUNK, Kind.SUMMARY, Kind.HYPOTHESIS, Kind.NOTE, Kind.ENTRY):
+        others = sorted(set(source.touched(kind)) - set(source.ids(kind)))
+        report.look_at += [f"{kind} {id}" for id in others[:LOOKED_AT]]
 
 
 def _proposals(actor: Actor, source: _Source, report: Forgotten) -> None:
-    """What it proposed waits for a curator again: the history stays, and no agent hears it."""
-    meant = Q(pk__in=source.numbers(Kind.COMPANY))
+    """What it proposed or decided about waits for a curator again: the history stays, and no agent hears it."""
+    meant = Q(pk__in=[int(id) for id in source.touched(Kind.COMPANY)])
     if source.session:
         meant |= Q(source_session=source.session)
-    rows = CompanyEntry.objects.filter(meant, proposed_by=source.user)
-    told = list(rows.filter(status=Status.APPROVED).order_by("pk").values_list("pk", flat=True))
+    rows = CompanyEntry.objects.filter(meant).order_by("pk")
+    told = list(rows.filter(status=Status.APPROVED).values_list("pk", flat=True))
     report.proposals = len(told)
-    report.look_at += [entry.handle for entry in rows.order_by("pk")[:50]]
+    report.look_at += [entry.handle for entry in rows[:LOOKED_AT]]
     if report.dry_run:
         return
+    wait_for_pairs()
     digests = set(_passages(Kind.COMPANY, told).values_list("digest", flat=True))
     for number in told:
         entry = entry_to_change(number)

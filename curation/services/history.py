@@ -12,7 +12,8 @@ from accounts.actor import Actor
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.text import digest
 from curation.models import Action, Review
-from knowledge.models import CompanyEntry
+from knowledge.models import CompanyEntry, Kind
+from knowledge.search.writings import note_writings
 from knowledge.services.company import index_company_entry
 
 from .notices import tell_of_review
@@ -38,6 +39,10 @@ TRACKED = (
     "revision",
 )
 """What a review remembers of an entry, and what undoing it brings back."""
+
+
+_COMPARED = ("revision", "status", "title", "content")
+"""What an entry must have as the last row of its history says."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ def record(
     _save(entry)
     index_company_entry(entry)
     review = _write(actor, entry, action, notes=notes, before=before, batch=batch or uuid4(), undoes=undoes)
+    note_writings(Kind.COMPANY, [entry.pk], made=False)
     tell_of_review(review)
     return review
 
@@ -108,7 +114,7 @@ def snapshot(entry: CompanyEntry) -> dict[str, Any]:
 
 def broken_seals() -> Iterator[BrokenSeal]:
     """Yield every row of the history that was changed, and every place where one is missing."""
-    revisions = dict(CompanyEntry.objects.values_list("pk", "revision"))
+    entries = {row[0]: row[1:] for row in CompanyEntry.objects.values_list("pk", *_COMPARED).iterator()}
     rows = Review.objects.order_by("entry_id", "number").iterator(chunk_size=500)
     for entry_id, reviews in groupby(rows, key=lambda review: review.entry_id):
         previous: Review | None = None
@@ -118,9 +124,9 @@ def broken_seals() -> Iterator[BrokenSeal]:
             elif review.seal != review.sealed_after(previous.seal if previous else ""):
                 yield BrokenSeal(entry_id, review.number, "it is not what was written")
             previous = review
-        if previous and revisions.pop(entry_id) != previous.after["revision"]:
+        if previous and entries.pop(entry_id) != tuple(previous.after[name] for name in _COMPARED):
             yield BrokenSeal(entry_id, previous.number, "a row after it is missing, or the entry was changed past it")
-    for entry_id in revisions:
+    for entry_id in entries:
         yield BrokenSeal(entry_id, 0, "there is no history")
 
 

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import User
+from accounts.models import Role, User
 from curation.models import Action, Comment, Notice, Review
 from knowledge.models import CompanyEntry
 
@@ -71,4 +71,11 @@ def _others(*people: UUID | None, but: UUID | None) -> set[UUID]:
 
 
 def _notify(people: Iterable[UUID], entry: CompanyEntry, text: str, review: Review | None) -> None:
-    Notice.objects.bulk_create(Notice(user_id=person, entry=entry, review=review, text=text[:300]) for person in people)
+    """Tell those of these people who may read the entry as it is now: whoever commented on it once may not any more."""
+    told = [person for person in User.objects.filter(pk__in=list(people)) if _may_read(person, entry)]
+    Notice.objects.bulk_create(Notice(user=person, entry=entry, review=review, text=text[:300]) for person in told)
+
+
+def _may_read(person: User, entry: CompanyEntry) -> bool:
+    is_curator = person.role != Role.MEMBER
+    return CompanyEntry.objects.readable_by(person, curator=is_curator).filter(pk=entry.pk).exists()

@@ -40,7 +40,7 @@ from .history import entry_to_change, no_such_entry, record
 from .rules import is_personal
 from .screening import suspicions_about
 
-_TURNS = 7702
+_TURNS = 7707
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def promote_to_global(
         origin=origin,
     )
     record(actor, entry, Action.PROPOSE)
-    note_writings(Kind.COMPANY, [entry.pk])
+    note_writings(Kind.COMPANY, [entry.pk], made=True)
     return _decided_at_once(actor, entry) if is_personal() else Proposal(entry)
 
 
@@ -161,7 +161,7 @@ def revise_proposal(
     changes: dict[str, Any] = {name: value for name, value in sent.items() if value is not None}
     # Whoever had agreed has agreed to another text.
     record(actor, entry, Action.REVISE, notes=notes, changes={**changes, "status": Status.PENDING, **_UNDECIDED})
-    note_writings(Kind.COMPANY, [entry.pk])
+    note_writings(Kind.COMPANY, [entry.pk], made=True)
     return entry
 
 

@@ -32,13 +32,17 @@ def require_may_approve(actor: Actor, entry: CompanyEntry) -> None:
 
 
 def needs_second_approval(actor: Actor, entry: CompanyEntry, *, importance: int) -> bool:
-    """Whether somebody else still has to agree before the entry is approved.
+    """Whether somebody else still has to agree before the entry is approved."""
+    is_first = entry.endorsed_by_id is None or entry.endorsed_by_id == actor.user.pk
+    return is_first and needs_four_eyes(entry, importance=importance)
+
+
+def needs_four_eyes(entry: CompanyEntry, *, importance: int) -> bool:
+    """Whether two people have to agree to this entry with this importance.
 
     The highest importance that it ever had counts: lowering it on the way is no way around.
     """
     if settings.BIGMIND_MODE != "enterprise":
         return False
     ever = entry.reviews.values_list("after__importance", flat=True)
-    if max(importance, *ever) < FOUR_EYES_FROM:
-        return False
-    return entry.endorsed_by_id is None or entry.endorsed_by_id == actor.user.pk
+    return bool(max(importance, *ever) >= FOUR_EYES_FROM)

@@ -12,7 +12,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import accepted, carry_out
-from curation.services.decisions import Decision, approve_global
+from curation.services.decisions import Decision, approve_global, wait_for_pairs
 from curation.services.entries import comment, readable_entry
 from curation.services.history import entry_to_change
 from knowledge.models import CompanyEntry
@@ -68,7 +68,8 @@ def commenting(request: HttpRequest, entry_id: int) -> HttpResponse:
     said = form.carry_out(comment, actor, entry_id=entry_id)
     if said is None:
         return entry_screen(request, entry_id, comment=form, status=422)
-    tell(request, "Your comment is there for the proposer and every curator.")
+    readers = "everybody who may read this" if said.entry.is_approved else "the proposer and every curator"
+    tell(request, f"Your comment is there for {readers}.")
     return redirect(address_of(said.entry, request))
 
 
@@ -88,7 +89,8 @@ def _decide(actor: Actor, entry: CompanyEntry, deed: str, told: dict[str, Any], 
 def _merge(actor: Actor, told: dict[str, Any], *, seen: str) -> Decision:
     """Merge into an entry as the curator has read it: what somebody else made of it meanwhile is not written over."""
     wanted = accepted(approve_global, told)
-    # The proposal first, as everywhere: two who lock in another order would wait for each other for ever.
+    # The turn first, as everywhere: two who lock in another order would wait for each other for ever.
+    wait_for_pairs()
     entry_to_change(wanted["entry_id"], revision=wanted["revision"])
     target = entry_to_change(wanted["into"], revision=_number(seen))
     if same_text(target, wanted["content"]):

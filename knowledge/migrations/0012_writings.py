@@ -21,6 +21,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("kind", models.CharField(help_text="Kind of what was written.", max_length=20)),
                 ("source_id", models.CharField(help_text="Id of what was written.", max_length=36)),
+                ("made", models.BooleanField(help_text="The text is its own; else it was there before.")),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "agent",

@@ -11,6 +11,7 @@ class Writing(models.Model):
 
     kind = models.CharField(max_length=20, help_text="Kind of what was written.")
     source_id = models.CharField(max_length=36, help_text="Id of what was written.")
+    made = models.BooleanField(help_text="The text is its own; else it was there before.")
     user = models.ForeignKey(User, models.CASCADE, related_name="writings")
     key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, related_name="writings")
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="writings")

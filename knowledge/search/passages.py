@@ -34,12 +34,15 @@ class Indexed(NamedTuple):
 
 
 def index_passages(
-    kind: Kind, source_id: object, texts: Iterable[str], *, owner: User | None, project: str = ""
+    kind: Kind, source_id: object, texts: Iterable[str], *, owner: User | None, project: str = "", made: bool = False
 ) -> None:
     """Make `texts` the passages of one thing, in place of those it had. Blank texts are left out.
 
     Call this in the transaction that writes the thing: what is stored can be found by keyword at once, and by meaning
     as soon as a worker has made its vectors. Long texts become several passages. Without an owner it is shared.
+
+    Args:
+        made: Whether the actor of this call is the one who made the thing; else they changed it or brought it back.
     """
     forget_passages(kind, [source_id])
     passages = Passage.objects.bulk_create(
@@ -57,7 +60,7 @@ def index_passages(
     queue_vectors([passage.pk for passage in passages])
     # Company knowledge is indexed when a curator approves it; who wrote it is noted when it is proposed.
     if kind is not Kind.COMPANY:
-        note_writings(kind, [source_id])
+        note_writings(kind, [source_id], made=made)
 
 
 def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> None:
@@ -72,7 +75,7 @@ def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> N
     with connection.cursor() as cursor:
         cursor.execute(_OF_SOURCES, [kind, [str(thing.source_id) for thing in things]])
         queue_vectors([number for (number,) in cursor.fetchall()])
-    note_writings(kind, [thing.source_id for thing in things])
+    note_writings(kind, [thing.source_id for thing in things], made=True)
 
 
 def queue_vectors(passage_ids: Sequence[int]) -> None:

@@ -38,8 +38,8 @@ class Scope:
 
     @property
     def passages(self) -> int:
-        """About how many passages a large one has."""
-        return max(self.indexed.values(), default=0)
+        """About how many passages a large one has. PostgreSQL says 0 or -1 of an index it has not counted yet."""
+        return max([1, *self.indexed.values()])
 
 
 def scopes_of(owner: User, *, shared: bool) -> list[Scope]:

@@ -6,12 +6,16 @@ from accounts.actor import acting
 from knowledge.models import Kind, Writing
 
 
-def note_writings(kind: Kind, source_ids: Iterable[object]) -> None:
-    """Note that the actor of this call has written these things. What a person writes on a page needs no note."""
+def note_writings(kind: Kind, source_ids: Iterable[object], *, made: bool) -> None:
+    """Note that the actor of this call has written these things. What a person writes on a page needs no note.
+
+    Args:
+        made: Whether the text is the actor's own; otherwise it was there before, and the actor changed or moved it.
+    """
     actor = acting()
     if actor is None or (actor.key is None and actor.agent is None):
         return
     Writing.objects.bulk_create(
-        Writing(kind=kind.value, source_id=str(source_id), user=actor.user, key=actor.key, agent=actor.agent)
+        Writing(kind=kind.value, source_id=str(source_id), made=made, user=actor.user, key=actor.key, agent=actor.agent)
         for source_id in source_ids
     )

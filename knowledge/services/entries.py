@@ -13,7 +13,6 @@ from pydantic import Field
 from rapidfuzz import process
 
 from accounts.actor import Actor
-from accounts.models import Role
 from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest, one_line
@@ -247,7 +246,7 @@ def add_entry(
     if not is_new:
         return AddedEntry(entry, duplicate=True)
     similar = _point_to_similar(entry)
-    index_entry(entry)
+    index_entry(entry, made=True)
     return AddedEntry(entry, duplicate=False, similar=similar)
 
 
@@ -320,10 +319,15 @@ def entry_stats(actor: Actor) -> EntryStats:
     )
 
 
-def index_entry(entry: Entry) -> None:
+def index_entry(entry: Entry, *, made: bool = False) -> None:
     """Write the passages of an entry. They have no owner: everybody here may find them."""
-    index_passages(Kind.ENTRY, entry.pk, [entry.content], owner=None, project=entry.project)
+    index_passages(Kind.ENTRY, entry.pk, [entry.content], owner=None, project=entry.project, made=made)
     keep_fingerprints([entry])
+
+
+def may_change(actor: Actor, entry: Entry) -> bool:
+    """Whether an actor may change an entry: their own, or anybody's with the scope of curators."""
+    return entry.created_by_id == actor.user.pk or "curate" in actor.scopes
 
 
 def _point_to_similar(entry: Entry) -> list[Similar]:
@@ -375,8 +379,9 @@ def _entry(id: UUID) -> Entry:
 
 def _own_entry(actor: Actor, id: UUID) -> Entry:
     entry = _entry(id)
-    if entry.created_by_id != actor.user.pk and actor.user.role == Role.MEMBER:
-        raise Forbidden("This entry was added by somebody else.", hint="Ask a curator to change it.")
+    if not may_change(actor, entry):
+        hint = "Ask a curator to change it; a curator’s key needs the scope `curate`."
+        raise Forbidden("This entry was added by somebody else.", hint=hint)
     return entry
 
 

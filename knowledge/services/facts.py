@@ -60,7 +60,7 @@ def store_fact(
     if not is_new:
         return StoredFact(stored, duplicate=True)
     similar = _point_to_similar(stored)
-    index_fact(stored)
+    index_fact(stored, made=True)
     return StoredFact(stored, duplicate=False, similar=similar)
 
 
@@ -135,7 +135,7 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
     old.save(update_fields=["superseded_by"])
     if is_new:
         _point_to_similar(new)
-        index_fact(new)
+        index_fact(new, made=True)
     return new
 
 
@@ -217,6 +217,6 @@ def _known(actor: Actor, text: str) -> Fact | None:
     return Fact.objects.of(actor.user).current().filter(digest=digest(text)).first()
 
 
-def index_fact(fact: Fact) -> None:
+def index_fact(fact: Fact, *, made: bool = False) -> None:
     """Write the passage of a fact."""
-    index_passages(Kind.FACT, fact.pk, [fact.fact], owner=fact.user, project=fact.project)
+    index_passages(Kind.FACT, fact.pk, [fact.fact], owner=fact.user, project=fact.project, made=made)

@@ -1,6 +1,7 @@
 """Feedback: what was said of something that was recalled, and what follows from it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -79,6 +80,12 @@ def give_feedback(
 def open_complaints(kind: Kind) -> "QuerySet[Feedback]":
     """Return what was said to be wrong or outdated, and was not settled."""
     return Feedback.objects.filter(kind=kind, verdict__in=COMPLAINTS, settled_at=None)
+
+
+def reopen_complaints(kind: Kind, source_id: object, *, since: datetime) -> int:
+    """Let complaints that were settled since a moment be open again: the decision that settled them was taken back."""
+    settled = Feedback.objects.filter(kind=kind, source_id=str(source_id), verdict__in=COMPLAINTS)
+    return settled.filter(settled_at__gte=since).update(settled_at=None)
 
 
 def settle_complaints(kind: Kind, source_id: object) -> int:

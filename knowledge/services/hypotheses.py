@@ -42,7 +42,7 @@ def add_hypothesis(
         confidence=confidence,
         project=project or (session.project if session else ""),
     )
-    index_hypothesis(belief)
+    index_hypothesis(belief, made=True)
     return belief
 
 
@@ -142,10 +142,10 @@ def own_hypothesis(actor: Actor, hypothesis_id: int) -> Hypothesis:
         raise NotFound(f"You have no hypothesis {hypothesis_id}.", hint=hint) from error
 
 
-def index_hypothesis(belief: Hypothesis) -> None:
+def index_hypothesis(belief: Hypothesis, *, made: bool = False) -> None:
     """Write the passage of a hypothesis, with how it turned out. One set aside has none."""
     if not belief.is_in_view:
         forget_passages(Kind.HYPOTHESIS, [belief.pk])
         return
     text = f"{belief.hypothesis}\n\n{belief.resolution}".strip()
-    index_passages(Kind.HYPOTHESIS, belief.pk, [text], owner=belief.user, project=belief.project)
+    index_passages(Kind.HYPOTHESIS, belief.pk, [text], owner=belief.user, project=belief.project, made=made)

@@ -122,7 +122,7 @@ def _import_session(actor: Actor, told: ExportedSession, imported: Imported) -> 
         Summary.objects.filter(session=session).update(created_at=told.summary.created_at)
     _import_chunks(session, told.chunks, imported)
     if known is None and session.ended_at:
-        index_session(session)
+        index_session(session, made=True)
 
 
 def _new_session(actor: Actor, told: ExportedSession) -> Session:
@@ -166,7 +166,7 @@ def _import_chunk(session: Session, told: ExportedChunk, seq: int) -> None:
     fields = told.model_dump(exclude={"seq", "created_at"})
     chunk = Chunk.objects.create(session=session, user=session.user, seq=seq, **fields)
     Chunk.objects.filter(pk=chunk.pk).update(created_at=told.created_at)
-    index_chunk(chunk)
+    index_chunk(chunk, made=True)
 
 
 def _import_facts(
@@ -198,7 +198,7 @@ def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None
         },
     )
     if is_new and fact.is_current:
-        index_fact(fact)
+        index_fact(fact, made=True)
     return fact, is_new
 
 
@@ -212,7 +212,8 @@ def _import_hypothesis(
         fields = told.model_dump(exclude={"session"})
         if told.status != "open":
             fields["resolved_at"] = told.resolved_at or timezone.now()
-        index_hypothesis(Hypothesis.objects.create(user=actor.user, session=sessions.get(told.session), **fields))
+        belief = Hypothesis.objects.create(user=actor.user, session=sessions.get(told.session), **fields)
+        index_hypothesis(belief, made=True)
 
 
 def _import_note(actor: Actor, told: ExportedNote, imported: Imported) -> None:
@@ -221,4 +222,4 @@ def _import_note(actor: Actor, told: ExportedNote, imported: Imported) -> None:
     )
     imported.count("notes", is_new=is_new)
     if is_new:
-        index_note(note)
+        index_note(note, made=True)

@@ -8,6 +8,8 @@ from django.db import connection
 from pgvector import HalfVector
 
 from accounts.models import User
+from accounts.services.visibility import people_shown
+from bigmind.core.sections import Section
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
 from knowledge.search.indexes import as_indexed
 from knowledge.services.embedding import active_space
@@ -45,14 +47,14 @@ def who_might_know(asker: User, gap_ids: Iterable[int]) -> dict[int, list[Knower
     """Return, for each gap, up to three people and what they shared, the nearest first.
 
     Only what everybody may read speaks for somebody: approved company knowledge, and entries of the knowledge base.
-    Whoever asks is not named to themselves, and nobody who keeps out of the directory is.
+    Whoever asks is not named to themselves, and nobody is who does not share their contributions.
     """
     space = active_space()
     found = _nearest(_questions(gap_ids, space), space) if space else []
     owners = _owners({(kind, id) for _, kind, id, _ in found})
     willing = set(
-        User.objects.filter(pk__in={owner.pk for owner, _ in owners.values()}, is_active=True)
-        .exclude(sharing__in_directory=False)
+        people_shown(asker, Section.CONTRIBUTIONS)
+        .filter(pk__in={owner.pk for owner, _ in owners.values()})
         .exclude(pk=asker.pk)
         .values_list("pk", flat=True)
     )

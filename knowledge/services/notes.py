@@ -62,7 +62,7 @@ def set_note(
             "updated_at": now,
         },
     )
-    index_note(note)
+    index_note(note, made=True)
     return note
 
 
@@ -167,10 +167,10 @@ def forget_expired_notes() -> int:
     return len(expired)
 
 
-def index_note(note: Note) -> None:
+def index_note(note: Note, *, made: bool = False) -> None:
     """Write the passage of a note: its address and its content. One set aside has none."""
     if not note.is_in_view:
         forget_passages(Kind.NOTE, [note.pk])
         return
     text = f"{note.domain} {note.key}\n\n{note.content}"
-    index_passages(Kind.NOTE, note.pk, [text], owner=note.user, project=note.project)
+    index_passages(Kind.NOTE, note.pk, [text], owner=note.user, project=note.project, made=made)

@@ -98,7 +98,7 @@ def end_session(
             session=session,
             defaults={"summary": summary, "key_facts": key_facts or [], "code_refs": code_refs or []},
         )
-    index_session(session)
+    index_session(session, made=True)
     index_person(actor.user)
     note_use(actor, session, used=used, misleading=misleading)
     return session
@@ -135,7 +135,7 @@ def append_chunk(
     chunk = Chunk.objects.create(
         session=session, user=actor.user, role=role, content=content, flag_reason=flag_reason, seq=last + 1
     )
-    index_chunk(chunk)
+    index_chunk(chunk, made=True)
     return chunk
 
 
@@ -267,7 +267,7 @@ def close_sessions(stale: QuerySet[Session]) -> int:
     return stale.update(ended_at=timezone.now(), one_liner=headline, auto_closed=True)
 
 
-def index_session(session: Session) -> None:
+def index_session(session: Session, *, made: bool = False) -> None:
     """Write the passages of a session: its headline and outcome, and its summary with key facts.
 
     A session set aside has none; neither have its chunks.
@@ -280,16 +280,16 @@ def index_session(session: Session) -> None:
     if summary:
         told += [summary.summary, *summary.key_facts, *summary.code_refs]
     text = "\n\n".join(part for part in told if part)
-    index_passages(Kind.SUMMARY, session.pk, [text], owner=session.user, project=session.project)
+    index_passages(Kind.SUMMARY, session.pk, [text], owner=session.user, project=session.project, made=made)
 
 
-def index_chunk(chunk: Chunk) -> None:
+def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
     """Write the passage of a chunk: its content and why it was flagged. One set aside has none."""
     if not (chunk.is_in_view and chunk.session.is_in_view):
         forget_passages(Kind.CHUNK, [chunk.pk])
         return
     text = f"{chunk.content}\n\n{chunk.flag_reason}".strip()
-    index_passages(Kind.CHUNK, chunk.pk, [text], owner=chunk.user, project=chunk.session.project)
+    index_passages(Kind.CHUNK, chunk.pk, [text], owner=chunk.user, project=chunk.session.project, made=made)
 
 
 def own_chunk(actor: Actor, chunk_id: int) -> Chunk:

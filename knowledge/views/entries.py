@@ -10,11 +10,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.models import Role
 from bigmind.core.errors import Forbidden
 from bigmind.core.operations import carry_out
 from knowledge.models import Entry
-from knowledge.services.entries import add_entry, delete_entry, get_entry, get_related_entries
+from knowledge.services.entries import add_entry, delete_entry, get_entry, get_related_entries, may_change
 from knowledge.services.shelf import HITS, Shelved, browse_entries
 from knowledge.views.entry_forms import (
     EntryCorrection,
@@ -126,11 +125,6 @@ def entry_deletion(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         return redirect("kb")
     context = {"entry": shown, "name": _name(shown), "children": shown.children.count()}
     return render(request, "knowledge/entry_delete.html", context)
-
-
-def may_change(actor: Actor, entry: Entry) -> bool:
-    """Whether the buttons are worth showing: the operations themselves refuse everybody else."""
-    return entry.created_by_id == actor.user.pk or actor.user.role != Role.MEMBER
 
 
 def _changeable(actor: Actor, entry_id: UUID) -> Entry:

@@ -9,7 +9,9 @@ from curation.models import Action, Review
 from curation.services.decisions import approve_global, decide_many
 from curation.services.history import broken_seals, snapshot
 from curation.services.proposals import revise_proposal
+from curation.services.queue import list_queue
 from knowledge.models import CompanyEntry, Kind, Passage, Status
+from knowledge.services.feedback import give_feedback
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor
 
@@ -154,6 +156,74 @@ def test_in_an_enterprise_what_weighs_much_needs_two_people(settings: Any) -> No
     twice = decide(second, entry, "approve")
 
     assert (once.status, twice.status) == ("pending", "approved")
+
+
+@pytest.mark.parametrize("edits", [{"importance": 10}, {"content": "Something else altogether."}])
+def test_what_needs_two_people_is_not_edited_by_one(settings: Any, edits: dict[str, Any]) -> None:
+    settings.BIGMIND_MODE = "enterprise"
+    entry, first, second = propose(importance=9), make_actor(curator=True), make_actor(curator=True)
+    decide(first, entry, "approve")
+    decide(second, entry, "approve")
+
+    with pytest.raises(Conflict, match="not changed by one person alone"):
+        decide(second, entry, "edit", **edits)
+
+
+def test_importance_is_not_raised_past_four_eyes_by_one(settings: Any) -> None:
+    settings.BIGMIND_MODE = "enterprise"
+    entry, curator = propose(importance=5), make_actor(curator=True)
+    decide(curator, entry, "approve")
+
+    with pytest.raises(Conflict, match="not changed by one person alone"):
+        decide(curator, entry, "edit", importance=10, content="Something else altogether.")
+
+
+def test_a_merged_proposal_is_not_restored_past_its_approval() -> None:
+    known, twin, curator = approved_entry(), propose(), make_actor(curator=True)
+    decide(curator, twin, "merge", into=known.pk)
+
+    with pytest.raises(Conflict, match="before its own text was approved"):
+        decide(curator, twin, "restore")
+
+
+def test_nobody_edits_their_own_entry_by_merging_into_it() -> None:
+    ada = make_actor(curator=True)
+    own, other = approved_entry(ada), propose()
+
+    with pytest.raises(Forbidden, match="yourself"):
+        decide(ada, other, "merge", into=own.pk, content="What I always wanted.")
+
+
+@pytest.mark.parametrize("action", ["deprecate", "reopen"])
+def test_nobody_brings_their_own_entry_back_by_undoing_what_a_colleague_decided(action: str) -> None:
+    ada = make_actor(curator=True)
+    entry = approved_entry(ada)
+    decide(make_actor(curator=True), entry, action, notes="Not any more.")
+
+    with pytest.raises(Forbidden, match="yourself"):
+        decide(ada, entry, "undo")
+
+
+def test_undoing_survives_that_somebody_has_left() -> None:
+    bob, eve, entry = make_actor(curator=True), make_actor(curator=True), propose()
+    decide(bob, entry, "approve")
+    decide(eve, entry, "verify")
+    bob.user.delete()
+
+    restored = decide(eve, entry, "undo")
+
+    restored.refresh_from_db()
+    assert (restored.status, restored.decided_by) == ("approved", None)
+
+
+def test_undoing_brings_the_complaints_back() -> None:
+    entry, curator = approved_entry(), make_actor(curator=True)
+    give_feedback(make_actor(), kind="company", id=entry.handle, verdict="wrong")
+    decide(curator, entry, "deprecate", notes="A slip.")
+
+    decide(curator, entry, "undo")
+
+    assert [waiting.entry for waiting in list_queue(curator, why="reported").items] == [entry]
 
 
 def test_the_history_cannot_be_changed_or_deleted_in_the_database() -> None:

@@ -18,6 +18,7 @@ from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.exports import export_memory
 from knowledge.services.facts import store_fact
+from tests.curation.factories import propose
 from tests.factories import make_actor, make_key, make_user
 
 pytestmark = pytest.mark.django_db
@@ -29,9 +30,9 @@ def call(actor: Actor, name: str, **arguments: Any) -> Any:
     return perform(CATALOGUE[name], actor, arguments, door="mcp").value
 
 
-def acting_with_a_key(user: Any = None) -> tuple[Actor, ApiKey]:
+def acting_with_a_key(user: Any = None, **options: Any) -> tuple[Actor, ApiKey]:
     user = user or make_user()
-    key = make_key(user).key
+    key = make_key(user, **options).key
     return Actor.of(user, key=key), key
 
 
@@ -114,7 +115,7 @@ def test_a_session_takes_along_what_was_learned_in_it() -> None:
 
 def test_an_entry_of_somebody_else_that_it_changed_is_left_to_people() -> None:
     author, curator = make_actor(), make_user(role="curator")
-    actor, key = acting_with_a_key(curator)
+    actor, key = acting_with_a_key(curator, scopes=["read", "write", "curate"])
     entry = call(author, "kb_add", content="Theirs.", entry_type="fact").entry
     call(actor, "kb_update", id=str(entry.id), content="Changed.")
 
@@ -122,6 +123,32 @@ def test_an_entry_of_somebody_else_that_it_changed_is_left_to_people() -> None:
 
     assert Entry.objects.count() == 1
     assert done.look_at == [f"entry {entry.id}"]
+
+
+def test_a_session_that_it_only_corrected_stays_and_is_named() -> None:
+    user = make_user()
+    trusted, _ = acting_with_a_key(user)
+    suspect, key = acting_with_a_key(user)
+    session = call(trusted, "memory_start_session")
+    call(trusted, "memory_flag_important", content="We keep PostgreSQL.")
+    call(trusted, "memory_end_session", one_liner="Chose a database")
+    call(suspect, "memory_correct_session", session_id=str(session.session_id), one_liner="Chose another")
+
+    done = forget_source(suspect, key=key.pk, dry_run=False)
+
+    assert Session.objects.count() == 1
+    assert f"summary {session.session_id}" in done.look_at
+
+
+def test_what_a_stolen_key_of_a_curator_approved_waits_again() -> None:
+    curator, key = acting_with_a_key(make_user(role="curator"), scopes=["read", "write", "curate"])
+    entry = propose()
+    call(curator, "memory_approve_global", entry_id=entry.pk, action="approve")
+
+    forget_source(make_actor(admin=True), key=key.pk, dry_run=False)
+
+    entry.refresh_from_db()
+    assert entry.status == "pending"
 
 
 def test_nobody_forgets_what_the_key_of_another_wrote_but_an_admin_may() -> None:

@@ -79,6 +79,13 @@ def test_a_status_set_past_the_history_is_found() -> None:
     assert [broken.entry_id for broken in broken_seals()] == [entry.pk]
 
 
+def test_a_text_changed_past_the_history_is_found() -> None:
+    entry = approved_entry()
+    CompanyEntry.objects.filter(pk=entry.pk).update(content="Something else.")
+
+    assert [broken.entry_id for broken in broken_seals()] == [entry.pk]
+
+
 def test_the_command_says_that_all_is_well_and_fails_when_it_is_not() -> None:
     entry, said = approved_entry(), StringIO()
     call_command("curation_verify", stdout=said)

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.utils import timezone
+from pydantic import ValidationError
 
+from bigmind.environment import Environment
 from curation.models import Delivery, Frequency, Notice
 from curation.services.addresses import Refused, public_address
 from curation.services.decisions import approve_global
@@ -56,6 +58,18 @@ def test_those_who_spoke_hear_of_the_answer_once_each() -> None:
 
     assert Notice.objects.filter(user=author.user).count() == 2
     assert Notice.objects.filter(user=curator.user).count() == 1
+
+
+def test_whoever_once_commented_is_told_nothing_of_a_draft_they_may_not_read() -> None:
+    author, reader, curator = make_actor(), make_actor(), make_actor(curator=True)
+    entry = propose(author)
+    approve_global(curator, entry_id=entry.pk, action="approve")
+    comment(reader, entry_id=entry.pk, text="Since when?")
+    approve_global(curator, entry_id=entry.pk, action="reopen")
+
+    comment(author, entry_id=entry.pk, text="We are changing it.")
+
+    assert not Notice.objects.filter(user=reader.user).exists()
 
 
 class Hook(HTTPServer):
@@ -185,6 +199,83 @@ def test_without_a_webhook_nothing_is_queued(settings: Any) -> None:
 @pytest.fixture
 def mail_server(settings: Any) -> None:
     settings.EMAIL_HOST = "mail.example.com"
+
+
+def test_what_another_worker_sends_meanwhile_is_not_sent_twice(hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    propose(title="Health")
+    propose(title="Readiness")
+    sent: list[str] = []
+
+    def slow_post(url: str, body: bytes, headers: dict[str, str], **_: Any) -> int:
+        sent.append(headers["webhook-id"])
+        deliver_pending()
+        return 200
+
+    monkeypatch.setattr("curation.services.deliveries.post", slow_post)
+
+    deliver_pending()
+
+    assert sorted(sent) == sorted(str(pk) for pk in Delivery.objects.values_list("pk", flat=True))
+    assert not Delivery.objects.filter(delivered_at=None).exists()
+
+
+def test_only_what_is_being_sent_is_taken(hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+    propose(title="Health")
+    propose(title="Readiness")
+    due: list[int] = []
+
+    def slow_post(*_: Any, **__: Any) -> int:
+        due.append(Delivery.objects.filter(delivered_at=None, not_before__lte=timezone.now()).count())
+        return 200
+
+    monkeypatch.setattr("curation.services.deliveries.post", slow_post)
+
+    deliver_pending()
+
+    assert due == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("url", "secret"),
+    [
+        ("http://localhost:99999/hook", "a secret"),
+        ("http://localhost:port/hook", "a secret"),
+        (f"http://{'a' * 70}.example/hook", "a secret"),
+        ("http://localhost/hook\x00", "a secret"),
+        ("http://localhost/hook", "whsec_no base64"),
+    ],
+)
+def test_a_webhook_that_cannot_be_called_keeps_no_mail_from_being_sent(
+    url: str, secret: str, mail_server: None, settings: Any
+) -> None:
+    settings.WEBHOOK_URL, settings.WEBHOOK_SECRET, settings.WEBHOOK_PRIVATE = url, secret, True
+    make_user("eve", role="curator", email="eve@example.com")
+    propose()
+    send_digests()
+
+    deliver_pending()
+
+    assert len(mail.outbox) == 1
+    assert "cannot be used" in Delivery.objects.get(delivered_at=None).trouble
+
+
+@pytest.mark.parametrize("port", ["99999", "0", "port", "-1"])
+def test_a_webhook_with_a_wrong_port_is_refused_at_the_start(port: str) -> None:
+    with pytest.raises(ValidationError, match="must have a port from 1 to 65535"):
+        Environment(webhook_url=f"https://hooks.example.com:{port}/", webhook_secret="a secret")
+
+
+@pytest.mark.parametrize("secret", ["whsec_", "whsec_no base64", "whsec_abc"])
+def test_a_secret_that_is_not_the_base64_it_says_is_refused_at_the_start(secret: str) -> None:
+    with pytest.raises(ValidationError, match="must have base64 after") as refusal:
+        Environment(webhook_secret=secret)
+
+    assert "input_value" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("secret", ["whsec_YSBzZWNyZXQ=", "any text", ""])
+def test_a_secret_that_can_sign_is_accepted(secret: str) -> None:
+    assert Environment(webhook_secret=secret).webhook_secret.get_secret_value() == secret
 
 
 def test_a_person_is_written_once_a_day_what_was_decided(mail_server: None) -> None:

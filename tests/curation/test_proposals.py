@@ -231,6 +231,19 @@ def test_readers_do_not_see_the_drafts_of_a_second_round_either() -> None:
     assert "Zanzibar" not in str([(review.before, review.after) for review in seen.history])
 
 
+def test_what_is_said_about_a_draft_of_a_second_round_stays_with_those_who_know_it() -> None:
+    author, curator = make_actor(), make_actor(curator=True)
+    entry = approved_entry(author, curator=curator)
+    comment(author, entry_id=entry.pk, text="In the open.")
+    approve_global(curator, entry_id=entry.pk, action="reopen")
+    comment(curator, entry_id=entry.pk, text="Between us.")
+    approve_global(curator, entry_id=entry.pk, action="approve")
+
+    seen = get_company_entry(make_actor(), entry_id=entry.pk)
+
+    assert [said.text for said in seen.comments] == ["In the open."]
+
+
 def test_a_merged_proposal_whose_text_nobody_approved_stays_with_its_proposer() -> None:
     author, curator, known = make_actor(), make_actor(curator=True), approved_entry()
     entry = propose(author)

@@ -135,6 +135,19 @@ def test_members_change_their_own_entries_and_curators_any():
     assert update_entry(make_actor(curator=True), id=entry.pk, confidence=0.1).entry.confidence == 0.1
 
 
+def test_a_curators_key_that_may_only_write_changes_their_own_entries_alone():
+    curator = make_actor(curator=True)
+    narrow = make_actor(curator.user, scopes=["read", "write"])
+    own, other = _add(curator, ROUTES), _add(make_actor(), KEYS)
+
+    assert update_entry(narrow, id=own.pk, confidence=0.1).entry.confidence == 0.1
+    with pytest.raises(Forbidden, match="somebody else"):
+        update_entry(narrow, id=other.pk, confidence=0.1)
+    with pytest.raises(Forbidden, match="somebody else"):
+        delete_entry(narrow, id=other.pk)
+    assert delete_entry(make_actor(curator.user, scopes=["read", "write", "curate"]), id=other.pk)
+
+
 def test_a_deleted_entry_is_gone_with_its_passages():
     actor = make_actor()
     entry = _add(actor, ROUTES)

@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import Sharing
+from accounts.services.visibility import choose_sharing
 from bigmind.core.errors import Forbidden, NotFound
+from bigmind.core.sections import Section
 from knowledge.models import Gap, UnansweredQuestion
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
@@ -310,11 +311,27 @@ def test_nobody_is_named_who_keeps_out_of_the_directory():
     ada = make_actor(make_user("ada"))
     add_entry(ada, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
     embed_pending()
-    Sharing.objects.create(user=ada.user, sections=[], in_directory=False)
+    choose_sharing(ada, sections=list(Section), in_directory=False)
     agent = _agent()
     _ask_of_nothing(agent)
 
     assert who_might_know(agent.user, [Gap.objects.get().pk]) == {}
+
+
+def test_nobody_is_named_who_stopped_sharing_what_they_contributed():
+    ada = make_actor(make_user("ada"))
+    add_entry(ada, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
+    embed_pending()
+    agent = _agent()
+    _ask_of_nothing(agent)
+    gap = Gap.objects.get().pk
+
+    before = who_might_know(agent.user, [gap])
+    choose_sharing(ada, sections=[Section.WHO, Section.TOPICS])
+    after = who_might_know(agent.user, [gap])
+
+    assert [knower.person for knower in before[gap]] == ["ada"]
+    assert after == {}
 
 
 def test_nobody_is_named_to_themselves():

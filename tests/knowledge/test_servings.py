@@ -106,6 +106,15 @@ def test_facts_and_entries_are_cited_by_kind_and_id():
     assert list(session.servings.values_list("kind", "source_id", "cited")) == [("fact", str(fact.pk), True)]
 
 
+def test_a_handle_may_be_written_in_capitals():
+    actor = make_actor()
+    fact = make_fact(actor)
+
+    session = _told(actor, used=[f"FACT:{fact.pk}"])
+
+    assert session.ended_at is not None
+
+
 @pytest.mark.parametrize("handle", ["C", "the first one", "fact", "app:12"])
 def test_what_is_no_handle_is_refused_and_the_session_stays_open(handle):
     actor = make_actor()

@@ -86,7 +86,7 @@ def one_of_everything() -> None:
     comment(curator, entry_id=entry.pk, text="Since when?")
     claim_entry(curator, entry_id=entry.pk)
     give_feedback(actor, kind="fact", id=str(Fact.objects.get().pk), verdict="useful")
-    Writing.objects.create(kind="fact", source_id="1", user=user, agent=actor.agent)
+    Writing.objects.create(kind="fact", source_id="1", made=True, user=user, agent=actor.agent)
     Notice.objects.create(user=user, entry=entry, text="Approved.")
     Delivery.objects.create(channel="webhook", event="proposed", body={})
     Subscription.objects.create(user=user, frequency=Frequency.WEEKLY)
