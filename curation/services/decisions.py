@@ -17,7 +17,7 @@ from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.turns import wait_for_turn
 from bigmind.core.vocabulary import Importance
 from curation.models import Action, Claim, Review
-from curation.services.history import TRACKED, entry_to_change, record, snapshot
+from curation.services.history import TRACKED, WAITING, entry_to_change, record, snapshot
 from curation.services.rules import needs_four_eyes, needs_second_approval, require_may_approve
 from curation.vocabulary import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from knowledge.models import CompanyEntry, Kind, Status
@@ -247,8 +247,7 @@ def _reopen(deed: _Deed) -> Review:
     """Let it wait for a decision again, whatever was decided."""
     if deed.entry.status == Status.PENDING:
         raise Conflict(f"{deed.entry.handle} waits for a decision already.")
-    undecided = {"decided_by_id": None, "decided_at": None, "decision_notes": "", "endorsed_by_id": None}
-    changes = {**undecided, "status": Status.PENDING, "superseded_by_id": None}
+    changes = {**WAITING, "superseded_by_id": None}
     return record(deed.actor, deed.entry, Action.REOPEN, notes=deed.notes, changes=changes)
 
 

@@ -35,7 +35,7 @@ from knowledge.services.sessions import own_session
 from knowledge.vocabulary import SomeSessionId
 
 from .decisions import wait_for_pairs
-from .history import entry_to_change, record
+from .history import WAITING, entry_to_change, record
 
 KeyOfSource = Annotated[UUID, Field(description="The id of the key that wrote it, as the page “Keys” shows it.")]
 AgentOfSource = Annotated[RowId, Field(description="The number of the agent that wrote it.")]
@@ -194,8 +194,7 @@ def _proposals(actor: Actor, source: _Source, report: Forgotten) -> None:
     digests = set(_passages(Kind.COMPANY, told).values_list("digest", flat=True))
     for number in told:
         entry = entry_to_change(number)
-        undecided = {"decided_by_id": None, "decided_at": None, "decision_notes": "", "endorsed_by_id": None}
-        record(actor, entry, Action.REOPEN, notes=REOPENED, changes={**undecided, "status": Status.PENDING})
+        record(actor, entry, Action.REOPEN, notes=REOPENED, changes=WAITING)
     _forget_vectors(digests)
 
 

@@ -12,7 +12,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.text import digest
 from curation.models import Action, Review
-from knowledge.models import CompanyEntry, Kind
+from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.search.writings import note_writings
 from knowledge.services.company import index_company_entry
 
@@ -40,6 +40,15 @@ TRACKED = (
 )
 """What a review remembers of an entry, and what undoing it brings back."""
 
+
+WAITING: dict[str, Any] = {
+    "status": Status.PENDING,
+    "endorsed_by_id": None,
+    "decided_by_id": None,
+    "decided_at": None,
+    "decision_notes": "",
+}
+"""What an entry is changed to so that it waits for a decision: whoever had agreed has agreed to something else."""
 
 _COMPARED = ("revision", "status", "title", "content")
 """What an entry must have as the last row of its history says."""

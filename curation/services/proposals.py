@@ -36,7 +36,7 @@ from knowledge.services.sessions import in_progress, own_session
 from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
 
 from .decisions import approve_at_once
-from .history import entry_to_change, no_such_entry, record
+from .history import WAITING, entry_to_change, no_such_entry, record
 from .rules import is_personal
 from .screening import suspicions_about
 
@@ -160,7 +160,7 @@ def revise_proposal(
     sent = {"title": title, "content": content, "category": category, "importance": importance, "evidence": evidence}
     changes: dict[str, Any] = {name: value for name, value in sent.items() if value is not None}
     # Whoever had agreed has agreed to another text.
-    record(actor, entry, Action.REVISE, notes=notes, changes={**changes, "status": Status.PENDING, **_UNDECIDED})
+    record(actor, entry, Action.REVISE, notes=notes, changes={**changes, **WAITING})
     note_writings(Kind.COMPANY, [entry.pk], made=True)
     return entry
 
@@ -178,14 +178,6 @@ def withdraw_proposal(actor: Actor, *, entry_id: CompanyEntryId, notes: Notes = 
     told = {"decided_by_id": actor.user.pk, "decided_at": timezone.now(), "decision_notes": notes}
     record(actor, entry, Action.WITHDRAW, notes=notes, changes={"status": Status.REJECTED, **told})
     return entry
-
-
-_UNDECIDED: dict[str, Any] = {
-    "endorsed_by_id": None,
-    "decided_by_id": None,
-    "decided_at": None,
-    "decision_notes": "",
-}
 
 
 def _decided_at_once(actor: Actor, entry: CompanyEntry) -> Proposal:

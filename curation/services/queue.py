@@ -23,8 +23,9 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Limit, Name, Offset, Project, Query
 from curation.models import CLAIM_LASTS, Claim
 from curation.vocabulary import CompanyEntryId
-from knowledge.models import COMPLAINTS, CompanyEntry, Feedback, Kind, Status
+from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
+from knowledge.services.feedback import open_complaints
 from knowledge.vocabulary import CompanyCategoryName
 
 from .history import entry_to_change
@@ -138,10 +139,9 @@ def waiting(why: str) -> CompanyEntryQuerySet:
     entries = CompanyEntry.objects.select_related("proposed_by", "owner", "decided_by", "agent", "endorsed_by")
     if why == "proposed":
         return entries.filter(status=Status.PENDING)
-    complaints = Feedback.objects.filter(kind=Kind.COMPANY, verdict__in=COMPLAINTS, settled_at=None)
     if why == "reported":
         # From the complaints to the entries, not the other way round: there are few of them.
-        numbers = complaints.annotate(number=Cast("source_id", IntegerField())).values("number")
+        numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).values("number")
         return entries.approved().filter(pk__in=numbers)
     return entries.due()
 
@@ -229,8 +229,8 @@ def _with_company(entries: Sequence[CompanyEntry], why: str) -> list[Waiting]:
     claims = {
         claim.entry_id: claim.by for claim in Claim.objects.current().filter(entry__in=numbers).select_related("by")
     }
-    said = Feedback.objects.filter(kind=Kind.COMPANY, verdict__in=COMPLAINTS, settled_at=None)
-    about = said.filter(source_id__in=[str(number) for number in numbers]).order_by().values_list("source_id")
+    said = open_complaints(Kind.COMPANY).filter(source_id__in=[str(number) for number in numbers])
+    about = said.order_by().values_list("source_id")
     counted = {id: (number, first) for id, number, first in about.annotate(Count("pk"), Min("created_at"))}
     nobody = (0, None)
     return [

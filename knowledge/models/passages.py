@@ -22,6 +22,17 @@ class Kind(models.TextChoices):
     PERSON = "person"
 
 
+def in_parts(text: str) -> str:
+    """Return the SQL that takes a text apart at camel case and at whatever is neither letter nor digit.
+
+    Questions and passages are taken apart alike, or they would not meet.
+    """
+    return (
+        f"regexp_replace(regexp_replace({text}, '([[:lower:]])([[:upper:]])', '\\1 \\2', 'g'),"
+        " '[^[:alnum:]]+', ' ', 'g')"
+    )
+
+
 class Lexemes(models.Func):
     """The words of a text as PostgreSQL searches them: stemmed as English, as they stand, and in their parts.
 
@@ -32,8 +43,7 @@ class Lexemes(models.Func):
 
     template = (
         "(to_tsvector('english', %(expressions)s) || to_tsvector('simple', %(expressions)s)"
-        " || to_tsvector('simple', regexp_replace(regexp_replace(%(expressions)s,"
-        " '([[:lower:]])([[:upper:]])', '\\1 \\2', 'g'), '[^[:alnum:]]+', ' ', 'g')))"
+        f" || to_tsvector('simple', {in_parts('%(expressions)s')}))"
     )
     output_field = SearchVectorField()
 

@@ -5,11 +5,12 @@ A question is plain words: PostgreSQL turns it into lexemes, so no operator in i
 
 from django.db import connection
 
-_LEXEMES = r"""
+from knowledge.models.passages import in_parts
+
+_LEXEMES = f"""
 SELECT lexeme FROM unnest(to_tsvector('english', %(query)s))
 UNION
-SELECT lexeme FROM unnest(to_tsvector('simple', %(query)s) || to_tsvector('simple', regexp_replace(regexp_replace(
-    %(query)s, '([[:lower:]])([[:upper:]])', '\1 \2', 'g'), '[^[:alnum:]]+', ' ', 'g')))
+SELECT lexeme FROM unnest(to_tsvector('simple', %(query)s) || to_tsvector('simple', {in_parts("%(query)s")}))
 WHERE to_tsvector('english', lexeme) <> '' OR to_tsvector('english', %(query)s) = ''
 ORDER BY lexeme
 """
