@@ -1,0 +1,1 @@
+"""Connectors: instruments that read the apps, tables and schemas of an outside system. One small file each."""

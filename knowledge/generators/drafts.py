@@ -1,0 +1,118 @@
+"""Drafts: what a generator makes of a source, before anybody stores it.
+
+A draft is one reference as its source tells it. Generators only read and make drafts; whoever stores them decides what
+is added, changed or gone. So every generator can be tried, tested and validated without a database.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from knowledge.reference_vocabulary import ReferenceKind
+
+
+class Draft(BaseModel):
+    """Base of what drafts are made of: unchangeable, and deaf to fields that nobody named."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Example(Draft):
+    """One use of the thing, word for word."""
+
+    description: str = ""
+    code: str
+    output: str = ""
+
+
+class Option(Draft):
+    """One flag or argument of a command.
+
+    Attributes:
+        name: As it is typed: `--format`; an argument's placeholder: `<email>`.
+        short: The short form, such as `-f`.
+        value: What stands for its value in the usage line; empty for a switch.
+        values: The values it takes, where the source lists them.
+    """
+
+    name: str
+    short: str = ""
+    value: str = ""
+    values: tuple[str, ...] = ()
+    description: str = ""
+    required: bool = False
+    default: str = ""
+
+
+class CommandForm(Draft):
+    """What a command line is made of.
+
+    Attributes:
+        name: Program and words, without arguments: `helios gw users list`.
+        syntax: The usage line, placeholders included.
+        options: Flags, in the source's order.
+        arguments: Positional arguments, in their order.
+        is_group: Whether it only holds further commands.
+    """
+
+    name: str
+    syntax: str = ""
+    options: tuple[Option, ...] = ()
+    arguments: tuple[Option, ...] = ()
+    is_group: bool = False
+
+
+class EndpointForm(Draft):
+    """What a request to one endpoint is made of; `parameters`, `body`, `responses` are JSON with `$ref`s resolved."""
+
+    method: str
+    path: str
+    operation_id: str = ""
+    deprecated: bool = False
+    parameters: tuple[dict[str, Any], ...] = ()
+    body: dict[str, Any] | None = None
+    responses: dict[str, Any] = Field(default_factory=dict)
+    security: tuple[str, ...] = ()
+
+
+class ReferenceDraft(Draft):
+    """One reference as its source tells it.
+
+    Attributes:
+        key: Its id within the collection, the same at every run over the same source: `cmd-gw-users-list`.
+        name: What it is called exactly: the command, `GET /api/v1/users`, the setting. Empty for guides and features.
+        related: Keys of related references.
+        source: Where it was read: a file's name and line, a document's address.
+        version: The version of what it describes, where the source tells.
+    """
+
+    key: str
+    kind: ReferenceKind
+    title: str
+    category: str = ""
+    subcategory: str = ""
+    summary: str = ""
+    content: str
+    name: str = ""
+    keywords: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    related: tuple[str, ...] = ()
+    source: str = ""
+    version: str = ""
+    command: CommandForm | None = None
+    endpoint: EndpointForm | None = None
+
+
+class Trouble(Draft):
+    """One thing in a source that could not be read, and what was done about it. `where` says where it stands."""
+
+    where: str
+    says: str
+
+
+class Generated(Draft):
+    """All that a generator made of one source: nothing that it had to pass over goes unsaid."""
+
+    drafts: tuple[ReferenceDraft, ...]
+    troubles: tuple[Trouble, ...] = ()
