@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import (
     Agent,
+    Alert,
     ApiKey,
     Call,
     Invitation,
@@ -264,3 +265,15 @@ class KeptReplyAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("idempotency_key", "operation", "user__username")
     ordering = ("-at",)
     exclude = ("reply",)
+
+
+@admin.register(Alert)
+class AlertAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """What people were told about their keys and their sign-in."""
+
+    list_display = ("created_at", "user", "kind", "text", "by_name", "seen_at", "mailed_at")
+    list_filter = ("kind", "created_at")
+    list_select_related = ("user",)
+    search_fields = ("user__username", "text", "by_name")
+    ordering = ("-created_at",)
+    raw_id_fields = ("user", "key")

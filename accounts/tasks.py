@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from accounts.services import calls, sign_in_tries, sign_ins
+from accounts.services import alerts, calls, sign_in_tries, sign_ins
 
 
 @shared_task
@@ -11,3 +11,9 @@ def forget_old_calls() -> None:
     calls.forget_old_calls()
     sign_in_tries.forget_old_tries()
     sign_ins.forget_ended_sessions()
+
+
+@shared_task
+def warn_of_ending_keys() -> None:
+    """Tell people whose keys end within two weeks, and within three days."""
+    alerts.warn_of_ending_keys()

@@ -240,6 +240,7 @@ CELERY_BEAT_SCHEDULE = {
     "deliver-pending": {"task": "curation.tasks.deliver_pending", "schedule": 60.0},
     "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
     "forget-old-deliveries": {"task": "curation.tasks.forget_old_deliveries", "schedule": 86_400.0},
+    "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},
     "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
 }
 # Redis away must not be felt for long: the cache answers like an empty one then.

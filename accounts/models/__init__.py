@@ -1,6 +1,7 @@
 """Who is who: users, keys, agents, profiles, and the record of what they did."""
 
 from .agents import Agent
+from .alerts import Alert
 from .calls import Call, KeptReply
 from .invitations import Invitation
 from .keys import SCOPES, ApiKey
@@ -14,6 +15,7 @@ from .users import Role, User
 __all__ = [
     "SCOPES",
     "Agent",
+    "Alert",
     "ApiKey",
     "Call",
     "Invitation",

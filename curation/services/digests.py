@@ -1,7 +1,7 @@
-"""Digests: what somebody is written, as often as they like: what was decided, and for curators what waits."""
+"""Digests: what somebody is written, as often as they like: decisions, their keys, and for curators what waits."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -12,7 +12,8 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import Role, User
+from accounts.models import Alert, Role, User
+from accounts.services.alerts import alerts_to_write, note_letters
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Invalid
 from curation.models import PAUSE, Channel, Delivery, Frequency, Notice, Subscription
@@ -67,15 +68,16 @@ def send_digests(now: datetime | None = None) -> int:
     if not settings.EMAIL_HOST:
         return 0
     moment, summary = now or timezone.now(), queue_summary()
-    written = sum(_write_to(person, summary, moment) for person in _readers())
+    written = sum(_write_to(person, summary, moment) for person in _readers(moment))
     if written:
         after_commit("curation.tasks.deliver_pending")
     return written
 
 
-def _readers() -> Iterable[User]:
-    """Those with an address who have notices they did not see, or who decide about what waits."""
+def _readers(now: datetime) -> Iterable[User]:
+    """Those with an address who have notices or alerts they did not see, or who decide about what waits."""
     concerned = Q(notices__seen_at=None, notices__isnull=False) | Q(role__in=[Role.CURATOR, Role.ADMIN])
+    concerned |= Q(pk__in=alerts_to_write(now).values("user"))
     people = User.objects.filter(concerned, is_active=True).exclude(email="")
     return people.select_related("subscription").distinct()
 
@@ -87,23 +89,33 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
     subscription = Subscription.objects.select_for_update().get(user=person)
     since = subscription.last_sent_at
     pause = PAUSE.get(subscription.frequency)
-    if pause is None or (since and now - since < pause):
+    alerts = list(alerts_to_write(now).filter(user=person)[:SHOWN])
+    if pause is None or not _is_time(since, pause, alerts, now):
         return False
     notices = Notice.objects.filter(user=person, seen_at=None).select_related("entry").order_by("created_at")
     news = list(notices.filter(created_at__gt=since)[:SHOWN] if since else notices[:SHOWN])
     queue = _news_of_queue(person, summary, since)
-    if not news and queue is None:
+    if not news and not alerts and queue is None:
         return False
-    letter = {"person": person, "notices": news, "queue": queue, "url": settings.PUBLIC_URL}
+    letter = {"person": person, "alerts": alerts, "notices": news, "queue": queue, "url": settings.PUBLIC_URL}
     Delivery.objects.create(
         channel=Channel.EMAIL,
         to=person,
         event="digest",
-        body={"subject": _subject(len(news), queue), "text": render_to_string("curation/mail/digest.txt", letter)},
+        body={
+            "subject": _subject(len(alerts), len(news), queue),
+            "text": render_to_string("curation/mail/digest.txt", letter),
+        },
     )
+    note_letters(alerts, now)
     subscription.last_sent_at = now
     subscription.save(update_fields=["last_sent_at"])
     return True
+
+
+def _is_time(since: datetime | None, pause: timedelta, alerts: list[Alert], now: datetime) -> bool:
+    """Whether a letter is due. What is urgent waits for no day and no week: a key could have ended by then."""
+    return since is None or now - since >= pause or any(alert.is_urgent for alert in alerts)
 
 
 def _news_of_queue(person: User, summary: QueueSummary, since: datetime | None) -> dict[str, object] | None:
@@ -115,9 +127,10 @@ def _news_of_queue(person: User, summary: QueueSummary, since: datetime | None) 
     return {"summary": summary, "entries": list(entries[:SHOWN])} if is_news else None
 
 
-def _subject(notices: int, queue: dict[str, object] | None) -> str:
+def _subject(alerts: int, notices: int, queue: dict[str, object] | None) -> str:
     summary = queue["summary"] if queue else None
-    parts = [f"{notices} news about your proposals"] if notices else []
+    parts = ["your keys and your sign-in"] if alerts else []
+    parts += [f"{notices} news about your proposals"] if notices else []
     if isinstance(summary, QueueSummary):
         parts.append(f"{summary.waiting} waiting for a curator")
     return f"BigMind: {', '.join(parts)}"

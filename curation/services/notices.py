@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Role, User
+from accounts.services.alerts import mark_alerts_seen, unseen_alerts
 from curation.models import Action, Comment, Notice, Review
 from knowledge.models import CompanyEntry
 
@@ -58,12 +59,14 @@ def notices_of(actor: Actor) -> "QuerySet[Notice]":
 
 def count_unseen(user: User) -> int:
     """Count what a person was told and has not seen: the figure on every page."""
-    return Notice.objects.filter(user=user, seen_at=None).count()
+    notices = Notice.objects.filter(user=user, seen_at=None).values("pk")
+    return notices.union(unseen_alerts(user).values("pk"), all=True).count()
 
 
 def mark_seen(actor: Actor) -> int:
     """Note that a person has seen their notices; return how many were new."""
-    return Notice.objects.filter(user=actor.user, seen_at=None).update(seen_at=timezone.now())
+    new = Notice.objects.filter(user=actor.user, seen_at=None).update(seen_at=timezone.now())
+    return new + mark_alerts_seen(actor.user)
 
 
 def _others(*people: UUID | None, but: UUID | None) -> set[UUID]:

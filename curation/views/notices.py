@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
 from bigmind.core.pages import page_of
 from curation.models import Frequency
@@ -17,6 +18,7 @@ from knowledge.views.forms import OperationForm
 from knowledge.views.pages import offset_in, own_page, tell
 
 NOTICES_SHOWN = 30
+ALERTS_SHOWN = 10
 FREQUENCIES = {
     Frequency.AT_ONCE: "As soon as something happens",
     Frequency.DAILY: "Once a day at most",
@@ -67,6 +69,7 @@ def _page(request: HttpRequest, form: Letters | None = None, *, status: int = 20
     actor = actor_of(request)
     context = {
         "page": page_of(notices_of(actor), limit=NOTICES_SHOWN, offset=offset_in(request)),
+        "alerts": alerts_of(actor.user)[:ALERTS_SHOWN],
         "unseen": count_unseen(actor.user),
         "form": form or _letters_of(actor),
     }

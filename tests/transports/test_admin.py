@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from accounts.models import ApiKey, Call, Role, SignInLink, User
+from accounts.models import Alert, ApiKey, Call, Role, SignInLink, User
 from accounts.services.invitations import invite
 from accounts.services.keys import create_key
 from accounts.services.sign_in_links import make_sign_in_link
@@ -66,6 +66,7 @@ def one_of_everything() -> None:
     user = make_user("ada")
     create_key(user)
     make_sign_in_link(user)
+    Alert.objects.create(user=user, kind=Alert.Kind.KEY_ENDS, text="ada's key ends.")
     invite(make_actor(admin=True), name="ada's friend")
     browser = Client()
     browser.force_login(user)

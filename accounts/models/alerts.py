@@ -1,0 +1,49 @@
+"""Alert: something about somebody's keys or sign-in that they are told, in the app and by e-mail."""
+
+from django.db import models
+from django.utils import timezone
+
+from .keys import ApiKey
+from .users import User
+
+
+class Alert(models.Model):
+    """One line for one person. The row is the record as well: what happened, when, and who did it."""
+
+    class Kind(models.TextChoices):
+        """What it is about."""
+
+        KEY_ENDS = "key_ends"
+        KEY_ENDS_SOON = "key_ends_soon"
+        FACTOR_SET_UP = "factor_set_up"
+        FACTOR_REMOVED = "factor_removed"
+        FACTOR_RESET = "factor_reset"
+        CODES_RENEWED = "codes_renewed"
+        CODE_USED = "code_used"
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="alerts")
+    kind = models.CharField(max_length=20, choices=Kind)
+    key = models.ForeignKey(ApiKey, models.CASCADE, null=True, blank=True, related_name="alerts")
+    text = models.CharField(max_length=300)
+    by_name = models.CharField(max_length=200, blank=True, help_text="Who did it, where it was somebody else.")
+    created_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(null=True, blank=True)
+    mailed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["user", "-created_at"], name="alert_of_user"),
+            models.Index(fields=["user"], condition=models.Q(seen_at=None), name="alert_unseen"),
+        ]
+        constraints = [
+            # What is said of a key is said once, however often the scheduler starts anew.
+            models.UniqueConstraint(fields=["key", "kind"], condition=~models.Q(key=None), name="alert_once_for_a_key")
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether a letter about it must not wait for the day or the week to end."""
+        return self.kind != Alert.Kind.KEY_ENDS

@@ -1,0 +1,83 @@
+"""Alerts: what people are told about their keys and their sign-in. Who writes letters reads them from here."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+import structlog
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from accounts.models import Alert, ApiKey, User
+from accounts.models.keys import EXPIRY_WARNING
+
+from .keys import KEYS_END_SOON
+
+# A letter about something older says nothing new: a mail server may be configured long after.
+WORTH_A_LETTER = timedelta(days=14)
+# The nearer one comes first: after a long pause only that is said.
+_WARNINGS = ((Alert.Kind.KEY_ENDS_SOON, EXPIRY_WARNING), (Alert.Kind.KEY_ENDS, KEYS_END_SOON))
+
+log = structlog.get_logger()
+
+
+def tell(user: User, kind: Alert.Kind, text: str, *, by: User | None = None) -> Alert:
+    """Tell somebody what happened to their sign-in; `by` names who did it, where it was somebody else."""
+    by_name = str(by)[:200] if by else ""
+    log.info("A sign-in was changed.", kind=str(kind), user=str(user.pk), by=str(by.pk) if by else "")
+    return Alert.objects.create(user=user, kind=kind, text=text[:300], by_name=by_name)
+
+
+def alerts_of(user: User) -> QuerySet[Alert]:
+    """Return what somebody was told, the newest first."""
+    return Alert.objects.filter(user=user).order_by("-created_at", "-pk")
+
+
+def unseen_alerts(user: User) -> QuerySet[Alert]:
+    """Return what somebody was told and has not seen."""
+    return Alert.objects.filter(user=user, seen_at=None)
+
+
+def mark_alerts_seen(user: User) -> int:
+    """Note that somebody has seen what they were told; return how much of it was new."""
+    return unseen_alerts(user).update(seen_at=timezone.now())
+
+
+def alerts_to_write(now: datetime | None = None) -> QuerySet[Alert]:
+    """Return what nobody has been written yet, the oldest first. What somebody has seen needs no letter."""
+    since = (now or timezone.now()) - WORTH_A_LETTER
+    return Alert.objects.filter(mailed_at=None, seen_at=None, created_at__gt=since).order_by("created_at", "pk")
+
+
+def note_letters(alerts: Iterable[Alert], now: datetime) -> None:
+    """Note that these were written in a letter: nobody is written the same thing twice."""
+    Alert.objects.filter(pk__in=[alert.pk for alert in alerts]).update(mailed_at=now)
+
+
+def warn_of_ending_keys(now: datetime | None = None) -> int:
+    """Tell the owners of keys that end within 14 and within 3 days, once each; return how many were told.
+
+    A key that was rotated is left out, because its owner has a new one; so is one that was made for no longer.
+    """
+    moment = now or timezone.now()
+    ending = ApiKey.objects.usable().filter(
+        revoked_at=None, user__is_active=True, expires_at__gt=moment, expires_at__lte=moment + KEYS_END_SOON
+    )
+    warnings = [warning for key in ending.select_related("user") if (warning := _warning(key, moment))]
+    known = set(Alert.objects.filter(key__in=[warning.key for warning in warnings]).values_list("key", "kind"))
+    new = [warning for warning in warnings if (warning.key_id, warning.kind) not in known]
+    Alert.objects.bulk_create(new, ignore_conflicts=True)
+    return len(new)
+
+
+def _warning(key: ApiKey, now: datetime) -> Alert | None:
+    """Say what is to be said of a key now; nothing of one that was made to live no longer than that."""
+    assert key.expires_at is not None
+    assert key.user is not None
+    left = key.expires_at - now
+    kind, within = next((kind, within) for kind, within in _WARNINGS if left <= within)
+    if key.expires_at - key.created_at <= within:
+        return None
+    day = date_format(timezone.localtime(key.expires_at), "j F Y")
+    text = f"Your key “{key}” stops working on {day}. Rotate it on the page “Keys”: the old one works on meanwhile."
+    return Alert(user=key.user, kind=kind, key=key, text=text[:300], created_at=now)
