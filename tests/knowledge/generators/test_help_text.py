@@ -1,0 +1,158 @@
+"""Help texts: what is read from the layouts that programs print."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knowledge.generators.drafts import Option
+from knowledge.generators.help_text import HelpText, read_help
+from knowledge.generators.usage_lines import read_usage
+
+TEXTS = Path(__file__).parent / "help_texts"
+
+
+def recorded(name: str) -> HelpText:
+    return read_help((TEXTS / f"{name}.txt").read_text())
+
+
+def option(help_text: HelpText, name: str) -> Option:
+    return next(each for each in help_text.options if each.name == name)
+
+
+@pytest.mark.parametrize(
+    ("layout", "commands"),
+    [
+        ("cobra", ["harbour", "ship", "completion", "help"]),
+        ("clap", ["post", "balance", "import", "help"]),
+        ("commander", ["orders", "refund", "stock", "help"]),
+        ("argparse", ["open", "close"]),
+    ],
+)
+def test_every_layout_tells_its_subcommands(layout, commands):
+    assert [each.name for each in recorded(layout).subcommands] == commands
+
+
+@pytest.mark.parametrize(
+    ("layout", "options"),
+    [
+        ("cobra", ["--as", "--file", "--help", "--output", "--timeout", "--wait"]),
+        ("clap", ["--color", "--currency", "--verbose", "--help", "--version"]),
+        ("commander", ["--version", "--region", "--no-cache", "--help"]),
+        ("argparse", ["--help", "--store", "--level"]),
+    ],
+)
+def test_every_layout_tells_its_options(layout, options):
+    assert [each.name for each in recorded(layout).options] == options
+
+
+def test_a_description_over_several_lines_is_one_sentence():
+    said = recorded("clap")
+
+    assert said.subcommands[1].summary.endswith("closed within the last year")
+    assert option(recorded("cobra"), "--file").description == "Files to read. May be given more than once"
+    assert recorded("argparse").subcommands[1].summary == "Close the vault, and wait until nobody is left in it"
+
+
+def test_defaults_and_choices_are_read_in_every_notation():
+    clap, cobra, commander, argparse = map(recorded, ("clap", "cobra", "commander", "argparse"))
+
+    assert option(clap, "--currency").values == ("EUR", "USD", "CHF")
+    assert option(clap, "--currency").default == "EUR"
+    assert option(clap, "--color").values == ("auto", "always", "never")
+    assert option(cobra, "--output").values == ("json", "yaml", "wide")
+    assert option(cobra, "--timeout").default == "30s"
+    assert option(cobra, "--wait").default == "true"
+    assert option(commander, "--region").default == "eu"
+    assert option(commander, "--region").values == ("eu", "us")
+    assert option(argparse, "--level").values == ("low", "high")
+    assert option(argparse, "--store").default == "~/.vault"
+
+
+def test_short_forms_values_and_aliases_are_kept():
+    assert option(recorded("cobra"), "--output").short == "-o"
+    assert option(recorded("clap"), "--currency").value == "<CODE>"
+    assert recorded("clap").subcommands[0].aliases == ("p",)
+    assert recorded("commander").subcommands[0].aliases == ("o",)
+
+
+def test_examples_keep_what_is_said_of_them():
+    first, second = recorded("cobra").examples
+
+    assert (first.code, first.description) == ("ferry ship list", "Show every ship")
+    assert second.code == "ferry ship load aurora --crates 12"
+
+
+def test_a_summary_is_what_the_program_says_of_itself():
+    assert recorded("cobra").summary == "Ferry moves containers between harbours."
+    assert recorded("clap").summary == "A fast ledger"
+    assert recorded("commander").summary == "Keeps a shop running"
+    assert recorded("argparse").summary == "Keep secrets where they belong."
+
+
+def test_git_lists_commands_below_headings_of_its_own():
+    text = (
+        "usage: git [-v] <command> [<args>]\n\nThese are common Git commands used in various situations:\n\n"
+        "start a working area (see also: git help tutorial)\n   clone     Clone one\n   init      Create one\n\n"
+        "work on the current change\n   add       Add file contents to the index\n"
+    )
+
+    assert [each.name for each in read_help(text).subcommands] == ["clone", "init", "add"]
+
+
+def test_npm_lists_commands_between_commas():
+    text = "npm <command>\n\nUsage:\n\nnpm install   all\n\nAll commands:\n\n    access, adduser,\n    audit, ci\n"
+
+    assert [each.name for each in read_help(text).subcommands] == ["access", "adduser", "audit", "ci"]
+
+
+def test_colours_and_overstrikes_are_not_read():
+    said = read_help("\x1b[1mUsage:\x1b[0m tool [OPTIONS]\n\nOptions:\n  \x1b[36m--fast\x1b[0m  Be fast\n")
+
+    assert [each.name for each in said.options] == ["--fast"]
+
+
+def test_a_usage_line_tells_words_arguments_and_options():
+    line = read_usage("helios gw groups add-member <group> <user> [--role=MEMBER|OWNER] [--quiet]")
+
+    assert line.words == ("helios", "gw", "groups", "add-member")
+    assert [each.name for each in line.arguments] == ["<group>", "<user>"]
+    assert [(each.name, each.values, each.required) for each in line.options] == [
+        ("--role", ("MEMBER", "OWNER"), False),
+        ("--quiet", (), False),
+    ]
+
+
+def test_arguments_in_brackets_are_optional():
+    line = read_usage("helios api <METHOD> <PATH> [JSON_BODY] [FILES]...")
+
+    assert [(each.name, each.required) for each in line.arguments] == [
+        ("<METHOD>", True),
+        ("<PATH>", True),
+        ("JSON_BODY", False),
+        ("FILES...", False),
+    ]
+
+
+LINES = st.text(alphabet=st.sampled_from("ab -=[]<>{}|,.:\n\t\"'Usage()Comands\x1b#é"), max_size=400)
+
+
+@settings(max_examples=300, deadline=None)
+@given(LINES)
+def test_whatever_a_program_prints_is_read_without_a_fall(text):
+    said = read_help(text)
+
+    assert all(each.name.startswith("-") for each in said.options)
+    assert all(each.name and " " not in each.name for each in said.subcommands)
+
+
+@settings(max_examples=300, deadline=None)
+@given(LINES)
+def test_whatever_stands_in_a_usage_line_is_read_without_a_fall(text):
+    read_usage(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "-" * 400_000, "  --a " * 50_000, "Commands:\n" + "  a  b\n" * 9_000])
+def test_a_huge_text_is_read_in_bounded_time(text):
+    read_help(text)
