@@ -24,10 +24,11 @@ def parse_instructions(text: str, source_file: str) -> list[SourceEntry]:
     keys = Keys()
     outline = read_outline(text, source_file)
     scope = {name: outline.front_matter[name] for name in ("globs", "applyTo") if outline.front_matter.get(name)}
-    return [_entry(section, one, source_file, scope, keys) for section in outline.sections for one in _rules(section)]
+    return [_entry(section, one, source_file, scope, keys) for section in outline.sections for one in rules_in(section)]
 
 
-def _rules(section: Section) -> list[Statement]:
+def rules_in(section: Section) -> list[Statement]:
+    """Return the rules of a section: its bullets, or the whole of it where it is short and has none."""
     found = [one for one in statements(section.blocks) if not _is_an_import(one.text)]
     if any(block.type in LISTS | {"table"} for block in section.blocks) or not found:
         return found

@@ -35,7 +35,7 @@ from .sessions import index_chunk, index_session
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
 TryOnly = Annotated[bool, Field(description="True: only say what would happen.")]
-_LOCK = 7702
+LOCK = 7702
 
 
 @dataclass
@@ -68,7 +68,7 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
     try:
         with transaction.atomic():
             # Two imports of one document would each find nothing known, and then meet at what must be unique.
-            wait_for_turn(_LOCK, actor.user.pk)
+            wait_for_turn(LOCK, actor.user.pk)
             _import(actor, document, imported)
             if dry_run:
                 raise _DryRun

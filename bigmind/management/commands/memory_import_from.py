@@ -1,0 +1,78 @@
+"""Bring in what a person's agents remembered elsewhere."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts.actor import Actor
+from accounts.services.users import find_user
+from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.owner import owner_of_instance
+from curation.services.moving_in import import_reading
+from knowledge.importers import AUTO, NAMES, format_of, read
+from knowledge.importers.bundles import bundle_of
+from knowledge.services.moving_in import MovedIn
+
+NAMED = 20
+"""How many refusals people are told; JSON names them all."""
+
+
+class Command(OperatorCommand):
+    """Reads an export, a folder or an archive of another program, and stores it as the memory of one person."""
+
+    help = (
+        "Import the memory of another program: mem0, basic-memory, the MCP memory server, ChatGPT, Claude, folders of"
+        " MEMORY.md and CLAUDE.md, an older BigMind. Importing twice adds nothing. A row that cannot be accepted is named"
+        " with its place, and the rest imported; then the command exits 1."
+    )
+    examples = (
+        "bigmind memory_import_from auto ~/Downloads/chatgpt-export.zip --dry-run",
+        "bigmind memory_import_from basic-memory ~/basic-memory --user ada",
+        "bigmind memory_import_from older-bigmind ~/.mcp/bigmind/memory.db --json",
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the format, the path, and whose memory it becomes."""
+        parser.add_argument("format", choices=NAMES, help=f"What wrote it; {AUTO} looks at the files.")
+        parser.add_argument("path", type=Path, help="A file, a folder or a zip archive.")
+        parser.add_argument("--user", help="Whose memory it becomes. Default: the owner of this instance.")
+        parser.add_argument("--of", default="", help="Whose rows to take, where an older BigMind had several users.")
+        parser.add_argument("--dry-run", action="store_true", help="Say what would be added, and change nothing.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read it, store it, and say what came of it."""
+        actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
+        bundle = bundle_of(options["path"])
+        format = format_of(bundle, options["format"])
+        more = {"whose": options["of"]} if options["of"] and format.name == "older-bigmind" else {}
+        reading = read(bundle, format, **more)
+        report = import_reading(actor, reading, format, source=bundle.name, dry_run=options["dry_run"])
+        if options["json"]:
+            self.print_json(vars(report))
+        else:
+            self._tell(report)
+        self._end(report)
+
+    def _tell(self, report: MovedIn) -> None:
+        would = "would be added" if report.dry_run else "added"
+        kinds = [kind for kind in report.added if report.added[kind] or report.unchanged[kind]]
+        self.print_table(
+            [report.format, would, "here already"],
+            [(kind, f"{report.added[kind]:,}", f"{report.unchanged[kind]:,}") for kind in kinds],
+        )
+        for what in report.kept[:NAMED]:
+            self.stdout.write(f"says otherwise here, and stays: {what}")
+        for notice in report.notices:
+            self.remark(notice)
+        if report.agent and any(report.added.values()):
+            self.stdout.write(f"To take it back: bigmind op memory_forget_source agent={report.agent} dry_run=false")
+
+    def _end(self, report: MovedIn) -> None:
+        if not report.refused:
+            return
+        for line in report.refused[:NAMED]:
+            self.remark(line)
+        if len(report.refused) > NAMED:
+            self.remark(f"and {len(report.refused) - NAMED} more; --json names them.")
+        raise Refused(f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported.")

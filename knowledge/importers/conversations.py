@@ -1,0 +1,70 @@
+"""What conversations have in common: of a chat, a session is kept, with its beginning and its end.
+
+Whole chats are no memory: filler spoils recall. A conversation becomes one session: its title, its dates, what it was
+about, and at most four messages word for word, the first two and the last two, each up to 4,000 characters.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from .drafts import SessionDraft, Told
+from .words import cut, headline
+
+KEPT_FIRST, KEPT_LAST = 2, 2
+MESSAGE_CHARS = 4_000
+OPENING_CHARS = 600
+
+
+class Message(NamedTuple):
+    """One message of a conversation."""
+
+    role: str
+    text: str
+    at: datetime | None
+
+
+def session_of(
+    place: str,
+    source_id: str,
+    messages: Sequence[Message],
+    *,
+    title: str,
+    program: str,
+    started_at: datetime | None,
+    ended_at: datetime | None,
+    summary: str = "",
+) -> Told:
+    """Return the session that a conversation becomes; without a summary of its own it is what was asked first."""
+    said = [message for message in messages if message.text.strip() and message.role in {"user", "assistant"}]
+    asked = next((message.text for message in said if message.role == "user"), "")
+    begun = started_at or next((message.at for message in said if message.at), None)
+    return Told(
+        place,
+        SessionDraft,
+        {
+            "source_id": source_id,
+            "one_liner": headline(title or asked, otherwise=f"Conversation with {program}"),
+            "started_at": begun,
+            "ended_at": max(begun, ended_at) if begun and ended_at else begun,
+            "topics": [program.lower()],
+            "outcome": f"A conversation of {len(said)} messages with {program}, imported.",
+            "summary": summary or (f"It began with: {cut(asked.strip(), OPENING_CHARS)}" if asked.strip() else ""),
+            "chunks": [_chunk(message, len(said)) for message in _ends(said)],
+        },
+    )
+
+
+def _ends(said: list[Message]) -> list[Message]:
+    if len(said) <= KEPT_FIRST + KEPT_LAST:
+        return said
+    return [*said[:KEPT_FIRST], *said[-KEPT_LAST:]]
+
+
+def _chunk(message: Message, messages: int) -> dict[str, Any]:
+    return {
+        "role": message.role,
+        "content": cut(message.text, MESSAGE_CHARS),
+        "flag_reason": f"Beginning or end of an imported conversation of {messages} messages.",
+        "created_at": message.at,
+    }

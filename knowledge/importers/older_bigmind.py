@@ -1,0 +1,203 @@
+"""The first BigMind: its JSON export, or its database, which `older_databases` reads as the same document."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bigmind.core.errors import Invalid
+
+from . import older_databases
+from .bundles import Bundle
+from .drafts import (
+    ChunkDraft,
+    CompanyDraft,
+    FactDraft,
+    HypothesisDraft,
+    ProfileDraft,
+    Row,
+    SessionDraft,
+    Told,
+    Unread,
+    moment_of,
+)
+from .json_rows import document_in, starts_as
+from .words import headline
+
+DOCUMENT_BYTES = 64 * 1024 * 1024
+PROFILES = ("identity", "identity_profile", "profile")
+CHUNKS = ("chunks", "conversation_chunks")
+SUMMARIES = ("session_summaries", "summaries")
+SUMMARY = ("summary", "tier2", "session_summary", "detail")
+CATEGORIES = {"preference", "decision", "codebase", "constraint", "identity"}
+VERDICTS = {"open", "confirmed", "refuted", "abandoned"}
+
+
+def looks_like(bundle: Bundle) -> bool:
+    """Whether it is a database of SQLite, or a JSON document with facts and sessions."""
+    return any(older_databases.is_database(bundle, name) or _is_export(bundle, name) for name in bundle.names())
+
+
+def rows(bundle: Bundle, *, whose: str = "") -> Iterator[Row]:
+    """Yield everything one user had there. `whose` names the user where the database holds several."""
+    for name in bundle.names():
+        if older_databases.is_database(bundle, name):
+            yield from _rows(name, older_databases.document_from(bundle, name, whose=whose))
+        elif name.lower().endswith(".json"):
+            with bundle.open(name) as file:
+                document = document_in(file, name, limit=DOCUMENT_BYTES)
+            if not isinstance(document, dict):
+                raise Invalid(f"{name}: is no export of BigMind.", hint="Give what memory_export wrote.")
+            yield from _rows(name, document)
+
+
+def _rows(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
+    yield from _profile(name, next((document[key] for key in PROFILES if document.get(key)), None))
+    chunks = _by_session([one for key in CHUNKS for one in _list(document.get(key))])
+    summaries = {
+        str(one.get("id") or one.get("session_id")): one for key in SUMMARIES for one in _maps(document.get(key))
+    }
+    for place, told in _placed(name, "session", document.get("sessions")):
+        yield _session(place, told, summaries, chunks) if isinstance(told, Mapping) else Unread(place, "is no session.")
+    for sort, key, read in SORTS:
+        for place, told in _placed(name, sort, document.get(key)):
+            yield read(place, told) if isinstance(told, Mapping) else Unread(place, f"is no {sort}.")
+
+
+def _profile(name: str, told: Any) -> Iterator[Row]:
+    if isinstance(told, list):
+        told = told[0] if told else None
+    if isinstance(told, Mapping):
+        fields = {
+            "role": told.get("role") or "",
+            "preferences": told.get("preferences") or "",
+            "pinned_facts": _lines(told.get("pinned_facts")),
+        }
+        yield Told(f"{name}, identity", ProfileDraft, fields)
+
+
+def _session(
+    place: str, told: Mapping[str, Any], summaries: Mapping[str, Any], chunks: Mapping[str, list[Mapping[str, Any]]]
+) -> Row:
+    source_id = str(told.get("id") or "")
+    own = next((told[key] for key in SUMMARY if told.get(key)), None) or summaries.get(source_id)
+    narrative = own if isinstance(own, Mapping) else {"summary": own or ""}
+    flagged = [*_maps(next((told[key] for key in CHUNKS if told.get(key)), None)), *chunks.get(source_id, [])]
+    started = moment_of(told.get("started_at"))
+    ended = moment_of(told.get("ended_at"))
+    fields = {
+        "source_id": source_id,
+        "one_liner": headline(str(told.get("one_liner") or ""), otherwise="Imported session"),
+        "started_at": started,
+        # One that was open there will never be ended here.
+        "ended_at": max(started, ended) if started and ended else started,
+        "topics": _names(told.get("topics")),
+        "outcome": told.get("outcome") or "",
+        "importance": told.get("importance") or 5,
+        "summary": narrative.get("summary") or "",
+        "key_facts": _lines(narrative.get("key_facts") or told.get("key_facts")),
+        "code_refs": _lines(narrative.get("code_refs") or told.get("code_refs")),
+        "chunks": [_chunk(one) for one in sorted(flagged, key=lambda one: _number(one.get("seq")))],
+    }
+    return Told(place, SessionDraft, fields)
+
+
+def _chunk(told: Mapping[str, Any]) -> dict[str, Any]:
+    said = {
+        "role": told.get("role"),
+        "content": told.get("content"),
+        "flag_reason": told.get("flag_reason") or "",
+        "created_at": moment_of(told.get("created_at")),
+    }
+    return {name: said[name] for name in ChunkDraft.model_fields}
+
+
+def _fact(place: str, told: Mapping[str, Any]) -> Row:
+    gone = told.get("deprecated")
+    fields = {
+        "fact": told.get("fact"),
+        "category": told.get("category") if told.get("category") in CATEGORIES else "codebase",
+        "confidence": told.get("confidence"),
+        "session": str(told.get("source_session") or ""),
+        "created_at": moment_of(told.get("created_at")),
+        "deprecated_at": (moment_of(told.get("updated_at")) or moment_of(told.get("created_at"))) if gone else None,
+        "deprecation_reason": (told.get("deprecation_reason") or "Was deprecated where it comes from.") if gone else "",
+    }
+    return Told(place, FactDraft, fields)
+
+
+def _hypothesis(place: str, told: Mapping[str, Any]) -> Row:
+    status = str(told.get("status") or "open")
+    fields = {
+        "hypothesis": told.get("hypothesis"),
+        "confidence": told.get("confidence"),
+        "status": status,
+        "resolution": told.get("resolution") or "",
+        "session": str(told.get("session_id") or ""),
+        "created_at": moment_of(told.get("created_at")),
+        "resolved_at": moment_of(told.get("resolved_at")) if status != "open" else None,
+    }
+    return Told(place, HypothesisDraft, fields)
+
+
+def _company(place: str, told: Mapping[str, Any]) -> Row:
+    if told.get("status") == "deprecated":
+        return Unread(place, "was deprecated as company knowledge, so it is not proposed again.")
+    kept: dict[str, Any] = {name: told.get(name) for name in ("category", "title", "content", "importance")}
+    return Told(place, CompanyDraft, kept)
+
+
+SORTS = (
+    ("fact", "facts", _fact),
+    ("hypothesis", "hypotheses", _hypothesis),
+    ("company entry", "global_knowledge", _company),
+)
+
+
+def _placed(name: str, sort: str, told: Any) -> Iterator[tuple[str, Any]]:
+    for number, one in enumerate(_list(told), start=1):
+        id = one.get("id") if isinstance(one, Mapping) else None
+        yield f"{name}, {sort} {id if isinstance(id, int | str) else number}", one
+
+
+def _by_session(chunks: Iterable[Any]) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for one in chunks:
+        if isinstance(one, Mapping):
+            found.setdefault(str(one.get("session_id")), []).append(one)
+    return found
+
+
+def _list(told: Any) -> list[Any]:
+    return told if isinstance(told, list) else []
+
+
+def _maps(told: Any) -> list[Mapping[str, Any]]:
+    return [one for one in _list(told) if isinstance(one, Mapping)]
+
+
+def _names(told: Any) -> list[str]:
+    names = told.split(",") if isinstance(told, str) else _list(told)
+    return [str(name).strip() for name in names if str(name).strip()]
+
+
+def _lines(told: Any) -> list[str]:
+    """Bullets or lines of a text, or the texts of a list."""
+    lines = told.splitlines() if isinstance(told, str) else _list(told)
+    return [text for line in lines if (text := str(line).strip().lstrip("-*•").strip())]
+
+
+def _number(told: Any) -> int:
+    return told if isinstance(told, int) else 0
+
+
+def _is_export(bundle: Bundle, name: str) -> bool:
+    if not name.lower().endswith(".json"):
+        return False
+    with bundle.open(name) as file:
+        if not starts_as(file).startswith("{"):
+            return False
+    with bundle.open(name) as file:
+        head = file.read(65_536).decode("utf-8", errors="replace")
+    is_ours_today = '"bigmind-memory"' in head
+    return not is_ours_today and any(
+        f'"{key}"' in head for key in (*PROFILES[:2], "global_knowledge", "facts", "sessions")
+    )

@@ -1,0 +1,71 @@
+"""How the words of other programs become ours: headlines, categories, and texts too long for one item."""
+
+import re
+from collections.abc import Iterator
+
+from bigmind.core.text import REFUSED, SPELLED_OR_HIDDEN, one_line
+
+HEADLINE_CHARS = 120
+PART_BYTES = 60_000
+ELLIPSIS = "…"
+
+CATEGORIES = {
+    "preference": {"preference", "preferences", "like", "likes", "style", "user_preferences", "food", "hobbies"},
+    "decision": {"decision", "decisions", "design", "choice", "approach", "adr"},
+    "constraint": {"constraint", "constraints", "requirement", "requirements", "rule", "rules", "limit", "warning"},
+    "identity": {"identity", "person", "user", "personal_details", "profile", "role", "professional_details"},
+    "codebase": {"codebase", "code", "tech", "technology", "project", "architecture", "implementation", "tool"},
+}
+"""Which words of other programs mean which of our categories."""
+
+_SIGNS = (
+    ("preference", re.compile(r"\b(prefers?|likes?|loves?|enjoys?|favou?rites?|dislikes?|hates?|wants?)\b", re.I)),
+    ("decision", re.compile(r"\b(decided|chose|chosen|agreed|settled on|switched to)\b", re.I)),
+    ("constraint", re.compile(r"\b(must|never|always|cannot|may not|do not|don't|only ever|required?)\b", re.I)),
+    ("identity", re.compile(r"\b(name is|named|works? (as|at|for)|lives? in|is an? |born|speaks)\b", re.I)),
+)
+
+
+def category_of(text: str, *named: str, otherwise: str) -> str:
+    """Return the category of a fact: by the name its source gives it, else by its words."""
+    for name in named:
+        for category, words in CATEGORIES.items():
+            if name.strip().casefold() in words:
+                return category
+    return next((category for category, sign in _SIGNS if sign.search(text[:500])), otherwise)
+
+
+def headline(text: str, *, otherwise: str) -> str:
+    """Return a text as the headline of a session: one line without hidden characters, cut between words."""
+    plain = SPELLED_OR_HIDDEN.sub(lambda found: "" if found["hidden"] else found[0], text[:2_000])
+    return cut(one_line(REFUSED.sub("", plain)), HEADLINE_CHARS) or otherwise
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the text, or its beginning up to a limit of characters: whole words, and a mark that there was more."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - len(ELLIPSIS)]
+    at = max(kept.rfind(" "), kept.rfind("\n"))
+    return f"{kept[:at] if at > limit // 2 else kept}{ELLIPSIS}".strip()
+
+
+def parts_of(text: str) -> Iterator[str]:
+    """Yield a text in parts that one note can hold, divided between lines."""
+    part: list[str] = []
+    size = 0
+    for line in text.splitlines(keepends=True):
+        for piece in _pieces(line):
+            length = len(piece.encode(errors="replace"))
+            if size + length > PART_BYTES:
+                yield "".join(part)
+                part, size = [], 0
+            part.append(piece)
+            size += length
+    yield "".join(part)
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """A line that is longer than a part, in pieces. A character has up to four bytes."""
+    width = PART_BYTES // 4
+    return (line[start : start + width] for start in range(0, len(line), width))
