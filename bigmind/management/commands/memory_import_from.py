@@ -23,8 +23,8 @@ class Command(OperatorCommand):
 
     help = (
         "Import the memory of another program: mem0, basic-memory, the MCP memory server, ChatGPT, Claude, folders of"
-        " MEMORY.md and CLAUDE.md, an older BigMind. Importing twice adds nothing. A row that cannot be accepted is named"
-        " with its place, and the rest imported; then the command exits 1."
+        " MEMORY.md and CLAUDE.md, an older BigMind. Importing twice adds nothing. A row that cannot be accepted is"
+        " named with its place, and the rest imported; then the command exits 1."
     )
     examples = (
         "bigmind memory_import_from auto ~/Downloads/chatgpt-export.zip --dry-run",
