@@ -52,6 +52,9 @@ class Actor:
         if scope in self.scopes:
             return
         deed = _DEEDS[scope]
+        if scope in _SCOPES_OF_ROLE[self.user.role] and self.is_app:
+            hint = f"Its user can connect it again and permit `{scope}`."
+            raise Forbidden(f"This app may not {deed}.", hint=hint, scope=scope)
         if scope in _SCOPES_OF_ROLE[self.user.role]:
             raise Forbidden(f"This key may not {deed}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
         raise Forbidden(f"A {self.user.role} may not {deed}.", hint="Ask an admin of this BigMind.", scope=scope)
@@ -60,7 +63,15 @@ class Actor:
         """Refuse when the key is limited to other toolsets."""
         if not self.may_use(toolset):
             allowed = ", ".join(sorted(self.toolsets))
-            raise Forbidden(f"This key is limited to: {allowed}.", hint=f"Use a key with the toolset `{toolset}`.")
+            hint = f"Use a key with the toolset `{toolset}`."
+            if self.is_app:
+                hint = f"Its user can connect it again and permit the toolset `{toolset}`."
+            raise Forbidden(f"This {'app' if self.is_app else 'key'} is limited to: {allowed}.", hint=hint)
+
+    @property
+    def is_app(self) -> bool:
+        """Whether a connected app acts, with tokens instead of a key of its own."""
+        return self.key is not None and self.key.app_id is not None
 
     def may_use(self, toolset: str) -> bool:
         """Whether the key may use this toolset."""

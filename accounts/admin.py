@@ -13,7 +13,9 @@ from accounts.models import (
     Agent,
     Alert,
     ApiKey,
+    AppToken,
     Call,
+    ConnectedApp,
     Invitation,
     KeptReply,
     Profile,
@@ -99,7 +101,7 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_select_related = ("user",)
     search_fields = ("prefix", "label", "digest", "user__username")
     ordering = ("-created_at",)
-    raw_id_fields = ("user", "replaces")
+    raw_id_fields = ("user", "replaces", "app")
     readonly_fields = (
         "id",
         "prefix",
@@ -128,6 +130,38 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """A key made here would have a text that nobody has seen."""
+        return False
+
+
+@admin.register(ConnectedApp)
+class ConnectedAppAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Apps that have introduced themselves. One that somebody has let in stays until its keys are deleted."""
+
+    list_display = ("name", "client_id", "hosts", "introduced_from", "introduced_at", "let_in_at")
+    list_filter = ("introduced_at", "let_in_at")
+    search_fields = ("name", "client_id")
+    ordering = ("-introduced_at",)
+    readonly_fields = ("client_id", "introduced_from", "introduced_at", "read_at", "let_in_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Apps introduce themselves."""
+        return False
+
+
+@admin.register(AppToken)
+class AppTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What connected apps come in with. To end one's access, revoke its key."""
+
+    list_display = ("kind", "key", "scopes", "created_at", "expires_at", "exchanged_at")
+    list_filter = ("kind", "expires_at")
+    list_select_related = ("key",)
+    search_fields = ("digest", "key__label", "key__user__username")
+    ordering = ("-created_at",)
+    raw_id_fields = ("key",)
+    readonly_fields = ("digest", "created_at", "challenge", "redirect_uri", "resource", "exchanged_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """A token made here would have a text that nobody has seen."""
         return False
 
 

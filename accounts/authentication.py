@@ -1,13 +1,15 @@
-"""One authentication for MCP and REST: a Bearer key becomes an actor."""
+"""One authentication for MCP and REST: a Bearer key, or the token of a connected app, becomes an actor."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import ApiKey
+from accounts.models import ApiKey, AppToken
 from accounts.services.agents import note_agent
+from accounts.services.app_tokens import find_token
 from accounts.services.key_text import digest_of, is_well_formed
 
 USED_EVERY = timedelta(minutes=1)
@@ -39,6 +41,20 @@ def authenticate_key(token: str, *, client_name: str = "", client_version: str =
     )
     _note_use(key, by=str(agent or ""))
     return Actor.of(key.user, key=key, agent=agent)
+
+
+def authenticate_token(text: str) -> Actor:
+    """Return the actor for an app that somebody let in. Nothing is cached: whose access has ended is refused at once.
+
+    Raises:
+        BadKey: the token is unknown, has expired, or opens nothing any more.
+    """
+    token = find_token(text, AppToken.Kind.ACCESS)
+    if token is None or token.key.user is None:
+        raise BadKey("This token opens nothing, or no more. Refresh it, or ask the user to connect again.")
+    _note_use(token.key, by="")
+    actor = Actor.of(token.key.user, key=token.key)
+    return replace(actor, scopes=actor.scopes & frozenset(token.scopes))
 
 
 def bearer_token(header: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from accounts.services import alerts, calls, sign_in_tries, sign_ins
+from accounts.services import alerts, app_tokens, calls, connected_apps, sign_in_tries, sign_ins
 
 
 @shared_task
@@ -17,3 +17,10 @@ def forget_old_calls() -> None:
 def warn_of_ending_keys() -> None:
     """Tell people whose keys end within two weeks, and within three days."""
     alerts.warn_of_ending_keys()
+
+
+@shared_task
+def forget_unused_apps() -> None:
+    """Delete apps that nobody let in, and tokens that have expired."""
+    app_tokens.forget_expired_tokens()
+    connected_apps.forget_unused_apps()

@@ -144,6 +144,12 @@ class Environment(BaseSettings):
         description="Keep the questions of agents that found nothing, to show what is not known here. A person's "
         "question is shown to others only when two people asked it. `off` keeps none.",
     )
+    oauth: bool | None = Field(
+        default=None,
+        description="Let apps in that know no key and ask their user to sign in here (OAuth), at `/mcp/oauth`. It "
+        "needs https, or a BIGMIND_PUBLIC_URL of this machine. Default: `on` in the modes `personal` and `team`, `off` "
+        "in `enterprise`, where it is for an admin to decide which clouds may ask.",
+    )
     time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
 
     @field_validator("home")
@@ -246,6 +252,13 @@ class Environment(BaseSettings):
     def allowed_origins(self) -> list[str]:
         """The origins that browsers may send from: the public one, and this machine on the same port."""
         return list(dict.fromkeys([self.url, f"http://localhost:{self.port}", f"http://127.0.0.1:{self.port}"]))
+
+    @property
+    def serves_oauth(self) -> bool:
+        """Whether apps may ask people to let them in. Codes and tokens travel encrypted, or not at all."""
+        wanted = self.mode != "enterprise" if self.oauth is None else self.oauth
+        parts = urlsplit(self.url)
+        return wanted and (parts.scheme == "https" or parts.hostname in {"localhost", "127.0.0.1", "::1"})
 
     @property
     def is_embedded(self) -> bool:

@@ -132,6 +132,13 @@ SESSION_COOKIE_NAME = "bigmind_session"
 CSRF_COOKIE_NAME = "bigmind_csrf"
 CSRF_FAILURE_VIEW = "bigmind.views.errors.csrf_failure"
 
+# --- Connected apps (OAuth) -----------------------------------------------------------------------------------
+
+OAUTH = ENVIRONMENT.serves_oauth
+OAUTH_RESOURCE = f"{PUBLIC_URL}/mcp/oauth"
+# How the documents are fetched by which apps introduce themselves. Tests have theirs on this machine.
+OAUTH_DOCUMENTS: dict[str, Any] = {"may_be_private": False, "verify": True}
+
 # --- The public address: hosts, origins and cookies follow from one setting -------------------------------------
 
 _HTTPS = PUBLIC_URL.startswith("https://")
@@ -241,6 +248,7 @@ CELERY_BEAT_SCHEDULE = {
     "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
     "forget-old-deliveries": {"task": "curation.tasks.forget_old_deliveries", "schedule": 86_400.0},
     "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},
+    "forget-unused-apps": {"task": "accounts.tasks.forget_unused_apps", "schedule": 3600.0},
     "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
 }
 # Redis away must not be felt for long: the cache answers like an empty one then.

@@ -1,9 +1,10 @@
-"""Where everything is. The endpoint of MCP, `/mcp`, is not Django's: see `bigmind/asgi.py`."""
+"""Where everything is. What begins with `/mcp` is not Django's: see `bigmind/asgi.py`."""
 
 from django.contrib import admin
 from django.urls import include, path
 
 from accounts.views import keys
+from accounts.views.consent import consent
 from bigmind.health import healthz, readyz
 from bigmind.operations import TOOLSETS
 from bigmind.views.admin import admin_sign_in
@@ -22,6 +23,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("connect/", connect, name="connect"),
     path("keys/new/", keys.create, {"toolsets": TOOLSETS}, name="key-create"),
+    path("connected-apps/consent/", consent, {"toolsets": TOOLSETS}, name="consent"),
     path("u/<str:username>/", profile, name="profile"),
     path("u/<str:username>/sharing/", sharing, name="profile-sharing"),
     path("", include("accounts.urls")),

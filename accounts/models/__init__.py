@@ -3,6 +3,7 @@
 from .agents import Agent
 from .alerts import Alert
 from .calls import Call, KeptReply
+from .connected_apps import AppToken, ConnectedApp
 from .invitations import Invitation
 from .keys import SCOPES, ApiKey
 from .profiles import Profile
@@ -17,7 +18,9 @@ __all__ = [
     "Agent",
     "Alert",
     "ApiKey",
+    "AppToken",
     "Call",
+    "ConnectedApp",
     "Invitation",
     "KeptReply",
     "Profile",

@@ -23,6 +23,14 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
             models.Q(expires_at=None) | models.Q(expires_at__gt=now)
         )
 
+    def of_people(self) -> "ApiKeyQuerySet":
+        """Those that somebody holds; not those of connected apps, which come in with tokens."""
+        return self.filter(app=None)
+
+    def of_apps(self) -> "ApiKeyQuerySet":
+        """Those of connected apps."""
+        return self.exclude(app=None).select_related("app")
+
     def never_linked(self) -> "ApiKeyQuerySet":
         """Those that came without a user, as imported ones do; not those that were taken from theirs."""
         return self.filter(user=None, unlinked_at=None)
@@ -39,6 +47,14 @@ class ApiKey(models.Model):
     scopes = ArrayField(models.CharField(max_length=10), default=list)
     toolsets = ArrayField(models.CharField(max_length=20), default=list, blank=True, help_text="Empty: all.")
     replaces = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="replaced_by")
+    app = models.ForeignKey(
+        "ConnectedApp",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="keys",
+        help_text="The connected app it belongs to: then nobody has its text, and the app's tokens open it.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
@@ -80,5 +96,5 @@ class ApiKey(models.Model):
 
     @property
     def ends_soon(self) -> bool:
-        """Whether its user should be told to make a new one: three days or less are left."""
-        return self.ends_at is not None and self.ends_at - timezone.now() <= EXPIRY_WARNING
+        """Whether its user should be told to make a new one: three days or less are left. Apps see to it themselves."""
+        return self.app_id is None and self.ends_at is not None and self.ends_at - timezone.now() <= EXPIRY_WARNING

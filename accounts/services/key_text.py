@@ -10,10 +10,10 @@ __all__ = ["PREFIX", "SHOWN_CHARS", "digest_of", "is_well_formed", "new_key_text
 SHOWN_CHARS = 8
 
 
-def new_key_text() -> str:
-    """Return a new key: 190 bits of randomness, so that its plain SHA-256 is safe to store."""
+def new_key_text(prefix: str = PREFIX) -> str:
+    """Return a new key or token: 190 bits of randomness, so that its plain SHA-256 is safe to store."""
     body = "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_CHARS))
-    return f"{PREFIX}{body}{checksum(body)}"
+    return f"{prefix}{body}{checksum(body)}"
 
 
 def digest_of(text: str) -> str:

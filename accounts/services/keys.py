@@ -75,7 +75,7 @@ def list_keys(user: User | None = None) -> QuerySet[ApiKey]:
 def keys_ending_soon(user: User) -> QuerySet[ApiKey]:
     """Return the keys of a user that work, and stop within two weeks; the one that stops first comes first."""
     soon = timezone.now() + KEYS_END_SOON
-    working = list_keys(user).filter(pk__in=ApiKey.objects.usable())
+    working = list_keys(user).filter(pk__in=ApiKey.objects.usable().of_people())
     ending = working.filter(Q(expires_at__lte=soon) | Q(revoked_at__lte=soon))
     return ending.order_by(Least("expires_at", "revoked_at"), "pk")
 
@@ -85,9 +85,12 @@ def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
     """Make a successor with the same user, label, scopes, toolsets and lifetime; the old key works on for `overlap`.
 
     Raises:
-        Conflict: the key has ended or has no user. A key can be rotated once; rotate its successor.
+        Conflict: the key has ended or has no user, or is a connected app's, which changes its tokens by itself. A key
+            can be rotated once; rotate its successor.
     """
     key = ApiKey.objects.select_for_update(of=("self",)).get(pk=key.pk)
+    if key.app_id is not None:
+        raise Conflict("This key belongs to a connected app.", hint="Revoke it, and connect the app again.")
     if key.state != "active" or key.user is None:
         raise Conflict(f"This key is {key.state if key.user else 'linked to no user'}.", hint="Make a new key instead.")
     now = timezone.now()

@@ -5,7 +5,6 @@ They are kept in the database: every process counts the same ones, and no flood 
 
 import hashlib
 from datetime import timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
 
 from django.db import connection, transaction
@@ -14,6 +13,8 @@ from django.utils import timezone
 
 from accounts.models import SignInTry
 from bigmind.core.errors import TooMany
+
+from .places import place_of
 
 TRIES = 10
 TRIES_OF_AN_ADDRESS = 50
@@ -30,7 +31,7 @@ def count_try(name: str, address: str) -> None:
     Raises:
         TooMany: there were as many within a quarter of an hour. It says when the next one is welcome.
     """
-    name_digest, place = digest_of_name(name), _place(address)
+    name_digest, place = digest_of_name(name), place_of(address)
     _one_at_a_time(place or name_digest)
     from_there = SignInTry.objects.filter(address=place, at__gt=timezone.now() - WITHIN)
     _require_fewer(from_there.filter(name_digest=name_digest), TRIES)
@@ -41,7 +42,7 @@ def count_try(name: str, address: str) -> None:
 
 def forget_tries(name: str, address: str) -> None:
     """Begin to count anew: the right password was given."""
-    SignInTry.objects.filter(name_digest=digest_of_name(name), address=_place(address)).delete()
+    SignInTry.objects.filter(name_digest=digest_of_name(name), address=place_of(address)).delete()
 
 
 def forget_old_tries() -> int:
@@ -72,14 +73,3 @@ def _locked(seconds: int) -> TooMany:
 def digest_of_name(name: str) -> str:
     """Return what is kept of a name, the same for every spelling of it: upper case, as the database compares them."""
     return hashlib.sha256(name.strip().upper().encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _place(address: str) -> str:
-    """Return what counts as one address: of IPv6 the network, because everybody has 2^64 addresses in theirs."""
-    try:
-        parsed = ip_address(address)
-    except ValueError:  # a Unix socket has none
-        return ""
-    if isinstance(parsed, IPv6Address) and not parsed.ipv4_mapped:
-        return str(ip_network((int(parsed), 64), strict=False))
-    return str(parsed)

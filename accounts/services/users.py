@@ -109,8 +109,11 @@ def link_key(user: User, key: ApiKey) -> ApiKey:
     """Let a key act for this user from now on. What either has stored stays where it is.
 
     Raises:
-        Conflict: the key belongs to somebody else; unlink it first, so that nobody takes a key by mistake.
+        Conflict: the key belongs to somebody else; unlink it first, so that nobody takes a key by mistake. Or it is
+            a connected app's, which only the person who let it in can let in.
     """
+    if key.app_id is not None:
+        raise Conflict("This key belongs to a connected app.", hint="Whoever wants the app connects it themselves.")
     if key.user_id == user.pk:
         return key
     if key.user is not None:

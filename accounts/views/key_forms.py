@@ -1,6 +1,6 @@
 """What the pages about keys ask: what a key is for, what it may do, and for how long."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -51,8 +51,8 @@ class KeyForm(forms.Form):
 
     def __init__(self, *args: Any, actor: Actor, toolsets: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._offer("scopes", {name: words for name, words in SCOPES.items() if name in actor.scopes})
-        self._offer("toolsets", {name: f"{name}: {purpose}" for name, purpose in toolsets.items()})
+        _offer(self, "scopes", {name: words for name, words in SCOPES.items() if name in actor.scopes})
+        _offer(self, "toolsets", {name: f"{name}: {purpose}" for name, purpose in toolsets.items()})
 
     def clean_label(self) -> str:
         """Refuse what cannot be read in a list."""
@@ -61,10 +61,37 @@ class KeyForm(forms.Form):
         except ValueError as error:
             raise forms.ValidationError(f"The label {error}.") from error
 
-    def _offer(self, name: str, choices: Mapping[str, str]) -> None:
-        field = self.fields[name]
+
+class ConsentForm(forms.Form):
+    """Asks what an app may do: all that it asks for and the person may do themselves, unless they take some away."""
+
+    scopes = forms.MultipleChoiceField(
+        label="It may",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Tick at least one, or refuse."},
+    )
+    toolsets = forms.MultipleChoiceField(
+        label="Limit it to these toolsets",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Tick none, and it is not limited.",
+    )
+
+    def __init__(
+        self, *args: Any, actor: Actor, asked: Collection[str], toolsets: Mapping[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        offered = {name: words for name, words in SCOPES.items() if name in actor.scopes and name in asked}
+        _offer(self, "scopes", offered)
+        _offer(self, "toolsets", {name: f"{name}: {purpose}" for name, purpose in toolsets.items()})
+        self.initial["scopes"] = list(offered)
+
+    @property
+    def can_permit(self) -> bool:
+        """Whether there is anything to permit."""
+        field = self.fields["scopes"]
         assert isinstance(field, forms.MultipleChoiceField)
-        field.choices = list(choices.items())
+        return bool(field.choices)
 
 
 class RotateForm(forms.Form):
@@ -76,6 +103,12 @@ class RotateForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"required": "Choose how long the old key works on."},
     )
+
+
+def _offer(form: forms.Form, name: str, choices: Mapping[str, str]) -> None:
+    field = form.fields[name]
+    assert isinstance(field, forms.MultipleChoiceField)
+    field.choices = list(choices.items())
 
 
 def default_lifetime() -> str:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -45,20 +46,22 @@ TOOLSET_NAMES = re.compile(r"[a-z_]+(,[a-z_]+)*")
 @login_required
 @require_safe
 def keys(request: HttpRequest) -> HttpResponse:
-    """List one's keys: those that work, those that have ended, or, for admins, everyone's."""
+    """List one's keys: those that work, those that have ended, those of connected apps, or, for admins, everyone's."""
     actor, show = actor_of(request), request.GET.get("show", "")
     if show == "everyone" and not actor.user.is_admin:
         raise PermissionDenied("Only admins see the keys of others.")
     mine = list_keys(actor.user)
-    working, ended = mine.filter(pk__in=_usable()), mine.exclude(pk__in=_usable())
-    shown = {"ended": ended, "everyone": list_keys()}.get(show, working)
+    own, apps = mine.filter(app=None), mine.exclude(app=None).select_related("app")
+    working, ended = own.filter(pk__in=_usable()), own.exclude(pk__in=_usable())
+    shown = {"ended": ended, "apps": apps, "everyone": list_keys()}.get(show, working)
     offset = request.GET.get("offset", "")
     context = {
         "show": show,
         "page": page_of(shown, limit=KEYS_ON_A_PAGE, offset=min(int(offset), MOST_KEYS) if offset.isdecimal() else 0),
-        "counts": {"working": working.count(), "ended": ended.count()},
+        "counts": {"working": working.count(), "ended": ended.count(), "apps": apps.filter(pk__in=_usable()).count()},
         "ending": keys_ending_soon(actor.user),
         "soon": timezone.now() + KEYS_END_SOON,
+        "oauth_address": settings.OAUTH_RESOURCE if settings.OAUTH else "",
     }
     return render(request, "accounts/keys.html", context)
 
@@ -144,11 +147,12 @@ def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     key = list_keys(None if actor.user.is_admin else actor.user).filter(pk=key_id).first()
     if key is None:
         raise Http404
-    back = reverse("keys") + ("" if key.user == actor.user else "?show=everyone")
+    back = reverse("keys") + ("?show=everyone" if key.user != actor.user else "?show=apps" if key.app else "")
+    noun = "app" if key.app else "key"
     if request.method != "POST":
-        return render(request, "accounts/key_revoke.html", {"key": key, "back": back})
+        return render(request, "accounts/key_revoke.html", {"key": key, "back": back, "verb": f"Revoke the {noun}"})
     revoke_key(key)
-    messages.success(request, f"The key “{key}” is revoked and opens nothing any more. What was stored stays.")
+    messages.success(request, f"The {noun} “{key}” is revoked and opens nothing any more. What was stored stays.")
     return redirect(back)
 
 

@@ -16,10 +16,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from accounts.actor import Actor
-from accounts.authentication import CHALLENGE, BadKey, authenticate_key, bearer_token
+from accounts.authentication import BadKey, bearer_token
 from accounts.models import ApiKey
 from accounts.services.agents import note_agent
 from bigmind.core.errors import Invalid, TooMany
+from bigmind.mcp.guards import Guard
 from bigmind.mcp.threads import on_a_thread
 from bigmind.mcp.troubles import as_protocol_error
 from bigmind.mcp.turns import Caller, Client, host_at, parse_toolsets
@@ -44,27 +45,34 @@ class Refused(Exception):
         return JSONResponse(body, self.status, self.headers)
 
 
-async def admit(request: Request, request_id: str) -> tuple[Caller, Actor]:
+async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller, Actor]:
     """Return who is calling.
 
     Raises:
-        Refused: the request comes from a strange place, is too large, has no good key, or asks for what does not exist.
+        Refused: the request comes from a strange place, is too large, shows nothing good, or asks for what does not
+            exist.
     """
-    _require_our_address(request)
+    require_our_host(request)
+    _require_our_origin(request)
     _require_size(request)
-    actor = await _authenticated(request, request_id)
+    actor = await _authenticated(request, request_id, guard)
     return _caller(request, actor, request_id), actor
 
 
-def _require_our_address(request: Request) -> None:
-    """Refuse what a web page elsewhere makes a browser send (DNS rebinding), and what was sent to another name.
+def require_our_host(request: Request) -> None:
+    """Refuse what was sent to another name (DNS rebinding), by the rule of the pages: one setting decides for both.
 
-    The rules are those of the pages, so that one setting decides for both.
+    Raises:
+        Refused: it was.
     """
     host = request.headers.get("host", "")
     domain, _ = split_domain_port(host)
     if not validate_host(domain, settings.ALLOWED_HOSTS):
         raise Refused(421, _strange(f"the host “{host[:100]}”"))
+
+
+def _require_our_origin(request: Request) -> None:
+    """Refuse what a web page elsewhere makes a browser send."""
     origin = request.headers.get("origin")
     if origin and origin not in settings.CSRF_TRUSTED_ORIGINS and not _is_this_machine(origin):
         raise Refused(403, _strange(f"the origin “{origin[:100]}”"))
@@ -90,24 +98,23 @@ def _require_size(request: Request) -> None:
         raise Refused(413, f"The request is {int(size):,} bytes; the limit is {limit:,}. Send it in parts.")
 
 
-async def _authenticated(request: Request, request_id: str) -> Actor:
+async def _authenticated(request: Request, request_id: str, guard: Guard) -> Actor:
     token = bearer_token(request.headers.get("authorization", ""))
     if not token:
-        sentence = f"Send your key in the header “Authorization: Bearer bm_…”. Keys are made at {settings.PUBLIC_URL}."
-        raise Refused(401, sentence, WWW_Authenticate=CHALLENGE)
-    work = partial(_actor_for, token, opens_a_session=_opens_a_session(request))
+        raise Refused(401, guard.advice, WWW_Authenticate=guard.challenge)
+    work = partial(_actor_for, token, guard, opens_a_session=_opens_a_session(request))
     try:
         return await on_a_thread(work, request_id=request_id)
     except BadKey as bad:
-        raise Refused(401, str(bad), WWW_Authenticate=f'{CHALLENGE}, error="invalid_token"') from bad
+        raise Refused(401, str(bad), WWW_Authenticate=f'{guard.challenge}, error="invalid_token"') from bad
     except TooMany as many:
         raise Refused(429, str(many), Retry_After=str(many.retry_after)) from many
     except Exception as error:  # the outermost loop of a request
         raise Refused(503, as_protocol_error(error, request_id).message, Retry_After="5") from error
 
 
-def _actor_for(token: str, *, opens_a_session: bool) -> Actor:
-    actor = authenticate_key(token)
+def _actor_for(token: str, guard: Guard, *, opens_a_session: bool) -> Actor:
+    actor = guard.authenticate(token)
     if opens_a_session:
         _count_session(actor)
     return actor
@@ -125,7 +132,7 @@ def _count_session(actor: Actor) -> None:
     Raises:
         TooMany: more than 60 in this minute.
     """
-    assert actor.key is not None, "it was authenticated by a key"
+    assert actor.key is not None, "it was authenticated by a key, or by an app that has one"
     minute, second = divmod(int(time()), 60)
     name = f"mcp:sessions:{actor.key.pk}:{minute}"
     cache.add(name, 0, timeout=120)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -144,7 +144,8 @@ async def _end_those_that_are_shut(streams: Collection[Stream]) -> list[Stream]:
         if now is None or now.user.pk != stream.actor.user.pk or "read" not in now.scopes:
             stream.end()
         else:
-            stream.actor = now
+            # The token of an app may permit less than the app's key does.
+            stream.actor = replace(now, scopes=now.scopes & stream.actor.scopes) if now.is_app else now
             open_ones.append(stream)
     return open_ones
 

@@ -1,4 +1,4 @@
-"""The endpoint `/mcp`: Streamable HTTP behind a Bearer key, for every revision of the protocol in use."""
+"""The endpoints of MCP: Streamable HTTP behind a key or a token, for every revision of the protocol in use."""
 
 import signal
 from collections.abc import AsyncIterator
@@ -16,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from accounts.actor import Actor
 from bigmind.mcp.admission import Refused, admit
 from bigmind.mcp.changes import end_streams
+from bigmind.mcp.guards import Guard
 from bigmind.mcp.server import Context, build_server
 from bigmind.mcp.turns import Caller
 from bigmind.request_ids import HEADER, begin_request
@@ -24,9 +25,10 @@ CALLER = "bigmind.caller"
 
 
 class Endpoint:
-    """The ASGI application at `/mcp`. It serves while `running()` is entered."""
+    """The ASGI application at `/mcp` or `/mcp/oauth`. It serves while `running()` is entered."""
 
-    def __init__(self) -> None:
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
         self._sessions: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
@@ -50,7 +52,7 @@ class Endpoint:
         request_id = begin_request(request.headers.get(HEADER, ""))
         response = _Response(send, request_id)
         try:
-            caller, actor = await admit(request, request_id)
+            caller, actor = await admit(request, request_id, self._guard)
         except Refused as refused:
             await refused.response()(scope, receive, response.send)
             return
@@ -72,8 +74,9 @@ def _is_stopping() -> bool:
 
 
 def _owner_of_sessions(actor: Actor) -> AuthenticatedUser:
-    """The SDK binds each session to this subject: it answers its own user, whichever of their keys is shown."""
-    token = AccessToken(token="", client_id="bigmind", scopes=sorted(actor.scopes), subject=str(actor.user.pk))
+    """The SDK binds each session to this: it answers its own user, whichever of their keys is shown, or its own app."""
+    client = str(actor.key.pk) if actor.key and actor.is_app else "bigmind"
+    token = AccessToken(token="", client_id=client, scopes=sorted(actor.scopes), subject=str(actor.user.pk))
     return AuthenticatedUser(token)
 
 

@@ -15,10 +15,9 @@ from django.core.mail import EmailMessage
 from django.db import transaction
 from django.utils import timezone
 
+from bigmind.core.addresses import Private, Refused, post
 from bigmind.core.background import after_commit
 from curation.models import Channel, Delivery, Review
-
-from .addresses import Refused, post
 
 LEASE = timedelta(minutes=2)
 """Longer than any try takes: what is being sent is nobody else's meanwhile."""
@@ -136,6 +135,8 @@ def _call_webhook(delivery: Delivery) -> None:
     try:
         headers = _headers(delivery, body)
         status = post(settings.WEBHOOK_URL, body, headers, may_be_private=settings.WEBHOOK_PRIVATE)
+    except Private as error:
+        raise _Failed(f"{error} BIGMIND_WEBHOOK_PRIVATE=true permits it.") from error
     except Refused as error:
         raise _Failed(str(error)) from error
     except httpx.HTTPError as error:

@@ -15,9 +15,9 @@ from django.core import mail
 from django.utils import timezone
 from pydantic import ValidationError
 
+from bigmind.core.addresses import Refused, public_address
 from bigmind.environment import Environment
 from curation.models import Delivery, Frequency, Notice
-from curation.services.addresses import Refused, public_address
 from curation.services.decisions import approve_global
 from curation.services.deliveries import PAUSES, deliver_pending, send_again
 from curation.services.digests import send_digests, subscribe

@@ -10,6 +10,8 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from accounts.models import Alert, ApiKey, Call, Role, SignInLink, User
+from accounts.services.app_tokens import let_in
+from accounts.services.connected_apps import introduce_app
 from accounts.services.invitations import invite
 from accounts.services.keys import create_key
 from accounts.services.sign_in_links import make_sign_in_link
@@ -67,6 +69,10 @@ def one_of_everything() -> None:
     create_key(user)
     make_sign_in_link(user)
     Alert.objects.create(user=user, kind=Alert.Kind.KEY_ENDS, text="ada's key ends.")
+    app = introduce_app("c1", name="Ada's chat", redirect_uris=["https://chat.example/back"], address="192.0.2.8")
+    let_in(
+        make_actor(user), app, scopes=["read"], challenge="c" * 43, redirect_uri="", resource="https://b.example/mcp"
+    )
     invite(make_actor(admin=True), name="ada's friend")
     browser = Client()
     browser.force_login(user)

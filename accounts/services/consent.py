@@ -1,0 +1,93 @@
+"""Consent: what an app asks of a person, carried through the sign-in to the page where they decide."""
+
+from dataclasses import asdict, dataclass
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from django.conf import settings
+from django.core import signing
+
+from accounts.actor import Actor
+from accounts.models import ConnectedApp
+from bigmind.core.errors import Invalid
+
+from .app_tokens import let_in
+from .connected_apps import app_called
+
+ASKED_FOR = 30 * 60
+_SALT = "accounts.consent"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an app asks for.
+
+    Attributes:
+        state: What it wants to be told again, to know its own request by.
+        challenge: What the verifier of the code must hash to (PKCE, S256).
+        named_redirect: Whether it named the address to go back to, which it must then repeat.
+    """
+
+    client_id: str
+    redirect_uri: str
+    named_redirect: bool
+    state: str | None
+    challenge: str
+    scopes: tuple[str, ...]
+    resource: str
+
+
+def seal(asked: Asked) -> str:
+    """Return a request as a text that nobody can change: so nothing is stored for somebody who may never come."""
+    return signing.dumps(asdict(asked), salt=_SALT, compress=True)
+
+
+def unseal(text: str) -> tuple[Asked, ConnectedApp]:
+    """Return the request that was sealed, and the app that asks.
+
+    Raises:
+        Invalid: it was changed or is older than half an hour, or the app is not known any more.
+    """
+    try:
+        said = signing.loads(text, salt=_SALT, max_age=ASKED_FOR)
+        asked = Asked(**{**said, "scopes": tuple(said["scopes"])})
+    except (signing.BadSignature, TypeError, KeyError) as error:
+        raise Invalid("This request of an app is too old, or not one of ours.") from error
+    app = app_called(asked.client_id)
+    if app is None:
+        raise Invalid("The app that asks is not known any more.")
+    return asked, app
+
+
+def permit(actor: Actor, asked: Asked, app: ConnectedApp, *, scopes: list[str], toolsets: list[str]) -> str:
+    """Let the app in, and return the address that sends the person back to it with a code.
+
+    Raises:
+        Invalid: nothing is permitted, or something that was not asked for.
+        Forbidden: the person may not do themselves what the app is to do.
+    """
+    if not scopes or set(scopes) - set(asked.scopes):
+        raise Invalid("Permit some of what the app asks for, or refuse.")
+    code = let_in(
+        actor,
+        app,
+        scopes=scopes,
+        toolsets=toolsets,
+        challenge=asked.challenge,
+        redirect_uri=asked.redirect_uri if asked.named_redirect else "",
+        resource=asked.resource,
+    )
+    return way_back(asked, code=code)
+
+
+def refuse(asked: Asked) -> str:
+    """Return the address that sends the person back to the app, which is told that they refused."""
+    return way_back(asked, error="access_denied", error_description="The user refused.")
+
+
+def way_back(asked: Asked, **said: str) -> str:
+    """Return the app's address with what it is told, by whom (RFC 9207), and the state it sent."""
+    state = {} if asked.state is None else {"state": asked.state}
+    parts = urlsplit(asked.redirect_uri)
+    told = {**said, **state, "iss": settings.OAUTH_RESOURCE}
+    query = [*parse_qsl(parts.query, keep_blank_values=True), *told.items()]
+    return parts._replace(query=urlencode(query)).geturl()

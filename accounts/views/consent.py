@@ -1,0 +1,58 @@
+"""Consent: an app asks to be let in, and a person decides what it may do."""
+
+from collections.abc import Mapping
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from accounts.authentication import actor_of
+from accounts.models import ConnectedApp
+from accounts.redirects import host_of, is_this_machine
+from accounts.services.consent import Asked, permit, refuse, unseal
+from accounts.views.key_forms import ConsentForm
+from bigmind.core.errors import Invalid
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def consent(request: HttpRequest, toolsets: Mapping[str, str]) -> HttpResponse:
+    """Ask whether an app may come in, and send the person back to it with the answer."""
+    try:
+        asked, app = unseal(request.GET.get("request", ""))
+    except Invalid as refusal:
+        return render(request, "accounts/consent_gone.html", {"refusal": refusal}, status=410)
+    actor = actor_of(request)
+    form = ConsentForm(request.POST or None, actor=actor, asked=asked.scopes, toolsets=toolsets)
+    if request.POST.get("decision") == "refuse":
+        return _way_back(request, asked, app, refuse(asked), is_let_in=False)
+    if not form.is_bound or not form.is_valid():
+        return _question(request, asked, app, form, status=422 if form.is_bound else 200)
+    way_back = permit(actor, asked, app, scopes=form.cleaned_data["scopes"], toolsets=form.cleaned_data["toolsets"])
+    return _way_back(request, asked, app, way_back, is_let_in=True)
+
+
+def _question(request: HttpRequest, asked: Asked, app: ConnectedApp, form: ConsentForm, *, status: int) -> HttpResponse:
+    return render(request, "accounts/consent.html", _described(asked, app) | {"form": form}, status=status)
+
+
+def _way_back(request: HttpRequest, asked: Asked, app: ConnectedApp, url: str, *, is_let_in: bool) -> HttpResponse:
+    """Send the person back by a page, not by a redirection.
+
+    Browsers apply `form-action` to every redirection that follows a form, also to those of the app's own site, which
+    nobody here knows. And where a program on the machine takes over, a page is what stays in the browser.
+    """
+    context = _described(asked, app) | {"url": url, "is_let_in": is_let_in}
+    return render(request, "accounts/consent_given.html", context)
+
+
+def _described(asked: Asked, app: ConnectedApp) -> dict[str, object]:
+    return {
+        "app": app,
+        "host": host_of(asked.redirect_uri),
+        "is_this_machine": is_this_machine(asked.redirect_uri),
+        "document_host": host_of(app.client_id) if app.has_document else "",
+    }

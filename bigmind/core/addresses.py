@@ -1,0 +1,120 @@
+"""Addresses that BigMind may call: public ones, looked up once and then used, so that no second answer differs."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ssl import SSLContext
+from time import monotonic
+from urllib.parse import urlsplit
+
+import httpx
+
+
+class Refused(Exception):
+    """The address may not be called, or answers with too much. The sentence says why."""
+
+
+class Private(Refused):
+    """The address is in a private network."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What an address answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def public_address(url: str, *, may_be_private: bool = False) -> tuple[str, str]:
+    """Return a URL that names an address instead of a host, and the host.
+
+    Whoever controls a name could let it point to this machine or its network, and change its mind between the look-up
+    and the call: so every address of the name is checked, and one that was checked is called.
+
+    Raises:
+        Refused: it is no http(s) URL, the name is unknown, or an address of it is not public.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname
+    if parts.scheme not in {"http", "https"} or not host:
+        raise Refused("It is no http or https address.")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise Refused(f"The name {host} is unknown.") from error
+    addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    if not may_be_private and any(not _is_public(address) for address in addresses):
+        raise Private(f"{host} is in a private network.")
+    first = addresses[0]
+    literal = f"[{first}]" if first.version == 6 else str(first)
+    return parts._replace(netloc=f"{literal}:{port}").geturl(), host
+
+
+def post(url: str, body: bytes, headers: dict[str, str], *, may_be_private: bool = False, seconds: float = 10) -> int:
+    """Send a body to a webhook, and return the status.
+
+    Raises:
+        Refused: the address may not be called.
+        httpx.HTTPError: it does not answer.
+    """
+    with _answer("POST", url, body, headers, may_be_private=may_be_private, seconds=seconds) as answer:
+        return answer.status_code
+
+
+def fetch(
+    url: str,
+    *,
+    most_bytes: int,
+    seconds: float,
+    may_be_private: bool = False,
+    verify: bool | SSLContext = True,
+) -> Fetched:
+    """Return what an address answers: `most_bytes` at most, and within about `seconds`, however slowly it sends.
+
+    Raises:
+        Refused: the address may not be called, it sends too much, or for too long.
+        httpx.HTTPError: it does not answer.
+    """
+    deadline, body = monotonic() + seconds, bytearray()
+    asked = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    with _answer("GET", url, b"", asked, may_be_private=may_be_private, seconds=seconds, verify=verify) as answer:
+        for piece in answer.iter_raw():
+            body += piece
+            if len(body) > most_bytes:
+                raise Refused(f"It sends more than {most_bytes:,} bytes.")
+            if monotonic() > deadline:
+                raise Refused(f"It sends for more than {seconds:g} seconds.")
+        return Fetched(answer.status_code, answer.headers, bytes(body))
+
+
+@contextmanager
+def _answer(
+    method: str,
+    url: str,
+    body: bytes,
+    headers: dict[str, str],
+    *,
+    may_be_private: bool,
+    seconds: float,
+    verify: bool | SSLContext = True,
+) -> Iterator[httpx.Response]:
+    """Ask the address that was checked, in the name of its host. No redirection is followed: it could lead anywhere."""
+    address, host = public_address(url, may_be_private=may_be_private)
+    sent = {**headers, "Host": urlsplit(url).netloc.rpartition("@")[2]}
+    with httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False, verify=verify) as client:
+        request = client.build_request(method, address, content=body, headers=sent, extensions={"sni_hostname": host})
+        answer = client.send(request, stream=True)
+        try:
+            yield answer
+        finally:
+            answer.close()
+
+
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    mapped = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
+    return (mapped or address).is_global and not address.is_multicast
