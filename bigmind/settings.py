@@ -135,7 +135,6 @@ CSRF_FAILURE_VIEW = "bigmind.views.errors.csrf_failure"
 # --- Connected apps (OAuth) -----------------------------------------------------------------------------------
 
 OAUTH = ENVIRONMENT.serves_oauth
-OAUTH_RESOURCE = f"{PUBLIC_URL}/mcp/oauth"
 # How the documents are fetched by which apps introduce themselves. Tests have theirs on this machine.
 OAUTH_DOCUMENTS: dict[str, Any] = {"may_be_private": False, "verify": True}
 

@@ -60,8 +60,10 @@ def warn_of_ending_keys(now: datetime | None = None) -> int:
     A key that was rotated is left out, because its owner has a new one; so is one that was made for no longer.
     """
     moment = now or timezone.now()
-    ending = ApiKey.objects.usable().of_people().filter(
-        revoked_at=None, user__is_active=True, expires_at__gt=moment, expires_at__lte=moment + KEYS_END_SOON
+    ending = (
+        ApiKey.objects.usable()
+        .of_people()
+        .filter(revoked_at=None, user__is_active=True, expires_at__gt=moment, expires_at__lte=moment + KEYS_END_SOON)
     )
     warnings = [warning for key in ending.select_related("user") if (warning := _warning(key, moment))]
     known = set(Alert.objects.filter(key__in=[warning.key for warning in warnings]).values_list("key", "kind"))

@@ -36,6 +36,11 @@ class Pair:
     seconds: int
 
 
+def oauth_address() -> str:
+    """The address that the tokens of apps open: what RFC 8707 calls the resource."""
+    return f"{settings.PUBLIC_URL}/mcp/oauth"
+
+
 @transaction.atomic
 def let_in(
     actor: Actor,
@@ -88,7 +93,7 @@ def is_good(token: AppToken) -> bool:
         and key.state == "active"
         and key.user is not None
         and key.user.is_active
-        and token.resource == settings.OAUTH_RESOURCE
+        and token.resource == oauth_address()
     )
 
 

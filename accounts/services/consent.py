@@ -3,14 +3,13 @@
 from dataclasses import asdict, dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from django.conf import settings
 from django.core import signing
 
 from accounts.actor import Actor
 from accounts.models import ConnectedApp
 from bigmind.core.errors import Invalid
 
-from .app_tokens import let_in
+from .app_tokens import let_in, oauth_address
 from .connected_apps import app_called
 
 ASKED_FOR = 30 * 60
@@ -88,6 +87,6 @@ def way_back(asked: Asked, **said: str) -> str:
     """Return the app's address with what it is told, by whom (RFC 9207), and the state it sent."""
     state = {} if asked.state is None else {"state": asked.state}
     parts = urlsplit(asked.redirect_uri)
-    told = {**said, **state, "iss": settings.OAUTH_RESOURCE}
+    told = {**said, **state, "iss": oauth_address()}
     query = [*parse_qsl(parts.query, keep_blank_values=True), *told.items()]
     return parts._replace(query=urlencode(query)).geturl()

@@ -22,6 +22,7 @@ from accounts.authentication import actor_of
 from accounts.clients import client_called, door, ways_in
 from accounts.connecting.rules import RULES
 from accounts.models import ApiKey
+from accounts.services.app_tokens import oauth_address
 from accounts.services.arrivals import arrival_of
 from accounts.services.keys import (
     DEFAULT_SCOPES,
@@ -61,7 +62,7 @@ def keys(request: HttpRequest) -> HttpResponse:
         "counts": {"working": working.count(), "ended": ended.count(), "apps": apps.filter(pk__in=_usable()).count()},
         "ending": keys_ending_soon(actor.user),
         "soon": timezone.now() + KEYS_END_SOON,
-        "oauth_address": settings.OAUTH_RESOURCE if settings.OAUTH else "",
+        "oauth_address": oauth_address() if settings.OAUTH else "",
     }
     return render(request, "accounts/keys.html", context)
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,6 +16,7 @@ from accounts.authentication import actor_of
 from accounts.clients import CLIENTS, client_called, door, ways_in
 from accounts.connecting.rules import RULES
 from accounts.models import Agent
+from accounts.services.app_tokens import oauth_address
 from accounts.services.keys import DEFAULT_SCOPES, create_key
 from accounts.views.handover import hand_over
 from accounts.views.key_forms import default_lifetime, ends_after
@@ -59,6 +61,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         "ways_in": ways_in(door(toolsets=listed)),
         "chosen": chosen_client,
         "opened": chosen_client or CLIENTS[0],
+        "oauth_address": oauth_address() if settings.OAUTH else "",
         "rules": RULES,
         "agents": Agent.objects.filter(user=actor.user).order_by("-last_seen")[:AGENTS_SHOWN],
     }

@@ -279,7 +279,12 @@ def test_a_token_opens_nothing_that_is_not_good_any_more(app: App, happens: Any)
 def test_a_role_that_is_lowered_lowers_what_the_app_may(app: App) -> None:
     user = make_user(role=Role.CURATOR)
     token = app.let_in(user, scope="read curate")["access_token"]
-    queue = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "memory_list_queue", "arguments": {}}}
+    queue = {
+        "jsonrpc": "2.0",
+        "id": 3,
+        "method": "tools/call",
+        "params": {"name": "memory_list_queue", "arguments": {}},
+    }
     before = app.call(token, message=queue)
     user.role = Role.MEMBER
     user.save()

@@ -65,7 +65,8 @@ class Command(ConnectionCommand):
 
     help = (
         "Tell a program where BigMind is and its agent to use it: writes its MCP configuration and its file of "
-        "instructions, shows the difference, and keeps a backup that `bigmind disconnect` restores."
+        "instructions, shows the difference, and keeps a backup that `bigmind disconnect` restores. Apps that take no "
+        "key, such as connectors of chats on the web, are given the address that the page “Connect” shows."
     )
     examples = (
         "bigmind connect claude-code",

@@ -1,12 +1,12 @@
 """Metadata: what an app learns of the door and of how it is let in (RFC 9728 and RFC 8414)."""
 
-from django.conf import settings
 from mcp.server.auth.routes import build_metadata
 from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions
 from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from pydantic import AnyHttpUrl
 
 from accounts.models import SCOPES
+from accounts.services.app_tokens import oauth_address
 from accounts.services.keys import DEFAULT_SCOPES
 
 REGISTRATION = ClientRegistrationOptions(
@@ -40,4 +40,4 @@ def of_the_server() -> OAuthMetadata:
 
 
 def _issuer() -> AnyHttpUrl:
-    return AnyHttpUrl(settings.OAUTH_RESOURCE)
+    return AnyHttpUrl(oauth_address())

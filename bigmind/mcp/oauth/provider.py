@@ -7,7 +7,6 @@ from functools import partial
 from typing import TypeVar
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.urls import reverse
 from mcp.server.auth.provider import (
     AccessToken,
@@ -23,7 +22,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyUrl
 
 from accounts.models import SCOPES, AppToken
-from accounts.services.app_tokens import Pair, end_access, exchange, find_token
+from accounts.services.app_tokens import Pair, end_access, exchange, find_token, oauth_address
 from accounts.services.connected_apps import app_called, introduce_app
 from accounts.services.consent import Asked, seal
 from accounts.services.keys import DEFAULT_SCOPES
@@ -38,7 +37,7 @@ Answer = TypeVar("Answer")
 
 def is_ours(resource: str | None) -> bool:
     """Whether a token is wanted for the one address it could open (RFC 8707); who names none means that."""
-    return resource is None or resource.rstrip("/") == settings.OAUTH_RESOURCE
+    return resource is None or resource.rstrip("/") == oauth_address()
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         if not _CHALLENGE.fullmatch(params.code_challenge):
             raise AuthorizeError("invalid_request", "code_challenge must be the SHA-256 of the verifier, in base64url.")
         if not is_ours(params.resource):
-            raise AuthorizeError("invalid_target", f"resource must be {settings.OAUTH_RESOURCE}")
+            raise AuthorizeError("invalid_target", f"resource must be {oauth_address()}")
         if params.state is not None and len(params.state) > STATE_CHARS:
             raise AuthorizeError("invalid_request", f"state must have {STATE_CHARS:,} characters or fewer.")
         asked = Asked(
@@ -86,7 +85,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             state=params.state,
             challenge=params.code_challenge,
             scopes=tuple(params.scopes or DEFAULT_SCOPES),
-            resource=settings.OAUTH_RESOURCE,
+            resource=oauth_address(),
         )
         return f"{reverse('consent')}?{urlencode({'request': seal(asked)})}"
 

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from accounts.services.app_documents import is_document_address, must_be_read, read_document
+from accounts.services.app_tokens import oauth_address
 from accounts.services.connected_apps import keep_document
 from bigmind.core.errors import BigMindError, TooMany
 from bigmind.mcp.admission import Refused, require_our_host
@@ -71,7 +72,7 @@ async def authorize(request: Request, provider: Provider) -> Response:
     went_to = response.headers.get("location", "")
     if "error=" in went_to and not went_to.startswith("/"):
         # RFC 9207: whoever is told of an error must know who says so.
-        response.headers["location"] = f"{went_to}&{urlencode({'iss': settings.OAUTH_RESOURCE})}"
+        response.headers["location"] = f"{went_to}&{urlencode({'iss': oauth_address()})}"
     return response
 
 
@@ -79,7 +80,7 @@ async def token(request: Request, provider: Provider) -> Response:
     """Exchange a code or a refresh token. The SDK's handler does not look at `resource`."""
     form = await request.form()
     if not all(isinstance(named, str) and is_ours(named) for named in form.getlist("resource")):
-        return _error(400, "invalid_target", f"resource must be {settings.OAUTH_RESOURCE}")
+        return _error(400, "invalid_target", f"resource must be {oauth_address()}")
     response: Response = await TokenHandler(provider, ClientAuthenticator(provider)).handle(request)
     return response
 
