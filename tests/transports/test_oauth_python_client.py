@@ -48,13 +48,14 @@ class Person:
     """Somebody whose browser the client opens."""
 
     browser: Browser
+    document: str | None = None
     storage: Storage = field(default_factory=Storage)
     asked: list[str] = field(default_factory=list)
 
     def auth(self) -> OAuthClientProvider:
         metadata = OAuthClientMetadata(redirect_uris=[AnyUrl(REDIRECT)], client_name="Official client")
         return OAuthClientProvider(
-            f"{self.browser.served.url}/mcp/oauth", metadata, self.storage, self._open, self._come_back
+            f"{self.browser.served.url}/mcp/oauth", metadata, self.storage, self._open, self._come_back, self.document
         )
 
     async def _open(self, url: str) -> None:
@@ -65,7 +66,8 @@ class Person:
         return AuthorizationCodeResult(code=told["code"], state=told["state"], iss=told["iss"])
 
 
-async def _store(person: Person, fact: str) -> list[str]:
+async def store(person: Person, fact: str) -> list[str]:
+    """Store a fact as the official client does, and return the tools it was shown."""
     http = httpx2.AsyncClient(auth=person.auth())
     transport = streamable_http_client(f"{person.browser.served.url}/mcp/oauth", http_client=http)
     async with http, Client(transport) as client:
@@ -82,11 +84,11 @@ def test_the_official_client_is_let_in_works_and_comes_back_with_a_new_token(ser
     user = make_user("ada")
     person = _person(served, user)
 
-    tools = anyio.run(_store, person, "Prefers tabs.")
+    tools = anyio.run(store, person, "Prefers tabs.")
     first = person.storage.tokens
     assert first is not None
     anyio.run(_refreshed, person)
-    anyio.run(_store, person, "Likes tea.")
+    anyio.run(store, person, "Likes tea.")
 
     assert "memory_start_session" in tools
     assert len(person.asked) == 1
@@ -112,9 +114,9 @@ async def _refreshed(person: Person) -> None:
 def test_the_official_client_asks_again_when_its_access_was_ended(served: Served) -> None:
     user = make_user("ada")
     person = _person(served, user)
-    anyio.run(_store, person, "Prefers tabs.")
+    anyio.run(store, person, "Prefers tabs.")
     revoke_key(ApiKey.objects.get(user=user))
 
-    anyio.run(_store, person, "Likes tea.")
+    anyio.run(store, person, "Likes tea.")
 
     assert len(person.asked) == 2
