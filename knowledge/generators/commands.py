@@ -54,10 +54,10 @@ def drafts_of(commands: Iterable[FoundCommand], program: Program) -> tuple[Refer
     """Return the references of commands, each pointing at its group, its members or its neighbours."""
     unique = {command.words: command for command in commands}
     keys = _keys(unique, program.name)
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for words, key in keys.items():
-        groups.setdefault(words[:-1], []).append(key)
-    return tuple(_draft(command, program, keys, groups) for command in unique.values())
+    members: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for words in keys:
+        members.setdefault(words[:-1], []).append(words)
+    return tuple(_draft(command, program, keys, members) for command in unique.values())
 
 
 def first_sentence(text: str) -> str:
@@ -100,11 +100,12 @@ def _draft(
     command: FoundCommand,
     program: Program,
     keys: dict[tuple[str, ...], str],
-    groups: dict[tuple[str, ...], list[str]],
+    members: dict[tuple[str, ...], list[tuple[str, ...]]],
 ) -> ReferenceDraft:
     words, name = command.words, command.name
+    below = [f"`{each[-1]}`" for each in members.get(words, ())] if command.is_group else []
     said = command.summary or first_sentence(command.description)
-    summary = said or ("Commands: " + ", ".join(_members(command, keys)) + "." if command.is_group else "")
+    summary = said or ("Commands: " + ", ".join(below) + "." if command.is_group else "")
     spoken = words[1:] if words[0] == program.name else words
     first = program.categories.get(spoken[0], spoken[0]) if len(spoken) > 1 or (command.is_group and spoken) else ""
     form = CommandForm(
@@ -121,28 +122,26 @@ def _draft(
         category=first or program.name,
         subcategory=spoken[1] if len(spoken) > 2 else "",
         summary=summary or f"The command `{name}`.",
-        content=_content(replace(command, summary=summary), _members(command, keys)),
+        content=_content(replace(command, summary=summary), below),
         name=name,
         keywords=tuple(dict.fromkeys(word.lower() for word in re.findall(r"[A-Za-z0-9]+", name))),
         aliases=command.aliases,
         examples=command.examples,
-        related=tuple(_related(command, keys, groups)),
+        related=tuple(_related(command, keys, members)),
         source=command.source,
         version=program.version,
         command=form,
     )
 
 
-def _members(command: FoundCommand, keys: dict[tuple[str, ...], str]) -> list[str]:
-    return [f"`{words[-1]}`" for words in keys if words[:-1] == command.words] if command.is_group else []
-
-
 def _related(
-    command: FoundCommand, keys: dict[tuple[str, ...], str], groups: dict[tuple[str, ...], list[str]]
+    command: FoundCommand,
+    keys: dict[tuple[str, ...], str],
+    members: dict[tuple[str, ...], list[tuple[str, ...]]],
 ) -> list[str]:
-    own, group = keys[command.words], keys.get(command.words[:-1])
-    near = groups.get(command.words, []) if command.is_group else groups.get(command.words[:-1], [])
-    return [key for key in dict.fromkeys([group, *near]) if key and key != own][:SIBLINGS_NAMED]
+    near = members.get(command.words if command.is_group else command.words[:-1], [])[: SIBLINGS_NAMED + 2]
+    found = [keys.get(command.words[:-1]), *(keys[words] for words in near)]
+    return [key for key in dict.fromkeys(found) if key and key != keys[command.words]][:SIBLINGS_NAMED]
 
 
 def _content(command: FoundCommand, members: Sequence[str]) -> str:

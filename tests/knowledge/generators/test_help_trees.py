@@ -28,15 +28,15 @@ def program(tmp_path):
     return make
 
 
-def test_pip_is_read_to_its_last_subcommand():
+def test_pip_is_asked_for_itself_and_its_subcommands(monkeypatch):
+    monkeypatch.setattr(help_trees, "MOST_COMMANDS", 3)
     python = shutil.which("python3") or sys.executable
     if subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode:
         pytest.skip("no pip on this machine")
 
     made = generate_from_help([python, "-m", "pip"], name="pip")
 
-    names = {draft.name for draft in made.drafts}
-    assert {"pip", "pip install", "pip uninstall", "pip cache", "pip wheel"} <= names
+    assert {"pip", "pip install"} <= {draft.name for draft in made.drafts}
     install = next(draft for draft in made.drafts if draft.name == "pip install")
     assert {"--requirement", "--no-deps", "--target"} <= {option.name for option in install.command.options}
 

@@ -1,0 +1,258 @@
+"""The source of a console as a syntax tree: what is declared where, what stands above it, what its strings say."""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import tree_sitter_typescript
+from tree_sitter import Language, Node, Parser
+
+from bigmind.core.errors import Invalid
+
+LARGEST_SOURCE = 4_000_000
+
+FUNCTIONS = frozenset({
+    "arrow_function", "function_expression", "function_declaration", "generator_function_declaration",
+    "method_definition", "generator_function",
+})  # fmt: skip
+_SCOPES = FUNCTIONS | {"program", "statement_block", "class_body", "switch_body", "for_statement", "for_in_statement"}
+_NAMED = frozenset({
+    "function_declaration", "generator_function_declaration", "enum_declaration", "class_declaration",
+})  # fmt: skip
+_TSX, _TS = Language(tree_sitter_typescript.language_tsx()), Language(tree_sitter_typescript.language_typescript())
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a name stands for, and the statement that says so."""
+
+    value: Node
+    statement: Node
+    begins: int
+    ends: int
+
+
+class Source:
+    """A parsed file."""
+
+    def __init__(self, text: str, name: str) -> None:
+        if len(text) > LARGEST_SOURCE:
+            raise Invalid(f"`{name}` has {len(text):,} characters; at most {LARGEST_SOURCE:,} are read.")
+        self.name = name
+        self.root = Parser(_TS if name.endswith(".ts") else _TSX).parse(text.encode(errors="replace")).root_node
+        self.functions: list[Declared] = []
+        self._declared: dict[str, list[Declared]] = {}
+        self._members: dict[str, list[Declared]] = {}
+        self.jsx: list[Node] = []
+        self.objects: list[Node] = []
+        self.strings: list[Node] = []
+        self.errors: list[Node] = []
+        self._index()
+
+    def line(self, node: Node) -> int:
+        """Return the number of the line on which a node begins."""
+        return node.start_point[0] + 1
+
+    def place(self, node: Node) -> str:
+        """Return file and line of a node."""
+        return f"{self.name}:{self.line(node)}"
+
+    def lookup(self, name: str, at: Node) -> Declared | None:
+        """Return what a name means where it is used: the innermost declaration around it."""
+        around = [each for each in self._declared.get(name, ()) if each.begins <= at.start_byte < each.ends]
+        return min(around, key=lambda each: each.ends - each.begins, default=None)
+
+    def member(self, name: str, at: Node) -> Declared | None:
+        """Return the method or field of the class around a use of `this`."""
+        around = [each for each in self._members.get(name, ()) if each.begins <= at.start_byte < each.ends]
+        return min(around, key=lambda each: each.ends - each.begins, default=None)
+
+    def method(self, name: str, body: Node) -> Declared | None:
+        """Return the method or field of a class by the class's body."""
+        return next((each for each in self._members.get(name, ()) if each.begins == body.start_byte), None)
+
+    def _index(self) -> None:
+        waiting: list[tuple[Node, Node, Node]] = [(self.root, self.root, self.root)]
+        while waiting:
+            node, scope, statement = waiting.pop()
+            self._note(node, scope, statement)
+            inner = node if node.type in _SCOPES else scope
+            keeps = node.type in ("lexical_declaration", "variable_declaration", "export_statement")
+            for child in reversed(node.named_children):
+                waiting.append(
+                    (
+                        child,
+                        inner,
+                        node
+                        if keeps and statement.type != "export_statement"
+                        else statement
+                        if keeps or node.type == "variable_declarator"
+                        else child,
+                    )
+                )
+
+    def _note(self, node: Node, scope: Node, statement: Node) -> None:
+        kind = node.type
+        if kind == "variable_declarator":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            if name is not None and value is not None and name.type == "identifier":
+                self._declare(self._declared, name, unwrapped(value), scope, statement)
+        elif kind in (
+            "function_declaration",
+            "generator_function_declaration",
+            "enum_declaration",
+            "class_declaration",
+        ):
+            name = node.child_by_field_name("name")
+            if name is not None:
+                self._declare(self._declared, name, node, scope, statement)
+        elif kind in ("method_definition", "public_field_definition") and scope.type == "class_body":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            if name is not None:
+                self._declare(self._members, name, unwrapped(value) if value else node, scope, node)
+        elif kind in ("jsx_element",):
+            self.jsx.append(node)
+        elif kind == "object":
+            self.objects.append(node)
+        elif kind in ("string", "template_string"):
+            self.strings.append(node)
+        elif kind == "ERROR" or node.is_missing:
+            self.errors.append(node)
+
+    def _declare(self, where: dict[str, list[Declared]], name: Node, value: Node, scope: Node, stated: Node) -> None:
+        declared = Declared(value, stated, scope.start_byte, scope.end_byte)
+        where.setdefault(text_of(name), []).append(declared)
+        if value.type in FUNCTIONS:
+            self.functions.append(declared)
+
+
+def text_of(node: Node) -> str:
+    """Return the source of a node."""
+    return (node.text or b"").decode(errors="replace")
+
+
+def unwrapped(node: Node) -> Node:
+    """Return what is inside parentheses, casts, `await` and React's wrappers of functions."""
+    for _ in range(100):
+        kind = node.type
+        if kind in ("parenthesized_expression", "as_expression", "non_null_expression", "await_expression",
+                    "satisfies_expression") and node.named_children:  # fmt: skip
+            node = next((each for each in node.named_children if each.type != "comment"), node.named_children[0])
+        elif kind == "call_expression" and _wraps(node):
+            node = next(iter(arguments_of(node)))
+        else:
+            break
+    return node
+
+
+def _wraps(call: Node) -> bool:
+    callee = call.child_by_field_name("function")
+    name = text_of(callee).rpartition(".")[2] if callee is not None and callee.end_byte - callee.start_byte < 60 else ""
+    arguments = arguments_of(call)
+    return name in {"useCallback", "useMemo", "freeze", "memo", "debounce", "throttle", "useEvent"} and bool(arguments)
+
+
+def arguments_of(call: Node) -> list[Node]:
+    """Return the arguments of a call."""
+    arguments = call.child_by_field_name("arguments")
+    if arguments is None or arguments.type != "arguments":
+        return []
+    return [each for each in arguments.named_children if each.type != "comment"]
+
+
+def string_of(node: Node) -> str:
+    """Return what a string says; in a template, `{name}` stands for what is put in."""
+    parts = []
+    for child in node.named_children:
+        if child.type == "string_fragment":
+            parts.append(text_of(child))
+        elif child.type == "escape_sequence":
+            parts.append(_unescaped(text_of(child)))
+        elif child.type == "template_substitution":
+            parts.append("{" + _stand_in(child) + "}")
+    return "".join(parts)
+
+
+def _unescaped(sequence: str) -> str:
+    plain = {"\\n": "\n", "\\t": "\t", "\\r": ""}
+    return plain.get(sequence, sequence[1:] if len(sequence) == 2 else "")
+
+
+def _stand_in(substitution: Node) -> str:
+    """Return a name for what a template puts in: the variable, whatever is done to it on the way."""
+    names = re.findall(r"[A-Za-z_$][\w$]*", text_of(substitution)[2:200])
+    plain = [name for name in names if name not in {"encodeURIComponent", "String", "await", "this"}]
+    return plain[0] if plain else "value"
+
+
+def comment_above(node: Node) -> str:
+    """Return the comments right above a node, without their marks."""
+    lines: list[str] = []
+    below, above = node, node.prev_sibling
+    while above is not None and above.type == "comment" and below.start_point[0] - above.end_point[0] <= 1:
+        # What stands behind a statement is about that statement.
+        if above.prev_sibling is not None and above.prev_sibling.end_point[0] == above.start_point[0]:
+            break
+        lines.insert(0, text_of(above))
+        below, above = above, above.prev_sibling
+    return plain_comment("\n".join(lines))
+
+
+def plain_comment(text: str) -> str:
+    """Return what a comment says, without marks, rulers and instructions to tools."""
+    kept = []
+    for line in text.splitlines():
+        said = re.sub(r"^\s*(/\*\*?|\*/|//+|\*)|\*/\s*$", "", line.strip()).strip(" \t=-#*─═")
+        if said.startswith("@") or re.match(r"(eslint|TODO|FIXME|prettier|ts-|istanbul|@ts)", said):
+            continue
+        if said and not (said.isupper() and len(said) > 2):
+            kept.append(said)
+    return " ".join(kept)
+
+
+def jsx_text(element: Node) -> str:
+    """Return the text of an element, with what it puts in left out."""
+    parts: list[str] = []
+    waiting = list(reversed(element.named_children))
+    while waiting:
+        node = waiting.pop()
+        if node.type in ("jsx_text", "html_character_reference"):
+            parts.append(html.unescape(text_of(node)))
+        elif node.type == "jsx_expression" and node.named_children and node.named_children[0].type == "string":
+            parts.append(string_of(node.named_children[0]))
+        elif node.type in ("jsx_element", "jsx_fragment"):
+            waiting.extend(reversed(node.named_children))
+    return " ".join("".join(parts).split())
+
+
+def jsx_tag(element: Node) -> str:
+    """Return the name of an element."""
+    opening = element.child_by_field_name("open_tag")
+    name = opening.child_by_field_name("name") if opening is not None else None
+    return text_of(name) if name is not None else ""
+
+
+def identifiers_in(node: Node) -> Iterator[str]:
+    """Return the names that code uses."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if each.type in ("identifier", "shorthand_property_identifier"):
+            yield text_of(each)
+        waiting.extend(each.named_children)
+
+
+def properties_of(table: Node) -> Iterator[tuple[Node, Node, Node]]:
+    """Return key, value and entry of an object's properties; spread entries have themselves for a key."""
+    for entry in table.named_children:
+        if entry.type == "pair":
+            key, value = entry.child_by_field_name("key"), entry.child_by_field_name("value")
+            if key is not None and value is not None:
+                yield key, unwrapped(value), entry
+        elif entry.type == "method_definition":
+            name = entry.child_by_field_name("name")
+            if name is not None:
+                yield name, entry, entry
+        elif entry.type in ("shorthand_property_identifier", "spread_element"):
+            yield entry, entry, entry

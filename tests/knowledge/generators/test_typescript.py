@@ -1,0 +1,265 @@
+"""Commands of consoles written in TypeScript: exactly those that are there, and a word on what cannot be followed."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bigmind.core.errors import Invalid
+from knowledge.generators.drafts import Generated, ReferenceDraft
+from knowledge.generators.typescript import generate_from_typescript
+
+CONSOLES = Path(__file__).parent.parent / "consoles"
+
+
+def console(name: str) -> Generated:
+    return generate_from_typescript((CONSOLES / name).read_text(), name)
+
+
+@pytest.fixture(scope="module")
+def quay() -> dict[str, ReferenceDraft]:
+    return {draft.name: draft for draft in console("OperatorConsole.tsx").drafts}
+
+
+@pytest.fixture(scope="module")
+def ledger() -> dict[str, ReferenceDraft]:
+    return {draft.name: draft for draft in console("ledger.ts").drafts}
+
+
+def made_of(*lines: str) -> dict[str, ReferenceDraft]:
+    made = generate_from_typescript("\n".join(lines), "small.ts", program="tool")
+    return {draft.name: draft for draft in made.drafts if not draft.command.is_group}
+
+
+def options_of(draft: ReferenceDraft) -> dict[str, tuple[str, ...]]:
+    return {option.name: option.values for option in draft.command.options}
+
+
+@pytest.mark.parametrize(
+    ("source", "written_down"), [("OperatorConsole.tsx", "operator-console.txt"), ("ledger.ts", "ledger.txt")]
+)
+def test_exactly_the_commands_come_out_that_are_in_it(source, written_down):
+    lines = (CONSOLES / written_down).read_text().splitlines()
+    expected = [line.split(" = ") for line in lines if not line.startswith("#")]
+
+    made = console(source)
+
+    found = {draft.name: set(draft.aliases) for draft in made.drafts if not draft.command.is_group}
+    assert found == {name: set(others) for name, *others in expected}
+
+
+def test_what_cannot_be_followed_is_said_with_its_line():
+    troubles = {trouble.where: trouble.says for trouble in console("OperatorConsole.tsx").troubles}
+
+    source = (CONSOLES / "OperatorConsole.tsx").read_text().splitlines()
+    told = {source[int(where.split(":")[1]) - 1].strip(): says for where, says in troubles.items()}
+    assert set(told) == {
+        "...pluginCommands,",
+        "await runPlugin(parts.slice(1));",
+        "await extensions[parts[1]](parts.slice(2));",
+        '<td className="command-name">vessels rename &lt;imo&gt; &lt;name&gt;</td>',
+    }
+    assert "cannot be seen from here" in told["await extensions[parts[1]](parts.slice(2));"]
+
+
+def test_patterns_of_words_are_said_and_not_guessed():
+    says = [trouble.says for trouble in console("ledger.ts").troubles]
+
+    assert len(says) == 2
+    assert all("cannot be listed" in said for said in says)
+
+
+def test_a_usage_line_gives_syntax_arguments_and_options(quay):
+    draft = quay["quay berths get"]
+
+    assert draft.command.syntax == "quay berths get <code> [--format=table|json] [--download]"
+    assert [(each.name, each.required) for each in draft.command.arguments] == [("<code>", True)]
+    assert options_of(draft) == {"--format": ("table", "json"), "--download": ()}
+    assert draft.command.options[0].default == "table"
+
+
+def test_a_list_of_options_and_examples_behind_the_usage_is_read(quay):
+    draft = quay["quay berths assign"]
+
+    options = {option.name: option for option in draft.command.options}
+    assert set(options) == {"--from", "--hours", "--side", "--dry-run"}
+    assert options["--side"].values == ("port", "starboard")
+    assert options["--hours"].description == "How long it stays"
+    assert [example.code for example in draft.examples] == [
+        "quay berths assign B12 aurora --from=06:00 --hours=36",
+        'quay berths assign B3 "North Star" --from=18:30 --dry-run',
+    ]
+
+
+def test_options_that_only_the_code_knows_are_found(quay, ledger):
+    assert "--filter" in options_of(quay["quay berths list"])
+    assert set(options_of(quay["quay vessels list"])) == {"--in-port", "--flag"}
+    assert set(options_of(quay["quay tides table"])) == {"--metres"}
+    assert set(options_of(quay["quay report daily"])) == {"--csv"}
+    assert {"--since", "--all"} <= set(options_of(ledger["ledger show entries"]))
+    assert {"--text", "--draft"} <= set(options_of(ledger["ledger post"]))
+
+
+def test_requests_of_the_code_stand_in_the_content(quay):
+    assert "`GET /api/berths/{code}`" in quay["quay berths get"].content
+    assert "`PATCH /api/cargo/{piece}`" in quay["quay cargo hold"].content
+    assert "`GET /api/vessels/{imo}`" in quay["quay vessels show"].content
+
+
+def test_descriptions_come_from_the_help_from_comments_and_from_what_is_printed(quay, ledger):
+    assert quay["quay berths list"].summary == "List all berths and who lies in them"
+    assert quay["quay berths assign"].summary == "Give a berth to a vessel"
+    assert quay["quay berths get"].summary == "Shows one berth and the vessel in it"
+    assert quay["quay cargo weigh"].summary == "Weigh one piece of cargo and store the result."
+    assert quay["quay report dues"].summary == "Harbour dues by vessel"
+    assert quay["quay pilots duty"].summary == "Who is on duty now"
+    assert quay["quay tides next"].summary == "The next high water"
+    assert quay["help"].summary == "Show what can be typed"
+    assert ledger["ledger post"].summary == "Posts one amount from one account to another."
+    assert ledger["ledger show entries"].summary == "List the entries of an account, newest first."
+
+
+def test_examples_of_the_page_go_to_their_commands(quay):
+    assert [(each.description, each.code) for each in quay["quay pilots send"].examples] == [
+        ("Send Ada to a vessel", "quay pilots send ada aurora --boat=2")
+    ]
+
+
+def test_groups_say_what_is_below_them_and_what_they_do_alone(quay):
+    group = quay["quay berths"]
+
+    assert group.command.is_group
+    assert "`quay berths` alone does what `quay berths list` does." in group.content
+    assert {"cmd-berths-list", "cmd-berths-get", "cmd-berths-assign"} <= set(group.related)
+    assert quay["quay berths list"].category == "moorings"
+
+
+def test_every_command_says_where_it_stands(quay):
+    line = int(quay["quay gates open"].source.split(":")[1])
+
+    source = (CONSOLES / "OperatorConsole.tsx").read_text().splitlines()
+    assert source[line - 1].strip() == "case Verb.Open:"
+    assert all(draft.source.startswith("OperatorConsole.tsx:") for draft in quay.values())
+
+
+def test_an_argument_that_the_code_names_stands_in_the_syntax(quay):
+    assert quay["quay pilots call-back"].command.syntax == "quay pilots call-back <pilot>"
+    assert quay["quay gates close"].command.syntax == "quay gates close [gate]"
+    assert quay["quay staff roster swap"].command.syntax == "quay staff roster swap <first> <second>"
+
+
+def test_the_same_source_gives_the_same_keys_twice():
+    assert console("OperatorConsole.tsx") == console("OperatorConsole.tsx")
+
+
+def test_the_word_that_decides_again_below_makes_two_commands():
+    found = made_of(
+        "function run(args: string[]) {",
+        "  switch (args[0]) {",
+        "    case 'on':",
+        "    case 'off':",
+        "      api.post(`/power/${args[0]}`);",
+        "      break;",
+        "    case 'list':",
+        "    case 'ls':",
+        "      api.get('/power');",
+        "  }",
+        "}",
+    )
+
+    assert {name: draft.aliases for name, draft in found.items()} == {
+        "tool on": (),
+        "tool off": (),
+        "tool list": ("tool ls",),
+    }
+
+
+def test_a_literal_list_put_in_front_of_the_words_is_followed():
+    found = made_of(
+        "function run(line: string) {",
+        "  const parts = line.split(' ');",
+        "  if (parts[0] === 'make') power(['on', ...parts.slice(1)]);",
+        "  else if (parts[0] === 'power') power(parts.slice(1));",
+        "}",
+        "function power(args: string[]) {",
+        "  switch (args[0]) { case 'on': api.post('/on', args[1]); break; case 'off': api.post('/off'); }",
+        "}",
+    )
+
+    assert set(found) == {"tool make", "tool power on", "tool power off"}
+    assert "POST /on" in found["tool make"].content
+    assert "POST /off" not in found["tool make"].content
+
+
+def test_a_switch_of_other_things_is_no_command():
+    found = made_of(
+        "function colour(status: string) { switch (status) { case 'free': return paint('green'); } }",
+        "function onKey(event: KeyboardEvent) { switch (event.key) { case 'Enter': submit(); } }",
+    )
+
+    assert found == {}
+
+
+def test_a_source_without_commands_says_so():
+    made = generate_from_typescript("export const answer = 42;", "answer.ts")
+
+    assert made.drafts == ()
+    assert "No function here takes a line" in made.troubles[0].says
+
+
+def test_a_broken_source_gives_what_it_has_and_says_where_it_breaks():
+    text = (CONSOLES / "ledger.ts").read_text().replace("case 'close':", "case 'close' ((( :")
+
+    made = generate_from_typescript(text, "ledger.ts")
+
+    assert "ledger show account" in {draft.name for draft in made.drafts}
+    assert any("no valid TypeScript" in trouble.says for trouble in made.troubles)
+
+
+def test_a_source_beyond_the_limit_is_refused_with_the_limit():
+    with pytest.raises(Invalid, match="at most 4,000,000"):
+        generate_from_typescript("x" * 4_000_001, "huge.ts")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 20_000,
+        "function run(args: string[]) { " + "if (args[0] === 'a') { f(); " * 3_000,
+        "function run(args: string[]) { return " + "(" * 5_000 + "args[0]" + ")" * 5_000 + "; }",
+        "function run(args: string[]) { const x = " + "args[0] + " * 20_000 + "''; f(x); }",
+        "function run(args: string[]) { switch (args[0]) { "
+        + " ".join(f"case 'c{number}': f({number}); break;" for number in range(20_000))
+        + " } }",
+        "\n".join(
+            f"function f{number}(args: string[]) {{ switch (args[0]) {{ case 'a': f{number + 1}(args.slice(1)); break;"
+            f" case 'b': f{number + 1}(args.slice(1)); }} }}"
+            for number in range(60)
+        ),
+        "function run(args: string[]) { if (args[0] === 'a') run(args); if (args[0] === 'x') run(args.slice(1)); }",
+        "const x = <div>" * 3_000,
+        "\x00\ufffe\ud800 switch".encode("utf-8", "replace").decode(),
+    ],
+)
+def test_hostile_sources_end_in_bounded_time(text):
+    began = time.monotonic()
+
+    made = generate_from_typescript(text, "hostile.tsx")
+
+    assert time.monotonic() - began < 60
+    assert isinstance(made, Generated)
+
+
+PIECES = st.sampled_from(
+    """switch (args[0]) {|case 'a':|default:|}|{|if (args[1] === 'b')|else|return|run(args.slice(1));|break;|T[a]
+const [a, ...b] = args;|const T = { x: run, y() {} };|args.shift();|`x ${a}`|function run(args: string[]) {|a => a
+T[a](b)|api.get(`/x/${a}`)|'Usage: t a <b>'|new Map([['k', run]])|for (const w of args)""".replace("\n", "|").split("|")
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PIECES, max_size=30))
+def test_pieces_in_any_order_never_make_it_fall(pieces):
+    generate_from_typescript("\n".join(pieces), "pieces.ts")
