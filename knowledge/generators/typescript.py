@@ -74,7 +74,9 @@ def _walked(source: Source, program: str, entry: str) -> tuple[Place, Walk]:
     strong = [each for each in outer if each[0].is_strong] or outer
     best = max(strong, key=lambda each: sum(1 for _ in each[1].all()), default=None)
     if best is None:
-        return Place(), Walk(source, program, ends)
+        # Whatever could not be followed is said all the same.
+        walks = [walk for _, _, walk in candidates] or [Walk(source, program, ends)]
+        return Place(), max(walks, key=lambda walk: len(walk.troubles))
     root, place, walk = best
     for other, also, other_walk in strong:
         if other is not root and other.is_strong == root.is_strong and _fits(place, also):

@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -63,6 +64,7 @@ class Evaluation(ABC):
         self.stack: list[tuple[object, ...]] = []
         self.entered: set[tuple[object, ...]] = set()
         self.reached: set[int] = set()
+        self.other_names: dict[tuple[int, str], list[str]] = {}
         self.steps = self.depth = self.places = self.nested = 0
 
     @abstractmethod
@@ -100,10 +102,9 @@ class Evaluation(ABC):
 
     def _identifier(self, node: Node, env: Env, place: Place) -> Value:
         name = text_of(node)
-        if name in env:
-            return env[name]
-        declared = self.source.lookup(name, node)
-        return self._constant(declared, place) if declared is not None else UNKNOWN
+        declared = None if name in env else self.source.lookup(name, node)
+        found = env.get(name) or (self._constant(declared, place) if declared is not None else UNKNOWN)
+        return replace(found, name=name) if isinstance(found, Table) and self.source.filled(name) else found
 
     def _constant(self, declared: Declared, place: Place) -> Value:
         value = declared.value
@@ -160,6 +161,8 @@ class Evaluation(ABC):
         arguments = arguments_of(node)
         constructor = node.child_by_field_name("constructor")
         kind = text_of(constructor) if constructor is not None else ""
+        if kind == "Map" and not arguments:
+            return Table(node, env)
         if kind in ("Map", "Set") and arguments:
             first = unwrapped(arguments[0])
             return self.evaluate(first, env, place) if kind == "Set" else Table(first, env)
@@ -199,6 +202,8 @@ class Evaluation(ABC):
                                 for each in value.ways))  # fmt: skip
         if isinstance(value, Table):
             return self.entry(value, name, place)
+        if isinstance(value, Dynamic):
+            return value
         if isinstance(value, Instance):
             declared = self.source.method(name, value.node)
             return self._constant(declared, place) if declared is not None else UNKNOWN
@@ -238,7 +243,8 @@ class Evaluation(ABC):
         if not isinstance(at, Word):
             return UNKNOWN
         if isinstance(on, Table):
-            return Choice(tuple(self._ways_of(on, at.position, place)))
+            ways_of_table = tuple(self._ways_of(on, at.position, place))
+            return Choice(ways_of_table) if ways_of_table else Dynamic(node)
         if isinstance(on, Choice):
             ways = [(way, self.look_up(way.value, at, node, place)) for way in on.ways]
             return Choice(tuple(Way(way.position, way.labels, found, way.entry) for way, found in ways))
@@ -246,6 +252,18 @@ class Evaluation(ABC):
 
     def entries(self, table: Table, place: Place) -> list[tuple[str | None, Value, Node]]:
         """Return the entries of a table: key, value, and where it stands; no key where that cannot be read."""
+        return [*self._entries_at_first(table, place), *self._entries_put_in(table)]
+
+    def _entries_put_in(self, table: Table) -> list[tuple[str | None, Value, Node]]:
+        found: list[tuple[str | None, Value, Node]] = []
+        for key, value, statement in self.source.filled(table.name) if table.name else ():
+            entry = value if value.type == "object" else statement
+            said = None if key.type == "property_identifier" else self.evaluate(key, table.env, Place())
+            text = text_of(key) if said is None else said.text if isinstance(said, Text) else None
+            found.append((text, self._entry_value(value, statement, table.env), entry))
+        return found
+
+    def _entries_at_first(self, table: Table, place: Place) -> list[tuple[str | None, Value, Node]]:
         if table.node.type == "array":
             return self._pairs(table, place)
         if table.node.type == "enum_declaration":
@@ -358,6 +376,8 @@ class Evaluation(ABC):
         return other if operator == "&&" else UNKNOWN
 
     def _or(self, one: Value, other: Value, place: Place) -> Value:
+        if isinstance(one, Choice) and isinstance(other, Word | Line) and self._are_names(one):
+            return other
         default = other.text if isinstance(other, Text) else ""
         if isinstance(one, Word):
             return Word(one.position, one.default or default)
@@ -365,6 +385,13 @@ class Evaluation(ABC):
             takes_value = default not in ("true", "false")
             place.option(one.name, default=default, value=f"<{one.name.lstrip('-')}>" if takes_value else "")
         return other if one is UNKNOWN else one
+
+    def _are_names(self, choice: Choice) -> bool:
+        """Take over a table that gives the proper word for others: `NAMES[word] ?? word`."""
+        named = [(way, way.value.text) for way in choice.ways if isinstance(way.value, Text)]
+        for way, proper in named:
+            self.other_names.setdefault((way.position, proper), []).extend(way.labels)
+        return len(named) == len(choice.ways)
 
     def _ternary_expression(self, node: Node, env: Env, place: Place) -> Value:
         condition = node.child_by_field_name("condition")
@@ -542,8 +569,8 @@ class Evaluation(ABC):
             return self.look_up(on, self.evaluate(nodes[0], env, place), node, place) if name == "get" else UNKNOWN
         if isinstance(on, Records) and name in ("find", "filter", "some") and nodes:
             return self._found(on, nodes[0], env, place)
-        if isinstance(on, Choice | Table) and name in ("call", "apply", "bind"):
-            return None
+        if on is UNKNOWN and name == "find" and nodes and self._word_sought(nodes[0], env, place) is not None:
+            return Dynamic(node)
         if (
             name == "split"
             and not place.path
@@ -609,15 +636,18 @@ class Evaluation(ABC):
 
     def _found(self, records: Records, predicate: Node, env: Env, place: Place) -> Value:
         """Return which records a predicate lets through: those whose name is a word of the line."""
+        position = self._word_sought(predicate, env, place)
+        return UNKNOWN if position is None else self.records_by(records, position, place)
+
+    def _word_sought(self, predicate: Node, env: Env, place: Place) -> int | None:
+        """Return the position of the word that a predicate compares names with; none where it compares no names."""
         names = set(re.findall(r"\.(\w+)\s*={2,3}|={2,3}\s*\w+\.(\w+)", text_of(predicate)))
         used = {name for pair in names for name in pair if name}
         words = [value for value in self._values_in(predicate, env, place) if isinstance(value, Word | Line)]
         if not words or not used & set(_NAME_KEYS):
-            return UNKNOWN
+            return None
         position = words[0].position if isinstance(words[0], Word) else 0
-        if position < len(place.path):
-            return UNKNOWN
-        return self.records_by(records, position, place)
+        return position if position >= len(place.path) else None
 
     def _values_in(self, node: Node, env: Env, place: Place) -> list[Value]:
         found, waiting = [], [node]

@@ -48,6 +48,7 @@ class Source:
         self.objects: list[Node] = []
         self.strings: list[Node] = []
         self.errors: list[Node] = []
+        self._filled: dict[str, list[tuple[Node, Node, Node]]] = {}
         self._index()
 
     def line(self, node: Node) -> int:
@@ -71,6 +72,10 @@ class Source:
     def method(self, name: str, body: Node) -> Declared | None:
         """Return the method or field of a class by the class's body."""
         return next((each for each in self._members.get(name, ()) if each.begins == body.start_byte), None)
+
+    def filled(self, name: str) -> list[tuple[Node, Node, Node]]:
+        """Return what is put into a table later, by `name.set(…)` and `name[…] = …`: key, value and statement."""
+        return self._filled.get(name, [])
 
     def _index(self) -> None:
         waiting: list[tuple[Node, Node, Node]] = [(self.root, self.root, self.root)]
@@ -111,7 +116,11 @@ class Source:
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             if name is not None:
                 self._declare(self._members, name, unwrapped(value) if value else node, scope, node)
-        elif kind in ("jsx_element",):
+        elif kind == "call_expression":
+            self._note_set(node)
+        elif kind == "assignment_expression":
+            self._note_assignment(node)
+        elif kind == "jsx_element":
             self.jsx.append(node)
         elif kind == "object":
             self.objects.append(node)
@@ -119,6 +128,23 @@ class Source:
             self.strings.append(node)
         elif kind == "ERROR" or node.is_missing:
             self.errors.append(node)
+
+    def _note_set(self, call: Node) -> None:
+        callee, arguments = call.child_by_field_name("function"), arguments_of(call)
+        if callee is None or callee.type != "member_expression" or len(arguments) != 2:
+            return
+        owner, member = callee.child_by_field_name("object"), callee.child_by_field_name("property")
+        if owner is not None and owner.type == "identifier" and member is not None and text_of(member) == "set":
+            self._filled.setdefault(text_of(owner), []).append((arguments[0], unwrapped(arguments[1]), call))
+
+    def _note_assignment(self, node: Node) -> None:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None or right is None or left.type not in ("subscript_expression", "member_expression"):
+            return
+        owner, key = left.child_by_field_name("object"), left.child_by_field_name("index")
+        key = key or left.child_by_field_name("property")
+        if owner is not None and owner.type == "identifier" and key is not None:
+            self._filled.setdefault(text_of(owner), []).append((key, unwrapped(right), node))
 
     def _declare(self, where: dict[str, list[Declared]], name: Node, value: Node, scope: Node, stated: Node) -> None:
         declared = Declared(value, stated, scope.start_byte, scope.end_byte)
@@ -140,7 +166,7 @@ def unwrapped(node: Node) -> Node:
                     "satisfies_expression") and node.named_children:  # fmt: skip
             node = next((each for each in node.named_children if each.type != "comment"), node.named_children[0])
         elif kind == "call_expression" and _wraps(node):
-            node = next(iter(arguments_of(node)))
+            node = _made_by(arguments_of(node)[0])
         else:
             break
     return node
@@ -151,6 +177,13 @@ def _wraps(call: Node) -> bool:
     name = text_of(callee).rpartition(".")[2] if callee is not None and callee.end_byte - callee.start_byte < 60 else ""
     arguments = arguments_of(call)
     return name in {"useCallback", "useMemo", "freeze", "memo", "debounce", "throttle", "useEvent"} and bool(arguments)
+
+
+def _made_by(node: Node) -> Node:
+    """Return what a function without statements returns, as in `useMemo(() => ({ … }))`; else the function."""
+    body = node.child_by_field_name("body") if node.type == "arrow_function" else None
+    is_plain = body is not None and body.type == "parenthesized_expression" and text_of(node)[:2] == "()"
+    return body if body is not None and is_plain else node
 
 
 def arguments_of(call: Node) -> list[Node]:

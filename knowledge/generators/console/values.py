@@ -83,10 +83,11 @@ class Code(Value):
 
 @dataclass(frozen=True)
 class Table(Value):
-    """An object or map whose keys may be words of commands."""
+    """An object or map whose keys may be words of commands; `name` is what it is called where more is put in."""
 
     node: Node
     env: "dict[str, Value]" = field(default_factory=dict, compare=False)
+    name: str = ""
 
 
 @dataclass(frozen=True)

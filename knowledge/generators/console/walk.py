@@ -241,12 +241,16 @@ class Walk(Conditions):
             raise TooMuch
         between = tuple(f"<{place.bound.get(at, 'value').strip('[]')}>" for at in range(len(place.path), position))
         here = place.beyond(between, between[-1:], node) if between else place
+        labels = tuple(dict.fromkeys([*labels, *(each for label in labels for each in self._named(position, label))]))
         words = tuple(labels[0].split())
         spellings = tuple(label for label in labels if len(label.split()) == 1) if len(words) == 1 else (words[-1],)
         target = here.beyond(words, spellings, node)
         for other in labels[1:] if len(words) > 1 else [label for label in labels if len(label.split()) > 1]:
             here.beyond(tuple(other.split()), (other.split()[-1],), node)
         return target
+
+    def _named(self, position: int, label: str) -> list[str]:
+        return self.other_names.get((position, label), [])
 
     def _switch(self, statement: Node, env: Env, place: Place) -> Place | None:
         value, body = statement.child_by_field_name("value"), statement.child_by_field_name("body")

@@ -193,6 +193,56 @@ def test_a_literal_list_put_in_front_of_the_words_is_followed():
     assert "POST /off" not in found["tool make"].content
 
 
+def test_tables_that_are_filled_later_are_read():
+    found = made_of(
+        "const commands = new Map<string, Command>();",
+        "commands.set('help', { description: 'Show all', execute: (args) => print('All') });",
+        "const others: Record<string, Handler> = {};",
+        "others['sign-in'] = signIn;",
+        "others.leave = () => api.post('/leave');",
+        "function signIn(args: string[]) { const user = args[0]; api.post('/sign-in', user); }",
+        "export function run(input: string) {",
+        "  const [name, ...args] = input.split(' ');",
+        "  const found = commands.get(name);",
+        "  if (found) return found.execute(args);",
+        "  others[name](args);",
+        "}",
+    )
+
+    assert {name: draft.summary for name, draft in found.items() if name == "tool help"} == {"tool help": "Show all"}
+    assert set(found) == {"tool help", "tool sign-in", "tool leave"}
+    assert found["tool sign-in"].command.syntax == "tool sign-in <user>"
+
+
+def test_a_table_of_other_names_gives_aliases():
+    found = made_of(
+        "const NAMES: Record<string, string> = { cls: 'clear', '?': 'help' };",
+        "export function runCommand(input: string) {",
+        "  const typed = input.trim().toLowerCase();",
+        "  const command = NAMES[typed] ?? typed;",
+        "  switch (command) { case 'help': return print('x y'); case 'clear': return wipe(); }",
+        "}",
+    )
+
+    assert {name: draft.aliases for name, draft in found.items()} == {
+        "tool help": ("tool ?",),
+        "tool clear": ("tool cls",),
+    }
+
+
+@pytest.mark.parametrize(
+    "look_up",
+    ["table[name].execute(args);", "const found = list.find((each) => each.name === name); found?.run(args);"],
+)
+def test_commands_that_other_files_keep_are_no_commands_but_a_trouble(look_up):
+    text = f"export function run(input: string) {{ const [name, ...args] = input.split(' '); {look_up} }}"
+
+    made = generate_from_typescript(text, "small.ts")
+
+    assert made.drafts == ()
+    assert any("cannot be seen from here" in trouble.says for trouble in made.troubles)
+
+
 def test_a_switch_of_other_things_is_no_command():
     found = made_of(
         "function colour(status: string) { switch (status) { case 'free': return paint('green'); } }",
