@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from knowledge.generators.commands import FoundCommand, Program, drafts_of, first_sentence, merged_options
+from knowledge.generators.console.forks import TooMuch
 from knowledge.generators.console.helps import Help, helps_of, literal_words
 from knowledge.generators.console.places import Place
 from knowledge.generators.console.roots import Root, roots_of
 from knowledge.generators.console.source import Source
-from knowledge.generators.console.walk import SECONDS, TooMuch, Walk
+from knowledge.generators.console.walk import SECONDS, Walk
 from knowledge.generators.drafts import Example, Generated, Option, Trouble
 from knowledge.generators.help_text import read_help
 from knowledge.generators.usage_lines import UsageLine, read_usage

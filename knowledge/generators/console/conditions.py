@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from knowledge.generators.console.evaluation import Env, Evaluation
+from knowledge.generators.console.calls import Calls
 from knowledge.generators.console.places import Place
 from knowledge.generators.console.source import arguments_of, text_of, unwrapped
-from knowledge.generators.console.values import Item, Line, Text, Texts, Value, Word, Words
+from knowledge.generators.console.values import Env, Item, Line, Text, Texts, Value, Word, Words
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Asked:
     known: bool | None = None
 
 
-class Conditions(Evaluation):
+class Conditions(Calls):
     """Reads conditions."""
 
     def asked(self, condition: Node, env: Env, place: Place) -> Asked | None:

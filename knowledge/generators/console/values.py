@@ -129,5 +129,8 @@ class Dynamic(Value):
     node: Node
 
 
+Env = dict[str, Value]
+"""What names stand for."""
+
 UNKNOWN = Value()
 """Whatever has nothing to do with the line."""

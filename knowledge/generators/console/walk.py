@@ -1,29 +1,26 @@
 """The walk through a console's code: statement by statement, with what has been typed so far in mind."""
 
-import re
 import time
 from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.generators.console.conditions import Asked, Conditions
-from knowledge.generators.console.places import MOST_PLACES, Place
-from knowledge.generators.console.source import (
-    FUNCTIONS,
-    comment_above,
-    identifiers_in,
-    plain_comment,
-    text_of,
-    unwrapped,
+from knowledge.generators.console.conditions import Asked
+from knowledge.generators.console.forks import Forks, TooMuch
+from knowledge.generators.console.places import Place
+from knowledge.generators.console.shape import (
+    LEAVES,
+    acts,
+    looks_again,
 )
+from knowledge.generators.console.source import comment_above, text_of, unwrapped
 from knowledge.generators.console.values import (
     UNKNOWN,
     Choice,
     Code,
-    Flag,
+    Env,
     Line,
     Table,
-    Text,
     Value,
     Way,
     Word,
@@ -32,19 +29,11 @@ from knowledge.generators.console.values import (
 
 MOST_STEPS = 300_000
 SECONDS = 15.0
-MOST_WORDS = 10
 DEEPEST_CALLS = 40
 DEEPEST_CODE = 120
 
-_LEAVES = frozenset({"return_statement", "throw_statement", "break_statement", "continue_statement"})
-Env = dict[str, Value]
 
-
-class TooMuch(Exception):
-    """The walk came to its limits."""
-
-
-class Walk(Conditions):
+class Walk(Forks):
     """Goes through functions from their entry, and notes at each place what is said and done there."""
 
     def enter(self, code: Code, arguments: Sequence[Value], place: Place) -> None:
@@ -108,11 +97,11 @@ class Walk(Conditions):
             self._loop(statement, env, place)
         elif kind == "expression_statement" and self._drops_program(statement, env, place):
             return self._behind_program(statement, env, place)
-        elif kind in _LEAVES or kind == "expression_statement":
+        elif kind in LEAVES or kind == "expression_statement":
             for child in statement.named_children:
                 if child.type not in ("comment", "statement_identifier"):
                     self.state(child, env, place)
-            return None if kind in _LEAVES else place
+            return None if kind in LEAVES else place
         return place
 
     def state(self, expression: Node, env: Env, place: Place) -> None:
@@ -149,8 +138,6 @@ class Walk(Conditions):
             elif child.type.endswith("_statement"):
                 self.run([child], inner, place)
 
-    # --- the program's own name at the beginning of the line ---
-
     def _drops_program(self, statement: Node, env: Env, place: Place) -> bool:
         """Say whether a statement throws the first word away: `parts.shift()`."""
         call = statement.named_children[0] if statement.named_children else statement
@@ -170,8 +157,6 @@ class Walk(Conditions):
             self.trouble(statement, "The first word is dropped, and nothing says which it is: name the program.")
             return None
         return place.beyond((self.program,), (self.program,), statement)
-
-    # --- if and switch ---
 
     def _if(self, statement: Node, rest: Sequence[Node], env: Env, place: Place) -> Place | None:
         condition, yes = statement.child_by_field_name("condition"), statement.child_by_field_name("consequence")
@@ -199,10 +184,10 @@ class Walk(Conditions):
         """Follow what happens for certain words."""
         if asked.is_prefix or (asked.labels == (self.program,) and asked.position == 0):
             self.program = self.program or asked.labels[0]
-        if not _acts(yes):
+        if not acts(yes):
             return
         doc = self._doc_of_if(statement)
-        for target in self.targets(asked, place, statement, _looks_again(statement, [yes])):
+        for target in self.targets(asked, place, statement, looks_again(statement, [yes])):
             target.doc = target.doc or doc
             self.run([yes], dict(env), target)
 
@@ -218,117 +203,9 @@ class Walk(Conditions):
             self.run(behind, dict(env), target)
         return None if after is None else place
 
-    def targets(self, asked: Asked, place: Place, node: Node, separate: bool) -> list[Place]:
-        """Return the places that the words of a condition lead to: one for all that mean the same."""
-        if asked.position >= MOST_WORDS:
-            self.trouble(node, f"Commands of more than {MOST_WORDS} words are not followed.")
-            return []
-        if asked.position < len(place.path):
-            return [place] if place.path[asked.position] in asked.labels else []
-        options = [label for label in asked.labels if label.startswith("-")]
-        for label in options:
-            place.option(label)
-        labels = [label for label in asked.labels if label and not label.startswith("-")]
-        groups = [(label,) for label in labels] if separate else [tuple(labels)] if labels else []
-        found = [self._target(asked.position, group, place, node) for group in groups]
-        if asked.then is None:
-            return found
-        return [deeper for each in found for deeper in self.targets(asked.then, each, node, separate)]
-
-    def _target(self, position: int, labels: tuple[str, ...], place: Place, node: Node) -> Place:
-        self.places += 1
-        if self.places > MOST_PLACES:
-            raise TooMuch
-        between = tuple(f"<{place.bound.get(at, 'value').strip('[]')}>" for at in range(len(place.path), position))
-        here = place.beyond(between, between[-1:], node) if between else place
-        labels = tuple(dict.fromkeys([*labels, *(each for label in labels for each in self._named(position, label))]))
-        words = tuple(labels[0].split())
-        spellings = tuple(label for label in labels if len(label.split()) == 1) if len(words) == 1 else (words[-1],)
-        target = here.beyond(words, spellings, node)
-        for other in labels[1:] if len(words) > 1 else [label for label in labels if len(label.split()) > 1]:
-            here.beyond(tuple(other.split()), (other.split()[-1],), node)
-        return target
-
-    def _named(self, position: int, label: str) -> list[str]:
-        return self.other_names.get((position, label), [])
-
-    def _switch(self, statement: Node, env: Env, place: Place) -> Place | None:
-        value, body = statement.child_by_field_name("value"), statement.child_by_field_name("body")
-        if value is None or body is None:
-            return place
-        on = self.evaluate(value, env, place)
-        if isinstance(on, Line):
-            on = Word(0)
-        if isinstance(on, Word) and on.position < len(place.path):
-            on = Text(place.path[on.position])
-        cases = [each for each in body.named_children if each.type in ("switch_case", "switch_default")]
-        if isinstance(on, Word):
-            return self._ways(on, value, cases, env, place)
-        if isinstance(on, Flag):
-            labels = [self.label_of(case, env, place) for case in cases if case.type == "switch_case"]
-            place.option(on.name, values=tuple(label for label in labels if label))
-        for number, case in enumerate(cases):
-            if self._is_taken(case, on, value, cases, env, place):
-                self._case(cases, number, dict(env), place)
-        return place
-
-    def _is_taken(self, case: Node, on: Value, value: Node, cases: Sequence[Node], env: Env, place: Place) -> bool:
-        if isinstance(on, Text):
-            labels = {self.label_of(each, env, place) for each in cases if each.type == "switch_case"}
-            return self.label_of(case, env, place) == on.text if on.text in labels else case.type == "switch_default"
-        if text_of(unwrapped(value)) == "true" and case.type == "switch_case":
-            condition = case.child_by_field_name("value")
-            asked = self.asked(condition, env, place) if condition is not None else None
-            if asked is not None and asked.known is None:
-                again = condition is not None and _looks_again(condition, _body(cases, cases.index(case)))
-                for target in self.targets(asked, place, case, again):
-                    target.doc = target.doc or _doc_of_case(case)
-                    self._case(cases, cases.index(case), dict(env), target)
-                return False
-        return True
-
-    def _ways(self, on: Word, value: Node, cases: Sequence[Node], env: Env, place: Place) -> Place | None:
-        """Follow every case of a switch on a word: labels above one body are spellings of one command."""
-        labels: list[str] = []
-        first: Node | None = None
-        for number, case in enumerate(cases):
-            if case.type == "switch_default":
-                # Where a word falls through to the default, the default is that word.
-                if not number or _statements(cases[number - 1]):
-                    self._case(cases, number, dict(env), place)
-                continue
-            label = self.label_of(case, env, place)
-            if label is None:
-                self.trouble(case, "What this case stands for cannot be read.")
-            else:
-                labels.append(label)
-            first = first or case
-            if not _statements(case) and number + 1 < len(cases) and cases[number + 1].type == "switch_case":
-                continue
-            if labels:
-                self._follow(on, value, labels, first, cases, number, env, place)
-            labels, first = [], None
-        return place
-
-    def _follow(
-        self, on: Word, value: Node, labels: Sequence[str], first: Node, cases: Sequence[Node], number: int, env: Env,
-        place: Place,
-    ) -> None:  # fmt: skip
-        if on.default in labels:
-            place.default = on.default
-        separate = len(labels) > 1 and _mentions(_body(cases, number), unwrapped(value))
-        for target in self.targets(Asked(on.position, tuple(labels)), place, first, separate):
-            target.doc = target.doc or _doc_of_case(first) or _doc_of_case(cases[number])
-            self._case(cases, number, dict(env), target)
-
-    def _case(self, cases: Sequence[Node], number: int, env: Env, place: Place) -> None:
-        self.run(_body(cases, number), env, place)
-
     def _doc_of_if(self, statement: Node) -> str:
         parent = statement.parent
         return comment_above(parent if parent is not None and parent.type == "else_clause" else statement)
-
-    # --- tables of handlers ---
 
     def choose(self, choice: Choice, arguments: Sequence[Value], place: Place, node: Node) -> None:
         """Follow all ways of a table when what it gave is called."""
@@ -366,90 +243,3 @@ class Walk(Conditions):
 
 def _of_the_line(value: Value) -> bool:
     return isinstance(value, Line | Words | Word | Choice)
-
-
-def _statements(case: Node) -> list[Node]:
-    value = case.child_by_field_name("value")
-    return [each for each in case.named_children if each.type != "comment" and (value is None or each.id != value.id)]
-
-
-def _body(cases: Sequence[Node], number: int) -> list[Node]:
-    """Return what runs from a case on: its statements, and those of the next cases until one leaves."""
-    found: list[Node] = []
-    for case in cases[number:]:
-        found += _statements(case)
-        if found and _leaves(found[-1]):
-            break
-    return found
-
-
-def _leaves(statement: Node) -> bool:
-    for _ in range(20):
-        if statement.type != "statement_block" or not statement.named_children:
-            break
-        statement = statement.named_children[-1]
-    return statement.type in _LEAVES
-
-
-def _acts(node: Node) -> bool:
-    """Say whether code does more than to set variables: only then is there a command."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if each.type in ("call_expression", "new_expression", "switch_statement", "throw_statement"):
-            callee = each.child_by_field_name("function")
-            if callee is None or not re.search(r"\.(shift|slice|trim|split|replace|substring)$", text_of(callee)[-40:]):
-                return True
-        elif each.type == "return_statement" and each.named_children and each.named_children[0].type not in _PLAIN:
-            return True
-        elif each.type not in FUNCTIONS:
-            waiting.extend(each.named_children)
-            continue
-        waiting.extend(each.named_children)
-    return False
-
-
-_LISTS = re.compile(r"args|argv|parts|tokens|words|line|input", re.I)
-_PLAIN = frozenset({"true", "false", "null", "undefined", "identifier", "number"})
-
-
-def _mentions(statements: Sequence[Node], word: Node) -> bool:
-    """Say whether code looks at the word again that led to it: then its spellings do not all mean the same."""
-    name = text_of(word)
-    if word.type == "identifier":
-        return any(name in identifiers_in(each) for each in statements)
-    return any(name in text_of(each) for each in statements)
-
-
-def _looks_again(asking: Node, statements: Sequence[Node]) -> bool:
-    """Say whether code looks again at a word that a condition asked for."""
-    condition = asking.child_by_field_name("condition") or asking
-    plain = {name for name in identifiers_in(condition) if not _LISTS.search(name)}
-    picked = [text_of(each) for each in _picked_in(condition)]
-    used = {name for each in statements for name in identifiers_in(each)}
-    return bool(plain & used) or any(pick in text_of(each) for pick in picked for each in statements)
-
-
-def _picked_in(condition: Node) -> list[Node]:
-    found, waiting = [], [condition]
-    while waiting:
-        each = waiting.pop()
-        if each.type == "subscript_expression":
-            found.append(each)
-        waiting.extend(each.named_children)
-    return found
-
-
-def _doc_of_case(case: Node) -> str:
-    """Return the comment of a case: above it, or behind the end of the one before."""
-    above = comment_above(case)
-    before = case.prev_named_sibling
-    if above or before is None or before.type != "switch_case":
-        return above
-    trailing: list[Node] = []
-    for child in reversed(before.named_children):
-        if child.type != "comment":
-            break
-        trailing.insert(0, child)
-    lines = [each for each in trailing if case.start_point[0] - each.end_point[0] <= len(trailing)]
-    return plain_comment("\n".join(text_of(each) for each in lines))
