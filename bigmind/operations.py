@@ -13,6 +13,7 @@ TOOLSETS: dict[str, str] = {
     "memory": "The rest of the personal memory: profile, hypotheses, corrections, erasure.",
     "company": "What the company knows: read, propose, say what it was worth, decide.",
     "kb": "The knowledge base that everybody here shares.",
+    "docs": "Documentation that cannot lie: commands, endpoints, guides, looked up exactly.",
     "directory": "Who is here, and who worked on what, as far as people share it.",
     "notes": "Texts addressed by domain and key.",
     "admin": "Health, statistics, pruning, export and import.",

@@ -19,6 +19,16 @@ from .hypotheses import Hypothesis, Verdict
 from .lessons import EntryFingerprint, LessonAsked
 from .notes import Note
 from .passages import Kind, Passage
+from .references import (
+    Reference,
+    ReferenceCollection,
+    ReferenceDrift,
+    ReferenceImport,
+    ReferenceName,
+    ReferenceType,
+    ReferenceUse,
+    ReferenceVersion,
+)
 from .servings import Proof, Receipt, Serving
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
 from .writings import Writing
@@ -54,6 +64,14 @@ __all__ = [
     "PassageVector",
     "Proof",
     "Receipt",
+    "Reference",
+    "ReferenceCollection",
+    "ReferenceDrift",
+    "ReferenceImport",
+    "ReferenceName",
+    "ReferenceType",
+    "ReferenceUse",
+    "ReferenceVersion",
     "Serving",
     "Session",
     "ShownHeadline",

@@ -19,6 +19,7 @@ class Kind(models.TextChoices):
     HYPOTHESIS = "hypothesis"
     ENTRY = "entry"
     COMPANY = "company"
+    REFERENCE = "reference"
     PERSON = "person"
 
 

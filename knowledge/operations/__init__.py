@@ -2,7 +2,21 @@
 
 from bigmind.core.operations import Operation
 
-from . import asides, company, directory, entries, exports, facts, hypotheses, lessons, notes, recall, sessions, upkeep
+from . import (
+    asides,
+    company,
+    directory,
+    entries,
+    exports,
+    facts,
+    hypotheses,
+    lessons,
+    notes,
+    recall,
+    references,
+    sessions,
+    upkeep,
+)
 
 OPERATIONS: tuple[Operation, ...] = (
     *sessions.OPERATIONS,
@@ -12,6 +26,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *notes.OPERATIONS,
     *entries.OPERATIONS,
     *lessons.OPERATIONS,
+    *references.OPERATIONS,
     *company.OPERATIONS,
     *recall.OPERATIONS,
     *directory.OPERATIONS,

@@ -5,7 +5,7 @@ index, which may miss a little; whenever filters leave few things, or the index 
 that passes the filters is looked at after all.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from knowledge.search.filters import Filters, Sql, scope_of
 from knowledge.search.frequencies import known_counts, rarest, telling_words
 from knowledge.search.indexes import as_indexed
 from knowledge.search.scopes import Scope
+from knowledge.search.synonyms import Synonyms
 
 CANDIDATES = 200
 MOST_WORDS = 60
@@ -78,17 +79,23 @@ class Candidate(NamedTuple):
     score: float
 
 
-def by_words(lexemes: Sequence[str], filters: Filters, scope: Scope, *, few: bool) -> list[Candidate]:
-    """Return the passages of a scope with any of these words, ranked by all of them. `few`: the filters leave few."""
+def by_words(
+    lexemes: Sequence[str], filters: Filters, scope: Scope, *, few: bool, synonyms: Synonyms | None = None
+) -> list[Candidate]:
+    """Return the passages of a scope with any of these words, ranked by all of them. `few`: the filters leave few.
+
+    A passage with a synonym of a word has the word.
+    """
     if not lexemes:
         return []
     words = lexemes if len(lexemes) <= MOST_WORDS else rarest(lexemes)[:MOST_WORDS]
+    terms = {word: any_of(alternatives(word, synonyms)) for word in words}
     if few or not scope.is_large:
-        return _best(_ask(_ranked(words, words, list(filters.branches(scope)))))
+        return _best(_ask(_ranked(terms, words, list(filters.branches(scope)))))
     telling = telling_words(words, passages=scope.passages)
     known = known_counts(words, passages=scope.passages)
     branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
-    return _best(_ask(_ranked(words, telling, [branch], known=known, condition=filters.one_by_one())))
+    return _best(_ask(_ranked(terms, telling, [branch], known=known, condition=filters.one_by_one())))
 
 
 def by_meaning(
@@ -141,23 +148,23 @@ def _best(found: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _ranked(
-    words: Sequence[str],
+    terms: Mapping[str, str],
     sought: Sequence[str],
     branches: Sequence[Sql],
     *,
     known: Sequence[float | None] = (),
     condition: Sql = _ALWAYS,
 ) -> Sql:
-    bits = " | ".join(f"((passage.lexemes @@ %s::tsquery)::int::bigint << {number})" for number in range(len(words)))
-    terms = [any_of([word]) for word in words]
+    bits = " | ".join(f"((passage.lexemes @@ %s::tsquery)::int::bigint << {number})" for number in range(len(terms)))
+    any_sought = " | ".join(terms[word] for word in sought)
     found = _all_of(
         [
-            Sql(_FOUND.format(bits=bits, condition=branch.text), (*terms, any_of(sought), *branch.parameters))
+            Sql(_FOUND.format(bits=bits, condition=branch.text), (*terms.values(), any_sought, *branch.parameters))
             for branch in branches
         ]
     )
     text = _RANKED.format(found=found.text, condition=condition.text, limit=CANDIDATES)
-    return Sql(text, (*found.parameters, list(known) or [None] * len(words), *condition.parameters))
+    return Sql(text, (*found.parameters, list(known) or [None] * len(terms), *condition.parameters))
 
 
 def _compared(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:
@@ -171,6 +178,11 @@ def _nearest(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition:
     indexed = as_indexed("vector.vector", space.dimensions)
     text = _NEAREST.format(vector=indexed, dimensions=space.dimensions, condition=condition.text, limit=CANDIDATES)
     return Sql(text, (vector.to_text(), space.pk, *condition.parameters))
+
+
+def alternatives(word: str, synonyms: Synonyms | None) -> list[str]:
+    """Return a word and all that mean the same."""
+    return sorted({word} | (synonyms or {}).get(word, frozenset()))
 
 
 def any_of(lexemes: Sequence[str]) -> str:

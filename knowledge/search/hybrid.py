@@ -1,7 +1,7 @@
 """Hybrid search: by the words of a question and by its meaning, over what the actor may see, fused into one ranking."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import perf_counter
 
@@ -14,11 +14,12 @@ from knowledge.embeddings.patience import embed_query
 from knowledge.embeddings.providers import provider
 from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import Chunk, EmbeddingSpace, Kind
-from knowledge.search.arms import CANDIDATES, Candidate, any_of, best, by_meaning, by_words, tuned
+from knowledge.search.arms import CANDIDATES, Candidate, alternatives, any_of, best, by_meaning, by_words, tuned
 from knowledge.search.filters import Filters
 from knowledge.search.fusion import Fused, fuse, support_neighbours
 from knowledge.search.keyword import lexemes_of
 from knowledge.search.scopes import scopes_of
+from knowledge.search.synonyms import Synonyms
 
 __all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search"]
 
@@ -80,6 +81,7 @@ class _Question:
     vector: HalfVector | None = None
     space: EmbeddingSpace | None = None
     reason: str = ""
+    synonyms: Synonyms | None = None
 
 
 @dataclass(frozen=True)
@@ -92,16 +94,22 @@ class _Ranked:
     support: float
 
 
-def search(query: str, *, owner: User, filters: Filters, limit: int, offset: int = 0) -> Findings:
-    """Find what fits a question best. When the embedder is away, words alone decide, and `fallback` says so."""
+def search(
+    query: str, *, owner: User, filters: Filters, limit: int, offset: int = 0, synonyms: Synonyms | None = None
+) -> Findings:
+    """Find what fits a question best. When the embedder is away, words alone decide, and `fallback` says so.
+
+    Args:
+        synonyms: Of words, all that mean the same: a passage with one of them has the word of the question.
+    """
     started = perf_counter()
-    question = _question(query)
+    question = replace(_question(query), synonyms=synonyms)
     embedded = perf_counter()
     with transaction.atomic(savepoint=False), tuned(_SHORT):
         keyword, vector, by_keyword_alone = _candidates(question, owner, filters)
     answered = perf_counter()
     ranked = _ranked(keyword, vector, owner)
-    items = _shown(ranked[offset : offset + limit], question.lexemes, keyword, vector)
+    items = _shown(ranked[offset : offset + limit], question, keyword, vector)
     took = {
         "keyword": by_keyword_alone,
         "vector": embedded - started + answered - embedded - by_keyword_alone,
@@ -142,7 +150,9 @@ def _candidates(
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()
     keyword = best(
-        found for scope in scopes for found in by_words(question.lexemes, filters, scope, few=few[scope.owner])
+        found
+        for scope in scopes
+        for found in by_words(question.lexemes, filters, scope, few=few[scope.owner], synonyms=question.synonyms)
     )
     took = perf_counter() - started
     if question.vector is None or question.space is None:
@@ -170,12 +180,12 @@ def _ranked(keyword: dict[int, Candidate], vector: dict[int, Candidate], owner: 
 
 
 def _shown(
-    ranked: Sequence[_Ranked], lexemes: list[str], keyword: dict[int, Candidate], vector: dict[int, Candidate]
+    ranked: Sequence[_Ranked], question: _Question, keyword: dict[int, Candidate], vector: dict[int, Candidate]
 ) -> list[Finding]:
     """Read the passages that are shown. One that was forgotten meanwhile is left out."""
     with connection.cursor() as cursor:
-        terms = [any_of([lexeme]) for lexeme in lexemes]
-        cursor.execute(_SHOWN, [lexemes, terms, [found.candidate.passage for found in ranked]])
+        terms = [any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes]
+        cursor.execute(_SHOWN, [question.lexemes, terms, [found.candidate.passage for found in ranked]])
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
     findings = []
     for found in ranked:

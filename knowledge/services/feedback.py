@@ -26,6 +26,7 @@ from knowledge.models import (
     Hypothesis,
     Kind,
     Note,
+    Reference,
     Session,
     Usefulness,
 )
@@ -35,7 +36,7 @@ STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0
 """How far one voice moves the confidence of a shared entry."""
 
 RecalledKind = Annotated[
-    Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company"],
+    Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company", "reference"],
     Field(description="Kind of what it is about, as the search said."),
 ]
 
@@ -108,7 +109,8 @@ def id_of_visible(actor: Actor, kind: str, id: str) -> str:
         | QuerySet[Note]
         | QuerySet[Hypothesis]
         | QuerySet[Entry]
-        | QuerySet[CompanyEntry],
+        | QuerySet[CompanyEntry]
+        | QuerySet[Reference],
     ] = {
         Kind.FACT: Fact.objects.of(user),
         Kind.CHUNK: Chunk.objects.filter(user=user),
@@ -117,6 +119,7 @@ def id_of_visible(actor: Actor, kind: str, id: str) -> str:
         Kind.HYPOTHESIS: Hypothesis.objects.filter(user=user),
         Kind.ENTRY: Entry.objects.all(),
         Kind.COMPANY: CompanyEntry.objects.approved(),
+        Kind.REFERENCE: Reference.objects.current(),
     }
     wanted = _identity(kind, id)
     if wanted is None or not seen[kind].filter(pk=wanted).exists():
@@ -125,7 +128,7 @@ def id_of_visible(actor: Actor, kind: str, id: str) -> str:
 
 
 def _identity(kind: str, id: str) -> Any:
-    if kind in {Kind.SUMMARY, Kind.ENTRY}:
+    if kind in {Kind.SUMMARY, Kind.ENTRY, Kind.REFERENCE}:
         try:
             return UUID(id)
         except ValueError:
@@ -143,6 +146,8 @@ def _consequence(kind: str, verdict: str) -> str:
         return "It is back in the curators' queue. Until they decide, treat it with care."
     if kind == Kind.ENTRY:
         return "Its confidence has moved."
+    if kind == Kind.REFERENCE:
+        return "It moves where this stands in search_knowledge; curators see what was said."
     if verdict in COMPLAINTS:
         return "Correct it or set it aside, so that it is not recalled again."
     return "Noted."

@@ -11,7 +11,7 @@ from knowledge.services.servings import Told, serve_found
 from knowledge.services.sources import SOURCES, visible_things
 
 AnyKind = Annotated[
-    list[Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company"]],
+    list[Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company", "reference"]],
     Field(description="What to look among. Default: everything."),
 ]
 AllTags = Annotated[
@@ -35,7 +35,7 @@ def semantic_search(
     limit: Limit = 10,
     offset: Offset = 0,
 ) -> Hits:
-    """Search all you may see by words and meaning: your memory, shared entries, company knowledge.
+    """Search all you may see by words and meaning: your memory, shared entries, company knowledge, documentation.
 
     Call this first when you need to know something, before you ask the user or look elsewhere. Returns the best first,
     each with kind, id, tier, age, owner, score and what it matched; where no word matches, what is nearest in meaning.

@@ -46,7 +46,7 @@ ON CONFLICT (entry_id) DO UPDATE SET
 """
 
 _HANDLE = re.compile(
-    r"\[?(?:C(?P<number>\d{1,18})|(?P<kind>fact|chunk|summary|note|hypothesis|entry|company):(?P<id>[0-9a-f-]{1,36}))\]?",
+    r"\[?(?:C(?P<number>\d{1,18})|(?P<kind>fact|chunk|summary|note|hypothesis|entry|company|reference):(?P<id>[0-9a-f-]{1,36}))\]?",
     re.IGNORECASE,
 )
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from accounts.models import User
-from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Kind, Note, Session
+from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Kind, Note, Reference, Session
 from knowledge.search.hybrid import Finding
 
 Things = Mapping[str, QuerySet[Any]]
@@ -102,6 +102,16 @@ SOURCES: dict[str, Source] = {
         is_shared=True,
         title=lambda entry: f"[{entry.handle}] {entry.title}",
         told=lambda entry: {"owner": str(entry.owner or ""), "approver": str(entry.decided_by or "")},
+    ),
+    Kind.REFERENCE: Source(
+        "docs",
+        lambda user: Reference.objects.current().select_related("collection", "edited_by"),
+        read_id=UUID,
+        moment="updated_at",
+        tags="keywords",
+        is_shared=True,
+        title=lambda reference: reference.name or reference.title,
+        told=lambda reference: {"owner": str(reference.edited_by or reference.collection)},
     ),
 }
 

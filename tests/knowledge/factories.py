@@ -4,11 +4,14 @@ from itertools import count
 from typing import Any
 
 from accounts.actor import Actor
-from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
+from knowledge.generators.drafts import CommandForm, EndpointForm, ReferenceDraft
+from knowledge.models import Chunk, Fact, Hypothesis, Note, Reference, Session
 from knowledge.services.facts import store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
+from knowledge.services.reference_imports import import_references
 from knowledge.services.sessions import append_chunk, end_session, start_session
+from tests.factories import make_actor
 
 _numbers = count(1)
 
@@ -50,3 +53,22 @@ def make_note(actor: Actor, content: str = "", *, domain: str = "email", key: st
 def make_hypothesis(actor: Actor, hypothesis: str = "", **told: Any) -> Hypothesis:
     """Make a hypothesis, open; `told` is what `add_hypothesis` takes."""
     return add_hypothesis(actor, hypothesis=hypothesis or f"Belief {next(_numbers)}", **told)
+
+
+def make_draft(name: str = "", *, key: str = "", kind: Any = "command", **told: Any) -> ReferenceDraft:
+    """Make a draft as a generator would: a command or an endpoint by its name, else a text; `told` is the rest."""
+    form: dict[str, Any] = {}
+    if kind == "command" and name:
+        form = {"command": CommandForm(name=name, syntax=name)}
+    if kind == "api":
+        method, _, path = name.partition(" ")
+        form = {"endpoint": EndpointForm(method=method, path=path)}
+    written = {"title": name or f"Reference {next(_numbers)}", "content": name or "A text.", **form, **told}
+    return ReferenceDraft(key=key or name or f"ref-{next(_numbers)}", kind=kind, name=name, **written)
+
+
+def make_reference(name: str = "", *, collection: str = "helios", **told: Any) -> Reference:
+    """Make a reference, imported by a curator."""
+    draft = make_draft(name, **told)
+    import_references(make_actor(curator=True), collection=collection, drafts=[draft])
+    return Reference.objects.get(collection__slug=collection, key=draft.key)

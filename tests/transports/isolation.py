@@ -26,6 +26,7 @@ from knowledge.models import (
     Hypothesis,
     Note,
     Passage,
+    Reference,
     Session,
     Summary,
     UnansweredQuestion,
@@ -38,6 +39,7 @@ from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from tests.factories import make_actor, make_key
+from tests.knowledge.factories import make_reference
 
 SECRET = "Zanzibar"
 SHARED = "Peppercorn"
@@ -67,6 +69,7 @@ class Owned:
     proposal: int
     company: int
     question: int = 0
+    reference: UUID | None = None
 
     def somewhere_else(self) -> "Owned":
         """Ids and addresses of the same kind, where nothing is."""
@@ -146,10 +149,11 @@ def approve_company_knowledge(owned: Owned) -> Owned:
 
 
 def share_entries(actor: Actor, owned: Owned) -> Owned:
-    """Add two entries that belong together to the shared knowledge base; the first is what others try to change."""
+    """Add two entries that belong together, of which others try to change the first, and an item of documentation."""
     parent = add_entry(actor, content=f"{SHARED} entry", entry_type="summary").entry
     add_entry(actor, content=f"{SHARED} entry below it", entry_type="fact", parent_id=parent.pk)
-    return replace(owned, entry=parent.pk)
+    reference = make_reference(name="helios users list", title=f"{SHARED} listing", summary=f"{SHARED} reference")
+    return replace(owned, entry=parent.pk, reference=reference.pk)
 
 
 def stored_by(user: User, owned: Owned) -> list[Any]:
@@ -159,7 +163,7 @@ def stored_by(user: User, owned: Owned) -> list[Any]:
         for model in (UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing)
     ]
     rows += [Summary.objects.filter(session__user=user), ApiKey.objects.filter(pk=owned.api_key), Entry.objects.all()]
-    rows += [model.objects.all() for model in (CompanyEntry, Comment, Claim, Feedback)]
+    rows += [model.objects.all() for model in (CompanyEntry, Comment, Claim, Feedback, Reference)]
     passages = Passage.objects.filter(owner=user).order_by("pk").values_list("pk", "text")
     return [*(list(found.order_by("pk").values()) for found in rows), list(passages)]
 
@@ -243,6 +247,16 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "kb_delete": lambda owned: [{"id": str(owned.entry)}],
     "kb_rebuild_embeddings": lambda owned: [{}],
     "lesson_for": lambda owned: [{"error": "Failed: the entry below it"}],
+    "search_knowledge": lambda owned: [{"query": SHARED}],
+    "get_command": lambda owned: [{"command": "helios users list"}],
+    "list_commands": lambda owned: [{}],
+    "get_api_endpoint": lambda owned: [{"path": "/users"}],
+    "check_command": lambda owned: [{"command": "helios users list"}],
+    "reference_get": lambda owned: [{"reference_id": str(owned.reference)}],
+    "reference_update": lambda owned: [{"reference_id": str(owned.reference), "summary": "Taken over"}],
+    "references_import": lambda owned: [
+        {"collection": "helios", "drafts": [{"key": "k", "kind": "guide", "title": "Planted", "content": "Planted"}]}
+    ],
     "memory_list_global": lambda owned: [{"limit": 200}],
     "memory_search_global": lambda owned: [{"query": SHARED}],
     "memory_feedback": lambda owned: [{"kind": "fact", "id": str(owned.fact), "verdict": "wrong"}],
@@ -332,6 +346,15 @@ ROWS: dict[str, tuple[str, ...]] = {
     ),
     "shared entries: changing, deleting": ("kb_update", "kb_delete"),
     "shared entries: making the vectors anew": ("kb_rebuild_embeddings",),
+    "documentation: looking up, checking, reading": (
+        "search_knowledge",
+        "get_command",
+        "list_commands",
+        "get_api_endpoint",
+        "check_command",
+        "reference_get",
+    ),
+    "documentation: importing, correcting": ("reference_update", "references_import"),
     "company knowledge: reading what is approved": ("memory_list_global", "memory_search_global"),
     "proposals: reading, commenting": ("memory_get_global", "memory_discuss_global"),
     "proposals: revising, withdrawing": ("memory_revise_proposal", "memory_withdraw_proposal"),

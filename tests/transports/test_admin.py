@@ -32,6 +32,9 @@ from knowledge.models import (
     Note,
     Passage,
     Proof,
+    ReferenceDrift,
+    ReferenceUse,
+    ReferenceVersion,
     Serving,
     Session,
     Summary,
@@ -48,6 +51,7 @@ from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_reference
 
 pytestmark = pytest.mark.django_db
 
@@ -104,6 +108,10 @@ def one_of_everything() -> None:
     start = start_session(actor).session
     Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))
     UnansweredQuestion.objects.create(gap=Gap.objects.create(), user=user, text="Who knows?", digest="1")
+    reference = make_reference(name="helios users list", title="List users")
+    ReferenceVersion.objects.create(reference=reference, number=1, text={}, why="edit")
+    ReferenceDrift.objects.create(reference=reference)
+    ReferenceUse.objects.create(reference=reference)
     spend(100)
     sessions = list(Session.objects.of(user).values_list("pk", flat=True))
     change_sharing(actor, sections=list(Section), in_directory=True, session_ids=sessions)

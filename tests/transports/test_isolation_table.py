@@ -74,6 +74,7 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
 # What a reply shows to whoever may have it, where that is not one of the words in what is stored.
 SHOWN = {
     SIZE: r'"database_bytes": ?\d',
+    "get_api_endpoint": r'"found": ?false',
     "kb_stats": r'"total_entries": ?2',
     "kb_rebuild_embeddings": r'"status"',
     "lesson_for": SHARED,
@@ -90,6 +91,14 @@ SHOWN = {
     "the page that deletes a person, with what goes": "This goes for good",
     "resetting the password of a person": "/sign-in/",
     "inviting somebody": "Make the invitation",
+}
+
+
+SHARED_SUBJECTS = {
+    "memory_list_global",
+    "memory_search_global",
+    *ROWS["documentation: looking up, checking, reading"],
+    *ROWS["documentation: importing, correcting"],
 }
 
 
@@ -206,7 +215,7 @@ def test_the_answer_is_what_the_table_says(row: str, column: str, word: str, set
         change_sharing(owner, sections=[], in_directory=True, session_ids=[])
 
     for subject in ROWS.get(row, (row,)):
-        is_shared = subject.startswith("kb_") or subject in {"memory_list_global", "memory_search_global"}
+        is_shared = subject in SHARED_SUBJECTS or subject.startswith("kb_")
         shown = SHOWN.get(subject, SHARED if is_shared else SECRET)
         for ask in _requests(subject, owned):
             answer = _answer(visitor, ask, owner.user, owned)

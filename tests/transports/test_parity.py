@@ -37,6 +37,7 @@ from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from tests.factories import make_key, make_user
+from tests.knowledge.factories import make_reference
 from tests.transports.rest_wire import Rest
 
 
@@ -74,10 +75,12 @@ def _person() -> Person:
     set_note(actor, domain="email", key="dymon-packages", content="Ask about the package at the storage unit.")
     summary = add_entry(actor, content="STORY-007: routing.", entry_type="summary").entry
     entry = add_entry(actor, content="Routes are ordered.", entry_type="fact", parent_id=summary.pk).entry
+    reference = make_reference(name="helios gw users list", title="List users")
     with override_settings(BIGMIND_MODE="team"):
         proposal = promote_to_global(actor, category="standard", title="Health", content="Answer /healthz.").entry
     ids = {
         "entry_id": str(entry.pk),
+        "reference_id": str(reference.pk),
         "company_id": proposal.pk,
         "session_id": str(session.pk),
         "chunk_id": chunk.pk,

@@ -1,0 +1,112 @@
+"""Arguments of the operations about references."""
+
+import json
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from bigmind.core.text import checked_content, clean_name
+from bigmind.core.vocabulary import SharedLongText, SharedTags, Tag
+from knowledge.generators.drafts import ReferenceDraft
+
+MOST_DRAFTS = 1_000
+SLUG_CHARS = 50
+ASKED_CHARS = 1_000
+
+ReferenceId = Annotated[UUID, Field(description="The id of the reference, as a search returned it.")]
+CollectionName = Annotated[
+    str,
+    Field(max_length=SLUG_CHARS, pattern=r"^[a-z0-9][a-z0-9-]*$", description="Only this collection, such as helios."),
+]
+TypeName = Annotated[
+    Literal["all", "command", "api", "guide", "feature", "troubleshooting", "setting"],
+    Field(description="Only what is of this type."),
+]
+CategoryName = Annotated[Tag, Field(description="Only this category or subcategory, such as google-workspace.")]
+CommandText = Annotated[
+    str,
+    AfterValidator(checked_content),
+    Field(min_length=1, max_length=ASKED_CHARS, description="The command, such as helios gw users list."),
+]
+CheckedText = Annotated[
+    str,
+    AfterValidator(checked_content),
+    Field(
+        min_length=1,
+        max_length=ASKED_CHARS,
+        description="A command line with its options, or a request such as GET /api/v1/users.",
+    ),
+]
+PathText = Annotated[
+    str,
+    AfterValidator(checked_content),
+    Field(min_length=1, max_length=ASKED_CHARS, description="Path, such as /api/v1/users/{id} or /users/123."),
+]
+MethodName = Annotated[
+    Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"],
+    BeforeValidator(lambda said: said.strip().upper() if isinstance(said, str) else said),
+    Field(description="HTTP method. Default: all that the path has."),
+]
+
+
+def _as_draft(sent: Any) -> Any:
+    """Accept an item as the curated files of the design have it: `id`, `type`, `relatedIds`, `lastUpdated`."""
+    if not isinstance(sent, dict):
+        return sent
+    renamed: dict[str, Any] = {
+        _FIELDS.get(str(name), str(name)): value for name, value in sent.items() if name not in _PASSED_OVER
+    }
+    if renamed.get("kind") == "command" and not renamed.get("name"):
+        renamed["name"] = _name_in(renamed)
+    return {name: _unchangeable(value) for name, value in renamed.items()}
+
+
+def _unchangeable(value: Any) -> Any:
+    """Lists as the tuples that drafts have: what came as JSON is checked strictly, and past this point as Python."""
+    if isinstance(value, dict):
+        return {name: _unchangeable(one) for name, one in value.items()}
+    return tuple(_unchangeable(one) for one in value) if isinstance(value, list) else value
+
+
+def _name_in(sent: dict[str, Any]) -> str:
+    """The command that a curated item is about: what stands in its block of code, up to the first placeholder."""
+    content = sent.get("content")
+    blocks = content.split("```")[1::2] if isinstance(content, str) else []
+    lines = [line.strip() for block in blocks for line in block.splitlines()[1:] if line.strip()]
+    words = lines[0].removeprefix("$ ").split() if lines else []
+    named = next((place for place, word in enumerate(words) if word[0] in "<[{-(\"'"), len(words))
+    return " ".join(words[:named])
+
+
+_FIELDS = {"id": "key", "type": "kind", "relatedIds": "related"}
+_PASSED_OVER = frozenset({"lastUpdated"})
+_TOLD = (
+    "Up to 1,000 items, each with key (or id), kind (or type: command, api, guide, feature, troubleshooting, setting),"
+    " title, content in markdown, and where known: name (the exact command, or GET /path), category, subcategory,"
+    " summary, keywords, aliases, examples [{description, code, output}], related, source, version, command, endpoint."
+)
+
+Drafts = Annotated[
+    list[Annotated[ReferenceDraft, BeforeValidator(_as_draft)]],
+    Field(min_length=0, max_length=MOST_DRAFTS),
+    WithJsonSchema({"type": "array", "items": {"type": "object"}, "maxItems": MOST_DRAFTS, "description": _TOLD}),
+]
+
+
+def _words(synonyms: dict[str, list[str]]) -> dict[str, list[str]]:
+    checked_content(json.dumps(synonyms, ensure_ascii=False))
+    if len(synonyms) > 200 or any(len(others) > 50 for others in synonyms.values()):
+        raise ValueError("has too many words; the limit is 200 words with 50 synonyms each")
+    return {clean_name(word): [clean_name(other) for other in others] for word, others in synonyms.items()}
+
+
+SynonymTable = Annotated[
+    dict[str, list[str]],
+    AfterValidator(_words),
+    Field(description='Words that mean the same, beside the built-in ones: {"tenant": ["workspace"]}.'),
+]
+SourceName = Annotated[SharedLongText, Field(max_length=500, description="What was read: a file, an address.")]
+VersionName = Annotated[Tag, Field(description="The version of what is described.")]
+Aliases = Annotated[SharedTags, Field(description="Other names it is found by.")]
+Keywords = Annotated[SharedTags, Field(description="Words it is found by.")]

@@ -1,0 +1,55 @@
+"""Synonyms: words that mean the same in questions about commands and endpoints, in both directions."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from django.db import connection
+
+BUILT_IN: dict[str, tuple[str, ...]] = {
+    "get": ("list", "show", "view", "display", "retrieve", "fetch"),
+    "create": ("add", "new", "make"),
+    "delete": ("remove", "destroy", "drop"),
+    "update": ("edit", "modify", "change"),
+    "users": ("user", "people", "members", "employees"),
+    "groups": ("group", "teams", "team"),
+}
+"""The table of the design: who asks to “get all users” means the command that lists them."""
+
+Synonyms = Mapping[str, frozenset[str]]
+"""Of each word, all that mean the same; of a stem too, as PostgreSQL makes it."""
+
+
+def synonyms_of(*tables: Mapping[str, Iterable[str]]) -> Synonyms:
+    """Join the built-in table with those of collections. Groups that share a word are one."""
+    groups: list[set[str]] = []
+    for table in (BUILT_IN, *tables):
+        for word, others in table.items():
+            group = {name.casefold().strip() for name in (word, *others)} - {""}
+            for known in [known for known in groups if known & group]:
+                groups.remove(known)
+                group |= known
+            groups.append(group)
+    return _by_word(frozenset(frozenset(group) for group in groups))
+
+
+def canonical(words: Iterable[str], synonyms: Synonyms) -> str:
+    """Return words with one word in place of all that mean the same, so that names can be compared by meaning."""
+    return " ".join(min(synonyms[word]) if word in synonyms else word for word in words)
+
+
+@cache
+def _by_word(groups: frozenset[frozenset[str]]) -> Synonyms:
+    stems = _stems(frozenset(word for group in groups for word in group))
+    found: dict[str, frozenset[str]] = {}
+    for group in groups:
+        whole = group | {stems[word] for word in group if word in stems}
+        found |= dict.fromkeys(whole, frozenset(whole))
+    return found
+
+
+def _stems(words: frozenset[str]) -> dict[str, str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT word, (ts_lexize('english_stem', word))[1] FROM unnest(%s::text[]) AS word", [sorted(words)]
+        )
+        return {word: stem for word, stem in cursor.fetchall() if stem}

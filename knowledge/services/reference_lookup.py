@@ -1,0 +1,231 @@
+"""Looking references up by name: exactly, however it was typed, and the nearest real names when there is none."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, IntegerField, QuerySet, Value, When
+from rapidfuzz import fuzz, process
+
+from bigmind.core.errors import NotFound
+from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
+from knowledge.models.references import ReferenceQuerySet
+from knowledge.search.names import Request, path_candidates, path_form, spelled, words_typed
+from knowledge.search.synonyms import Synonyms, canonical, synonyms_of
+
+SUGGESTIONS = 3
+SUGGEST_FROM = 20_000
+ALIKE = 50.0
+"""Of 100. What is less alike than this would not be called near by anybody."""
+
+# Words of sentences: a line with one of them is a question, though it begins with the name of a program.
+_OF_A_QUESTION = frozenset(
+    """a an and are be can cannot could do does for from how i in into is it my not of on or should that the there this
+    to was we what when where which who why will with would you your""".split()  # noqa: SIM905 (reads better)
+)
+# What no command is called: a placeholder, an address, a number, a path, a sentence in quotes.
+_VALUE = re.compile(r"[<>\[\]{}@/=.:\s\d]|^[A-Z_]+$")
+_FLAG = re.compile(r"(?:^|\s)-{1,2}[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Shelves:
+    """The collections that are looked through.
+
+    Attributes:
+        slug: The one that was asked for; empty for all.
+    """
+
+    all: Sequence[ReferenceCollection]
+    slug: str
+
+    @property
+    def synonyms(self) -> Synonyms:
+        """Words that mean the same here."""
+        return synonyms_of(*(shelf.synonyms for shelf in self.all))
+
+    @property
+    def programs(self) -> list[str]:
+        """The programs whose name may be left out, as names are looked up; the longest first."""
+        return sorted({spelled(shelf.program) for shelf in self.all if shelf.program}, key=len, reverse=True)
+
+    def references(self) -> ReferenceQuerySet:
+        """Return what there is in them now."""
+        rows = Reference.objects.current()
+        return rows.filter(collection__slug=self.slug) if self.slug else rows
+
+    def names(self) -> QuerySet[ReferenceName]:
+        """Return what that is called."""
+        names = ReferenceName.objects.filter(reference__removed_at=None)
+        return names.filter(reference__collection__slug=self.slug) if self.slug else names
+
+
+@dataclass(frozen=True)
+class Match:
+    """A reference that is called so, and which of its names it was."""
+
+    reference: Reference
+    sort: str
+    said: str
+
+    @property
+    def matched_on(self) -> str:
+        """What it was found by, in words."""
+        return {"name": "exact name", "path": "path", "key": "key", "title": "title"}.get(
+            self.sort, f"alias “{self.said}”"
+        )
+
+
+def shelves(collection: str = "") -> Shelves:
+    """Return the collections to look through: all, or the one of this name.
+
+    Raises:
+        NotFound: there is no collection of this name.
+    """
+    rows = list(ReferenceCollection.objects.order_by("slug"))
+    if not collection:
+        return Shelves(rows, "")
+    chosen = [row for row in rows if row.slug == collection]
+    if not chosen:
+        names = ", ".join(row.slug for row in rows[:20])
+        raise NotFound(f"There is no collection {collection}.", hint=f"There are: {names or 'none yet'}.")
+    return Shelves(chosen, collection)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A command line as it was typed: which command it names, and what follows that."""
+
+    match: Match
+    rest: list[str]
+
+
+def called(text: str, among: Shelves, *, kinds: Iterable[str] = ()) -> list[Match]:
+    """Return what is called so: by its exact name first, then by an alias, its key or its title.
+
+    Whoever names a program means a command line: no alias is then read into what follows it.
+    """
+    matches: dict[Any, Match] = {}
+    for name in _names_of(_spellings(spelled(text), among), among, kinds):
+        matches.setdefault(name.reference_id, Match(name.reference, name.sort, name.said))
+    return list(matches.values())
+
+
+def commands_in(line: str, among: Shelves) -> list[Line]:
+    """Return the commands that a line with arguments and options may be: as many of its words as name one.
+
+    What follows has to be what can follow: `helios gw users frobnicate` is not `helios gw users`.
+    """
+    words = words_typed(line)
+    lengths: dict[str, int] = {}
+    for length in range(1, len(words) + 1):
+        lengths |= dict.fromkeys(_spellings(spelled(" ".join(words[:length])), among), length)
+    found: dict[Any, Line] = {}
+    names = _names_of(lengths, among, [ReferenceType.COMMAND])
+    for name in sorted(names, key=lambda name: -lengths[name.lookup]):
+        rest = words[lengths[name.lookup] :]
+        if _can_follow(rest, name.reference):
+            found.setdefault(name.reference_id, Line(Match(name.reference, name.sort, name.said), rest))
+    longest = min((len(one.rest) for one in found.values()), default=0)
+    return [one for one in found.values() if len(one.rest) == longest]
+
+
+def requested(request: Request, among: Shelves) -> list[Match]:
+    """Return the endpoints that a request goes to, whatever its method: those with the most literal path.
+
+    `/users/me` is itself before it is a case of `/users/{id}`, as servers see it.
+    """
+    form = path_form(request.path)
+    names = among.names().filter(sort=ReferenceName.Sort.PATH, lookup__in=path_candidates(form))
+    rows = list(names.select_related("reference__collection").order_by("reference__collection__slug", "method", "pk"))
+    fewest = min((row.lookup.count("{}") for row in rows), default=0)
+    return [Match(row.reference, row.sort, row.said) for row in rows if row.lookup.count("{}") == fewest]
+
+
+def is_command_line(text: str, among: Shelves) -> bool:
+    """Whether somebody typed a command rather than a question: it begins with a program that is known here."""
+    words = spelled(text).split()
+    if not words or text.rstrip().endswith("?") or _OF_A_QUESTION & set(words):
+        return False
+    begins = " ".join(words)
+    if any(begins == name or begins.startswith(f"{name} ") for name in among.programs):
+        return True
+    # Without a program of its own a collection still has them: `git` where there are `git add` and `git push`.
+    commands = among.names().filter(
+        sort=ReferenceName.Sort.NAME,
+        reference__kind=ReferenceType.COMMAND,
+        reference__collection__program="",
+        lookup__startswith=f"{words[0]} ",
+    )
+    return commands[:2].count() == 2 and (len(words) > 1 or bool(_FLAG.search(text)))
+
+
+def nearest(text: str, among: Shelves, *, kinds: Iterable[str] = (), request: Request | None = None) -> list[str]:
+    """Return up to three real names that are most like what was asked for."""
+    if request is not None:
+        return _nearest_paths(request, among)
+    kinds = list(kinds) or [ReferenceType.COMMAND, ReferenceType.SETTING, ReferenceType.FEATURE, ReferenceType.GUIDE]
+    names = among.names().filter(sort__in=_SUGGESTED, reference__kind__in=kinds)
+    rows = names.order_by("pk").values_list("lookup", "reference__name", "reference__title")[:SUGGEST_FROM]
+    said = {lookup: name or title for lookup, name, title in rows}
+    programs = among.programs
+    asked = _bare(spelled(text), programs)
+    synonyms = among.synonyms
+    by_meaning = {name: canonical(_bare(name, programs).split(), synonyms) for name in said}
+    scores: dict[str, float] = {}
+    for choices, wanted, scorer in (
+        (by_meaning, canonical(asked.split(), synonyms), fuzz.token_sort_ratio),
+        ({name: _bare(name, programs) for name in said}, asked, fuzz.ratio),
+    ):
+        for _, score, name in process.extract(wanted, choices, scorer=scorer, limit=20, score_cutoff=ALIKE):
+            scores[name] = max(score, scores.get(name, 0.0))
+    best = sorted(scores, key=lambda name: (-scores[name], name))
+    return list(dict.fromkeys(said[name] for name in best))[:SUGGESTIONS]
+
+
+_SUGGESTED = (ReferenceName.Sort.NAME, ReferenceName.Sort.ALIAS, ReferenceName.Sort.TITLE)
+_TELLING = Case(
+    *(When(sort=sort, then=Value(place)) for place, sort in enumerate(ReferenceName.Sort.values)),
+    output_field=IntegerField(),
+)
+
+
+def _spellings(asked: str, among: Shelves) -> set[str]:
+    """How a name may be spelled: as it stands, or with the program that was left out."""
+    programs = among.programs
+    if not asked or any(asked == name or asked.startswith(f"{name} ") for name in programs):
+        return {asked} - {""}
+    return {asked, *(f"{name} {asked}" for name in programs)}
+
+
+def _names_of(lookups: Iterable[str], among: Shelves, kinds: Iterable[str]) -> list[ReferenceName]:
+    names = among.names().filter(lookup__in=list(lookups)).exclude(sort=ReferenceName.Sort.PATH)
+    if wanted := list(kinds):
+        names = names.filter(reference__kind__in=wanted)
+    return list(names.select_related("reference__collection").order_by(_TELLING, "reference__collection__slug", "pk"))
+
+
+def _can_follow(rest: Sequence[str], command: Reference) -> bool:
+    """Whether words may be options or values of a command, rather than a command below it that is not there."""
+    if not rest or rest[0].startswith("-"):
+        return True
+    form = command.form or {}
+    return not form.get("is_group") and (bool(form.get("arguments")) or all(_VALUE.search(word) for word in rest[:1]))
+
+
+def _bare(name: str, programs: Sequence[str]) -> str:
+    """A name without the program it begins with, which all have in common."""
+    return next((name.removeprefix(f"{one} ") for one in programs if name.startswith(f"{one} ")), name)
+
+
+def _nearest_paths(request: Request, among: Shelves) -> list[str]:
+    names = among.names().filter(sort=ReferenceName.Sort.PATH)
+    said = {
+        (lookup, method): said for lookup, method, said in names.values_list("lookup", "method", "said")[:SUGGEST_FROM]
+    }
+    form = path_form(request.path)
+    choices = {place: place[0] for place in said}
+    found = process.extract(form, choices, scorer=fuzz.ratio, limit=40, score_cutoff=ALIKE)
+    ranked = sorted(found, key=lambda one: (-one[1] - (5 if one[2][1] == request.method else 0), one[2]))
+    return list(dict.fromkeys(said[place] for _, _, place in ranked))[:SUGGESTIONS]
