@@ -164,7 +164,7 @@ def update_reference(
     overwrite it: a new text of the source waits for a decision. Returns the item.
     """
     require_documentarian(actor)
-    sent = {
+    sent: dict[str, Any] = {
         "title": title,
         "summary": summary,
         "content": content,

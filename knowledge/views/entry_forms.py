@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import unified_diff
 from typing import Any
 
 from django import forms
@@ -15,6 +13,7 @@ from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import accepted
 from knowledge.models import Entry
 from knowledge.services.entries import update_entry
+from knowledge.views.differences import Change, compared
 from knowledge.views.forms import Names, OperationForm, Text, choice, confidence_field, project_field
 
 TYPES = {
@@ -22,7 +21,6 @@ TYPES = {
     "summary": "Summary: of a story or a piece of work",
     "template": "Template: to be filled in",
 }
-COMPARED_LINES = 2_000
 
 
 class EntryForm(OperationForm):
@@ -55,17 +53,6 @@ class NewEntry(EntryForm):
     def clean(self) -> dict[str, Any]:
         """Leave out what was left empty: the operation has a default for it."""
         return {name: value for name, value in self.cleaned_data.items() if value}
-
-
-@dataclass(frozen=True)
-class Change:
-    """One field in which what is stored now differs from what was typed, line by line: (sign, text).
-
-    Lines with a `-` are stored and not in what was typed, lines with a `+` the other way round.
-    """
-
-    label: str
-    lines: list[tuple[str, str]]
 
 
 class Overtaken(Conflict):
@@ -123,18 +110,12 @@ def changes_between(stored: Entry, form: EntryCorrection) -> list[Change]:
     now = filled_from(stored)
     labels = {name: str(form[name].label) for name in ("content", "tags", "roles", "confidence")}
     pairs = {name: (_said(now[name]), _said(form.data.get(name, ""))) for name in labels}
-    return [Change(labels[name], _compared(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]]
+    return [Change(labels[name], compared(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]]
 
 
 def _said(value: Any) -> str:
     text = ", ".join(value) if isinstance(value, list) else str(value)
     return text.replace("\r\n", "\n").strip()
-
-
-def _compared(stored: str, typed: str) -> list[tuple[str, str]]:
-    before, after = (text.splitlines()[:COMPARED_LINES] for text in (stored, typed))
-    lines = [*unified_diff(before, after, n=1, lineterm="")][2:]
-    return [(line[0].strip(), line[1:]) for line in lines if not line.startswith("@@")]
 
 
 def _seen(entry: Entry) -> str:

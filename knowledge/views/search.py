@@ -32,8 +32,13 @@ KINDS = [
     ("hypothesis", "Hypotheses"),
     ("entry", "Shared entries"),
     ("company", "Company knowledge"),
+    ("reference", "Documentation"),
 ]
-SHARED = {"entry": ("shared entry", "kb-entry"), "company": ("company knowledge", "company-entry")}
+SHARED = {
+    "entry": ("shared entry", "kb-entry"),
+    "company": ("company knowledge", "company-entry"),
+    "reference": ("documentation", "reference"),
+}
 """What everybody here sees: what people call it, and the route of the page about one, where there is such a page."""
 FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}
 STEPS = {"keyword": "words", "vector": "meaning", "fusion": "putting them together"}

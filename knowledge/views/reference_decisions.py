@@ -1,0 +1,69 @@
+"""What documentation lacks, and what has to be decided about it."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Invalid
+from knowledge.models import Reference, ReferenceDrift
+from knowledge.services.reference_drifts import decide_drift, see_drift
+from knowledge.services.reference_shelf import cover
+from knowledge.services.reference_texts import text_of
+from knowledge.views.forms import posted
+from knowledge.views.pages import own_page, tell
+from knowledge.views.reference_forms import ReferenceCorrection, checked_correction, filled_from
+from knowledge.views.references import changes, may_change
+
+DONE = {
+    "mine": "Your text stands.",
+    "new": "The text of the source stands.",
+    "edited": "What you wrote stands.",
+}
+
+
+@own_page
+@require_safe
+def coverage(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show how well a collection is covered, and what waits for a decision."""
+    actor = actor_of(request)
+    report = cover(actor, collection=slug)
+    return render(request, "knowledge/docs_coverage.html", {"report": report, "may_change": may_change(actor)})
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def decision(request: HttpRequest, drift_id: int) -> HttpResponse:
+    """Show what a person wrote beside what its source says now, and let somebody say which stands."""
+    actor = actor_of(request)
+    drift = see_drift(actor, drift_id=drift_id)
+    form = ReferenceCorrection(posted(request), initial=filled_from(drift.reference))
+    chosen = request.POST.get("decision", "")
+    decided: Reference | None = None
+    if chosen in {"mine", "new"}:
+        decided = decide_drift(actor, drift_id=drift.pk, decision=chosen)  # type: ignore[arg-type]
+    elif request.method == "POST":
+        decided = form.attempt(lambda told: _edited(actor, drift, told))
+    if decided is None:
+        context = {"drift": drift, "reference": drift.reference, "form": form, **_compared(drift)}
+        return render(request, "knowledge/reference_decision.html", context)
+    tell(request, DONE.get(chosen, DONE["edited"]))
+    return redirect("docs-coverage", drift.reference.collection.slug)
+
+
+def _edited(actor: Actor, drift: ReferenceDrift, told: dict[str, Any]) -> Reference:
+    said = checked_correction(drift.reference, told)
+    del said["reference_id"]
+    if not said:
+        raise Invalid("Nothing was written.")
+    return decide_drift(actor, drift_id=drift.pk, decision="edited", **said)
+
+
+def _compared(drift: ReferenceDrift) -> dict[str, Any]:
+    return {
+        "of_source": changes(drift.before, drift.now) if drift.now else [],
+        "of_both": changes(text_of(drift.reference), drift.now) if drift.now else [],
+    }

@@ -1,0 +1,134 @@
+"""Asking about documentation and correcting it: the questions in addresses, and what the forms ask for."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils.dateparse import parse_datetime
+
+from accounts.actor import Actor
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.operations import accepted
+from knowledge.models import Reference
+from knowledge.reference_vocabulary import ReferenceKind
+from knowledge.services.references import update_reference
+from knowledge.views.differences import Change, compared
+from knowledge.views.forms import Names, OperationForm, Question, Text, choice, search_field
+
+KINDS = {
+    "": "All",
+    ReferenceKind.COMMAND: "Commands",
+    ReferenceKind.API: "Endpoints",
+    ReferenceKind.GUIDE: "Guides",
+    ReferenceKind.FEATURE: "Features",
+    ReferenceKind.TROUBLESHOOTING: "Troubleshooting",
+    ReferenceKind.SETTING: "Settings",
+}
+SAID = ("title", "summary", "content", "aliases", "keywords", "category", "subcategory")
+
+
+class DocumentationQuestion(Question):
+    """A question to all documentation, or to one collection."""
+
+    query = search_field("Search the documentation")
+
+    def __init__(self, request: HttpRequest, collections: Iterable[tuple[str, str]]) -> None:
+        super().__init__(request.GET)
+        kinds = [(name, label) for name, label in KINDS.items() if name]
+        self.fields["type"] = choice(kinds, blank="Everything", required=False, label="Kind")
+        self.fields["collection"] = choice(collections, blank="All", required=False)
+
+
+class Browsing(Question):
+    """Which part of a collection is shown. Both are chosen by links, and kept along."""
+
+    type = forms.CharField(required=False, widget=forms.HiddenInput)
+    category = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request.GET)
+
+
+class ReportingReference(OperationForm):
+    """Says what a reference was worth."""
+
+    note = Text(rows=2, required=False, help_text="What is true instead, if it is wrong or outdated.")
+
+
+class ReferenceCorrection(OperationForm):
+    """Says a reference better. `seen` is the moment of the last change that the form was filled from."""
+
+    title = forms.CharField()
+    summary = Text(rows=2, required=False, help_text="One or two sentences that results show.")
+    content = Text(rows=16, label="Text", help_text="In markdown.")
+    aliases = Names(required=False, help_text="Other names it is found by, with commas between: get users, show users.")
+    keywords = Names(required=False, help_text="Words it is found by, with commas between.")
+    category = forms.CharField(required=False)
+    subcategory = forms.CharField(required=False)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    changes: list[Change] | None = None
+    """What saving would overwrite, where somebody was faster. Sent once more, the form overwrites it knowingly."""
+
+    def refuse(self, refusal: Invalid | Conflict) -> None:
+        """Say what was refused, and show what is stored now where that is why."""
+        super().refuse(refusal)
+        if isinstance(refusal, Overtaken):
+            now, data = filled_from(refusal.reference), {name: self.data.get(name) for name in self.data}
+            pairs = {name: (_said(now[name]), _said(data.get(name))) for name in SAID}
+            self.changes = [
+                Change(str(self[name].label), compared(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]
+            ]
+            self.data = {**data, "seen": now["seen"]}
+
+
+class Overtaken(Conflict):
+    """Somebody changed the reference while the form was open. `reference` is as it is stored now."""
+
+    def __init__(self, reference: Reference) -> None:
+        super().__init__("This was changed while you were editing it.")
+        self.reference = reference
+
+
+def filled_from(reference: Reference) -> dict[str, Any]:
+    """Return what the form shows of a reference as it is stored."""
+    return {**{name: getattr(reference, name) for name in SAID}, "seen": reference.updated_at.isoformat()}
+
+
+def checked_correction(reference: Reference, told: dict[str, Any]) -> dict[str, Any]:
+    """Return a correction as the operation wants it.
+
+    Raises:
+        Invalid: a field is wrong.
+    """
+    return accepted(update_reference, {"reference_id": str(reference.pk), **{name: told[name] for name in SAID}})
+
+
+@transaction.atomic
+def correct(actor: Actor, reference: Reference, told: dict[str, Any]) -> Reference:
+    """Write a correction, unless the reference is not what was seen.
+
+    Raises:
+        Overtaken: it was changed meanwhile.
+    """
+    wanted = checked_correction(reference, told)
+    # Locked, so that of two who save at once the second is told.
+    stored = Reference.objects.select_for_update().get(pk=reference.pk)
+    if stored.updated_at != _moment(told["seen"]):
+        raise Overtaken(stored)
+    return update_reference(actor, **wanted)
+
+
+def _said(value: Any) -> str:
+    text = ", ".join(value) if isinstance(value, list) else str(value or "")
+    return text.replace("\r\n", "\n").strip()
+
+
+def _moment(seen: str) -> datetime | None:
+    try:
+        return parse_datetime(seen)
+    except ValueError:
+        return None
