@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, Profile, Sharing, User
+from accounts.services.app_tokens import let_in, oauth_address
+from accounts.services.connected_apps import introduce_app
 from accounts.services.profiles import update_profile
 from bigmind.core.sections import Section
 from curation.models import Claim, Comment
@@ -65,6 +67,7 @@ class Owned:
     document: Arguments
     api_key: UUID
     api_key_text: str
+    app_key: UUID
     entry: UUID
     proposal: int
     company: int
@@ -118,11 +121,20 @@ def own_everything(actor: Actor) -> Owned:
         document=export_memory(actor).model_dump(mode="json"),
         api_key=made.key.pk,
         api_key_text=made.text,
+        app_key=_connect_an_app(actor),
         entry=uuid4(),
         proposal=propose(actor).pk,
         company=0,
         question=_ask_what_nobody_knows(actor),
     )
+
+
+def _connect_an_app(actor: Actor) -> UUID:
+    """Let an app in; return the id of its key."""
+    redirects = ["https://chat.example/back"]
+    app = introduce_app(str(uuid4()), name=f"{SECRET} chat", redirect_uris=redirects, address="192.0.2.8")
+    let_in(actor, app, scopes=["read"], challenge="c" * 43, redirect_uri=redirects[0], resource=oauth_address())
+    return ApiKey.objects.get(app=app).pk
 
 
 def _ask_what_nobody_knows(actor: Actor) -> int:
@@ -162,7 +174,11 @@ def stored_by(user: User, owned: Owned) -> list[Any]:
         model.objects.filter(user=user)
         for model in (UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing)
     ]
-    rows += [Summary.objects.filter(session__user=user), ApiKey.objects.filter(pk=owned.api_key), Entry.objects.all()]
+    rows += [
+        Summary.objects.filter(session__user=user),
+        ApiKey.objects.filter(pk__in=[owned.api_key, owned.app_key]),
+        Entry.objects.all(),
+    ]
     rows += [model.objects.all() for model in (CompanyEntry, Comment, Claim, Feedback, Reference)]
     passages = Passage.objects.filter(owner=user).order_by("pk").values_list("pk", "text")
     return [*(list(found.order_by("pk").values()) for found in rows), list(passages)]

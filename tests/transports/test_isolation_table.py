@@ -58,6 +58,8 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "choosing what others see of a person": lambda owned: ("POST", f"/u/{owned.username}/sharing/"),
     "the page of one’s keys": lambda owned: ("GET", "/keys/"),
     "the page of everybody’s keys": lambda owned: ("GET", "/keys/?show=everyone"),
+    "the page of one’s connected apps": lambda owned: ("GET", "/keys/?show=apps"),
+    "ending the access of a connected app": lambda owned: ("POST", f"/keys/{owned.app_key}/revoke/"),
     "the page of all people, with their roles": lambda owned: ("GET", "/people/"),
     "the page that manages a person": lambda owned: ("GET", f"/people/{_id_of(owned)}/"),
     "the page that deletes a person, with what goes": lambda owned: ("GET", f"/people/{_id_of(owned)}/delete/"),
