@@ -102,6 +102,8 @@ def _cell(text: str) -> str:
 
 def _kind(field: FieldInfo) -> str:
     kind: Any = field.annotation
+    if kind == bool | None:
+        kind = bool
     if get_origin(kind) is Literal:
         return ", ".join(f"`{choice}`" for choice in get_args(kind))
     if kind is int:
@@ -116,6 +118,6 @@ def _kind(field: FieldInfo) -> str:
 def _default(field: FieldInfo) -> str:
     if field.default_factory is not None:
         return "`~/.bigmind`"
-    if field.default in ("", PydanticUndefined) or isinstance(field.default, SecretStr):
+    if field.default in ("", None, PydanticUndefined) or isinstance(field.default, SecretStr):
         return "-"
     return f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
