@@ -150,6 +150,13 @@ class Environment(BaseSettings):
         "needs https, or a BIGMIND_PUBLIC_URL of this machine. Default: `on` in the modes `personal` and `team`, `off` "
         "in `enterprise`, where it is for an admin to decide which clouds may ask.",
     )
+    source_megabytes: int = Field(
+        default=64,
+        ge=1,
+        le=1024,
+        description="Largest file that references are made from, such as an OpenAPI document. Reading one takes about "
+        "ten times its size in memory.",
+    )
     time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
 
     @field_validator("home")

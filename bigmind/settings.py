@@ -196,6 +196,7 @@ EMBEDDING_DIMENSIONS = ENVIRONMENT.embedding_dimensions
 EMBEDDING_DAILY_TOKENS = ENVIRONMENT.embedding_daily_tokens
 SEARCH_FUSION = ENVIRONMENT.search_fusion
 GAPS = ENVIRONMENT.gaps
+SOURCE_MEGABYTES = ENVIRONMENT.source_megabytes
 
 # --- Telling people outside -----------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ def read_text(path: Path, *, within: Path | None = None) -> str:
     return decoded(read_bytes(path, within=within), path.name)
 
 
-def read_bytes(path: Path, *, within: Path | None = None) -> bytes:
+def read_bytes(path: Path, *, within: Path | None = None, limit: int = FILE_BYTES) -> bytes:
     """Return what is in a file, up to a little more than it may have.
 
     Raises:
@@ -39,7 +39,7 @@ def read_bytes(path: Path, *, within: Path | None = None) -> bytes:
     """
     if within is not None:
         refuse_outside(path, within)
-    return _bytes_of(path)
+    return _bytes_of(path, limit)
 
 
 def refuse_outside(path: Path, folder: Path) -> None:
@@ -52,14 +52,14 @@ def refuse_outside(path: Path, folder: Path) -> None:
         raise Invalid(f"{path.name} is outside {folder.name}.", hint="Name a file within the folder.")
 
 
-def decoded(raw: bytes, name: str) -> str:
+def decoded(raw: bytes, name: str, *, limit: int = FILE_BYTES) -> str:
     """Return the text of some bytes, or say in the name of their file why they are none.
 
     Raises:
         Invalid: they are too many, an archive, binary, or not UTF-8.
     """
-    if len(raw) > FILE_BYTES:
-        raise Invalid(f"{name} is larger than {FILE_BYTES:,} bytes.", hint="Split it.")
+    if len(raw) > limit:
+        raise Invalid(f"{name} is larger than {limit:,} bytes.", hint="Split it.")
     for magic, kind in ARCHIVES.items():
         if raw.startswith(magic):
             raise Invalid(f"{name} is a {kind} archive.", hint="Unpack it and give the files.")
@@ -92,7 +92,7 @@ def _is_refused(line: str) -> bool:
     return False
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Path, limit: int) -> bytes:
     try:
         # Not through a link, and without waiting for the other end of a pipe.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
@@ -103,7 +103,7 @@ def _bytes_of(path: Path) -> bytes:
         os.close(descriptor)
         raise Invalid(f"{path.name} is not a plain file.", hint="Give the path of a readable file.")
     with os.fdopen(descriptor, "rb") as file:
-        return file.read(FILE_BYTES + 1)
+        return file.read(limit + 1)
 
 
 def replace_text(path: Path, text: str) -> None:

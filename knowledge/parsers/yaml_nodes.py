@@ -83,7 +83,7 @@ class _Tree:
     def node(self, event: Any, depth: int) -> Node:
         self.refuse_the_dangerous(event, depth)
         if isinstance(event, yaml.ScalarEvent):
-            return Node(_scalar(event), _position(event.start_mark), _position(event.end_mark))
+            return Node(plain_scalar(event), _position(event.start_mark), _position(event.end_mark))
         is_list = isinstance(event, yaml.SequenceStartEvent)
         value, end = self.items(depth) if is_list else self.members(depth)
         return Node(value, _position(event.start_mark), _position(end), bool(event.flow_style))
@@ -125,7 +125,8 @@ def _position(mark: Any) -> Position:
     return Position(mark.line, mark.column)
 
 
-def _scalar(event: Any) -> str | int | float | bool | None:
+def plain_scalar(event: Any) -> str | int | float | bool | None:
+    """Return the value of a scalar event, as YAML 1.2's core schema has it."""
     text: str = event.value
     if event.style:  # It is quoted or a block, hence a text.
         return text

@@ -1,0 +1,70 @@
+"""Make references from a source and write them as JSON that people can review, edit and keep in git."""
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from bigmind.core.errors import Invalid
+from bigmind.management.base import OperatorCommand
+from bigmind.management.sources import add_source_arguments, sources_of
+from knowledge.generators.curated import entry_of, generate, write_entries
+from knowledge.generators.drafts import Generated, ReferenceDraft
+from knowledge.generators.registry import generator_for
+from knowledge.generators.sources import Source
+from knowledge.parsers.reading import replace_text
+
+NAMED = 20
+
+
+class Command(OperatorCommand):
+    """Writes what a generator makes of a source, in the schema of curated entries; the same source, the same file."""
+
+    help = "Make references (commands, endpoints, …) from a source, and write them as JSON. Nothing is stored."
+    speaks_json = False
+    examples = (
+        "bigmind references_generate openapi.yaml --out api-endpoints.json",
+        "bigmind references_generate https://api.example.com/openapi.json",
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take a source, and where the JSON goes."""
+        add_source_arguments(parser)
+        parser.add_argument("--out", type=Path, help="The JSON file to write. Default: standard output.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make the references, and write them."""
+        (source,) = sources_of(options)
+        generated = generator_for(source, options["kind"]).generate(source)
+        if not generated.drafts:
+            raise Invalid(f"{source.name} holds nothing to make references from.")
+        written = write_entries(generated.drafts, _moments(generated.drafts, options["out"]))
+        if options["out"]:
+            replace_text(options["out"], written)
+            self.remark(f"{options['out']}: {len(generated.drafts)} references.")
+        else:
+            self.stdout.write(written, ending="")
+        self._tell_troubles(generated)
+
+    def _tell_troubles(self, generated: Generated) -> None:
+        for trouble in generated.troubles[:NAMED]:
+            self.remark(f"{trouble.where}: {trouble.says}")
+        if len(generated.troubles) > NAMED:
+            self.remark(f"and {len(generated.troubles) - NAMED} more; references_validate tells them all.")
+
+
+def _moments(drafts: Iterable[ReferenceDraft], out: Path | None) -> dict[str, str]:
+    """When each reference was changed last: now, unless the file that is replaced has it already as it is."""
+    now = datetime.now(UTC).replace(microsecond=0).isoformat()
+    if out is None or not out.exists():
+        return {draft.key: now for draft in drafts}
+    before = {draft.key: draft for draft in generate(Source(str(out))).drafts}
+    dates = {entry["id"]: entry.get("lastUpdated", now) for entry in json.loads(out.read_text())}
+    return {draft.key: dates[draft.key] if _same(before.get(draft.key), draft) else now for draft in drafts}
+
+
+def _same(before: ReferenceDraft | None, draft: ReferenceDraft) -> bool:
+    return before is not None and entry_of(before) == entry_of(draft)

@@ -1,0 +1,56 @@
+"""Check documents before references are made from them: for a hook or a pipeline."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.sources import add_source_arguments, sources_of
+from knowledge.generators.drafts import ReferenceDraft
+from knowledge.generators.validation import Finding, Severity, findings_among, findings_in
+
+NAMED = 50
+"""How many findings are told to people; JSON tells them all."""
+
+
+class Command(OperatorCommand):
+    """Says what would make references wrong: ids twice, broken references, commands that their text does not show."""
+
+    help = (
+        "Check OpenAPI documents, curated entries or other sources of references. Nothing is stored."
+        " Exit code 0: no error (warnings are told), 1: errors, 2: misused."
+    )
+    examples = (
+        "bigmind references_validate openapi.yaml",
+        "bigmind references_validate content/*.json --strict",
+        "curl -s https://example.com/openapi.json | bigmind references_validate - --json",
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the sources, and how severe to be."""
+        add_source_arguments(parser, many=True)
+        parser.add_argument("--strict", action="store_true", help="Let warnings fail as well.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check each source, then all of them beside one another."""
+        drafts, found = list[ReferenceDraft](), list[Finding]()
+        for source in sources_of(options):
+            generated, of_source = findings_in(source, options["kind"])
+            drafts += generated.drafts
+            found += of_source
+        found += findings_among(drafts)
+        errors = [finding for finding in found if finding.severity is Severity.ERROR or options["strict"]]
+        if options["json"]:
+            told = [finding.model_dump(mode="json") for finding in found]
+            self.print_json({"references": len(drafts), "valid": not errors, "findings": told})
+        else:
+            self._tell(found)
+        if errors:
+            raise Refused(f"{len(errors)} of {len(found)} findings must be mended; {len(drafts)} references were read.")
+        self.remark(f"{len(drafts)} references, {len(found)} warnings, no errors.")
+
+    def _tell(self, found: list[Finding]) -> None:
+        for finding in sorted(found, key=lambda finding: finding.severity)[:NAMED]:
+            self.stdout.write(f"{finding.severity}: {finding.where}: {finding.says}")
+        if len(found) > NAMED:
+            self.stdout.write(f"and {len(found) - NAMED} more; --json tells them all.")
