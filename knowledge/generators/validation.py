@@ -8,7 +8,7 @@ from enum import StrEnum
 from bigmind.core.vocabulary import CONTENT_BYTES, TITLE_CHARS
 from knowledge.generators.drafts import Draft, Generated, ReferenceDraft
 from knowledge.generators.openapi import open_document
-from knowledge.generators.openapi.operations import PLACEHOLDER, Endpoint, endpoints_of
+from knowledge.generators.openapi.operations import PLACEHOLDER, WEBHOOKS, Endpoint, endpoints_of
 from knowledge.generators.openapi.reading import listing, mapping, text
 from knowledge.generators.registry import generator_for
 from knowledge.generators.sources import Source
@@ -38,7 +38,8 @@ def findings_in(source: Source, kind: str = "auto") -> tuple[Generated, list[Fin
     """
     generator = generator_for(source, kind)
     generated = generator.generate(source)
-    found = [_error(trouble.where, trouble.says) for trouble in generated.troubles]
+    # That a document has webhooks too is no mistake of it.
+    found = [(_warning if each.where == WEBHOOKS else _error)(each.where, each.says) for each in generated.troubles]
     if generator.kind == "openapi":
         found += _endpoints(list(endpoints_of(open_document(source.text, source.name))))
     return generated, found
@@ -107,7 +108,8 @@ def _endpoints(endpoints: Sequence[Endpoint]) -> list[Finding]:
 
 def _of_endpoint(endpoint: Endpoint) -> Iterator[Finding]:
     if not mapping(endpoint.raw.get("responses")):
-        yield _error(endpoint.where, "It has no responses.")
+        is_optional = text(endpoint.document.raw.get("openapi")).startswith(("3.1", "3.2"))
+        yield (_warning if is_optional else _error)(endpoint.where, "It has no responses.")
     for name in endpoint.undeclared:
         yield _error(endpoint.where, f"The path parameter {name} is not declared.")
     in_path = set(PLACEHOLDER.findall(endpoint.path))

@@ -9,20 +9,22 @@ from knowledge.generators.openapi.bodies import Body, request_of, responses_of
 from knowledge.generators.openapi.contents import PARAMETER_PARTS, content_of
 from knowledge.generators.openapi.names import Groups, aliases_of, keys_of, keywords_of
 from knowledge.generators.openapi.operations import Endpoint, endpoints_of
+from knowledge.generators.openapi.outlines import Outlines
 from knowledge.generators.openapi.pointers import Document
 from knowledge.generators.openapi.reading import first_sentence, line, mapping
 from knowledge.generators.openapi.samples import examples_of
 from knowledge.generators.openapi.schemas import Schemas
 from knowledge.generators.openapi.security import security_of
+from knowledge.generators.openapi.swagger import as_openapi
 from knowledge.generators.sources import Source
 from knowledge.reference_vocabulary import ReferenceKind
 
-VERSIONS = ("3.0", "3.1", "3.2")
+VERSIONS, SWAGGER = ("3.0", "3.1", "3.2"), "2.0"
 TITLE_CHARS, SUMMARY_CHARS = 200, 300
 
 
 def generate(source: Source) -> Generated:
-    """Make a reference of each operation in an OpenAPI 3 document, JSON or YAML.
+    """Make a reference of each operation in an OpenAPI 3 or Swagger 2 document, JSON or YAML.
 
     Raises:
         Invalid: it is no such document.
@@ -39,27 +41,31 @@ def open_document(text: str, name: str) -> Document:
     raw = read_document(text, name)
     if not isinstance(raw, dict) or not ("openapi" in raw or "swagger" in raw):
         raise Invalid(f"{name} is no OpenAPI document: it has no field `openapi`.")
-    if "swagger" in raw:
-        raise Invalid(f"{name} is Swagger {line(str(raw['swagger']), 20)}.", hint="Convert it to OpenAPI 3 first.")
-    version = line(str(raw["openapi"]), 20)
-    if not version.startswith(VERSIONS):
-        raise Invalid(f"{name} is OpenAPI {version}.", hint=f"Versions {', '.join(VERSIONS)} are read.")
+    if line(str(raw.get("swagger")), 20) == SWAGGER:
+        return Document(as_openapi(raw), name)
+    version = line(str(raw.get("openapi", raw.get("swagger"))), 20)
+    if "openapi" not in raw or not version.startswith(VERSIONS):
+        raise Invalid(
+            f"{name} is OpenAPI {version}.", hint=f"Versions {', '.join(VERSIONS)} and Swagger {SWAGGER} are read."
+        )
     return Document(raw, name)
 
 
 def references_of(document: Document) -> Generated:
     """Make a reference of each operation in a document."""
     endpoints = list(endpoints_of(document))
-    keys, groups, schemas = keys_of(endpoints), Groups(endpoints, document.raw), Schemas(document)
+    keys, groups, shared = keys_of(endpoints), Groups(endpoints, document.raw), (Schemas(document), Outlines())
     version = line(mapping(document.raw.get("info")).get("version"), 100)
     drafts = []
     for place, endpoint in enumerate(endpoints):
         related = tuple(keys[other] for other in groups.related_to(place))
-        drafts.append(_reference(endpoint, schemas, groups, key=keys[place], related=related, version=version))
+        drafts.append(_reference(endpoint, *shared, groups, key=keys[place], related=related, version=version))
     return Generated(drafts=tuple(drafts), troubles=document.troubles)
 
 
-def _reference(endpoint: Endpoint, schemas: Schemas, groups: Groups, **given: Any) -> ReferenceDraft:
+def _reference(
+    endpoint: Endpoint, schemas: Schemas, outlines: Outlines, groups: Groups, **given: Any
+) -> ReferenceDraft:
     request, responses = request_of(endpoint, schemas), responses_of(endpoint, schemas)
     category, subcategory = groups.category_of(endpoint)
     title = _title(endpoint)
@@ -69,7 +75,7 @@ def _reference(endpoint: Endpoint, schemas: Schemas, groups: Groups, **given: An
         category=category,
         subcategory=subcategory,
         summary=first_sentence(endpoint.raw.get("description"), SUMMARY_CHARS) or title,
-        content=content_of(endpoint, schemas, request, responses),
+        content=content_of(endpoint, schemas, outlines, request, responses),
         name=endpoint.name,
         keywords=keywords_of(endpoint),
         aliases=aliases_of(endpoint),

@@ -4,7 +4,7 @@ from bigmind.core.text import inline
 from bigmind.core.vocabulary import CONTENT_BYTES
 from knowledge.generators.openapi.bodies import Body, Media
 from knowledge.generators.openapi.operations import Endpoint, Parameter
-from knowledge.generators.openapi.outlines import about, code, kind_in_words, outline
+from knowledge.generators.openapi.outlines import Outlines, about, code, kind_in_words
 from knowledge.generators.openapi.reading import line, prose
 from knowledge.generators.openapi.schemas import Schemas
 from knowledge.generators.openapi.security import security_of
@@ -18,7 +18,9 @@ UNDECLARED = "The document does not describe it."
 ENDING = "\n\n… The rest is in the document."
 
 
-def content_of(endpoint: Endpoint, schemas: Schemas, request: Body | None, responses: dict[str, Body]) -> str:
+def content_of(
+    endpoint: Endpoint, schemas: Schemas, outlines: Outlines, request: Body | None, responses: dict[str, Body]
+) -> str:
     """Return what an endpoint is, what it takes and what it answers."""
     parts = [
         code(endpoint.name),
@@ -26,8 +28,8 @@ def content_of(endpoint: Endpoint, schemas: Schemas, request: Body | None, respo
         prose(endpoint.raw.get("description") or endpoint.of_path.get("description"), DESCRIPTION_CHARS),
         _facts(endpoint),
         _parameters(endpoint, schemas),
-        _request(request) if request else "",
-        _responses(responses),
+        _request(request, outlines) if request else "",
+        _responses(responses, outlines),
     ]
     return _within_limit("\n\n".join(part for part in parts if part))
 
@@ -56,29 +58,29 @@ def _row(endpoint: Endpoint, schemas: Schemas, parameter: Parameter) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _request(request: Body) -> str:
+def _request(request: Body, outlines: Outlines) -> str:
     heading = "### Request body" + (" (required)" if request.is_required else "")
     parts = [heading, request.description]
     for media in request.media:
         parts.append(f"{code(media.name)}: {kind_in_words(media.schema)}")
-        parts.append("\n".join(outline(media.schema, lines=REQUEST_LINES, depth=REQUEST_DEPTH, is_sent=True)))
+        parts.append(outlines.of(media.schema, lines=REQUEST_LINES, depth=REQUEST_DEPTH, is_sent=True))
     return "\n\n".join(part for part in _each_once(parts) if part)
 
 
-def _responses(responses: dict[str, Body]) -> str:
+def _responses(responses: dict[str, Body], outlines: Outlines) -> str:
     parts = ["### Responses"] if responses else []
     for status, body in responses.items():
         kinds = ", ".join(f"{code(media.name)}: {kind_in_words(media.schema)}" for media in body.media)
         described = inline(line(body.description, 500))
         parts.append(f"**{inline(status)}** {' · '.join(part for part in (described, kinds) if part)}".rstrip())
         if status.startswith("2"):
-            parts += _outlined(body.media)
+            parts += _outlined(body.media, outlines)
     return "\n\n".join(parts)
 
 
-def _outlined(media: tuple[Media, ...]) -> list[str]:
-    outlines = [outline(one.schema, lines=RESPONSE_LINES, depth=RESPONSE_DEPTH, is_sent=False) for one in media]
-    return [part for part in _each_once(["\n".join(lines) for lines in outlines]) if part]
+def _outlined(media: tuple[Media, ...], outlines: Outlines) -> list[str]:
+    told = [outlines.of(one.schema, lines=RESPONSE_LINES, depth=RESPONSE_DEPTH, is_sent=False) for one in media]
+    return [part for part in _each_once(told) if part]
 
 
 def _each_once(parts: list[str]) -> list[str]:

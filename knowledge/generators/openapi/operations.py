@@ -14,6 +14,7 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", 
 OPERATIONS = 20_000
 PARAMETERS = 200
 PATH_CHARS = 500
+WEBHOOKS = "#/webhooks"
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -113,7 +114,7 @@ def endpoints_of(document: Document) -> Iterator[Endpoint]:
     if paths is not None and not isinstance(paths, dict):
         document.note("#/paths", "The paths are not an object; none was read.")
     if document.raw.get("webhooks"):
-        document.note("#/webhooks", "Webhooks are calls that you receive, not endpoints; they were passed over.")
+        document.note(WEBHOOKS, "Webhooks are calls that you receive, not endpoints; they were passed over.")
     left = OPERATIONS
     for path, raw in mapping(paths).items():
         for endpoint in _of_path(document, path, raw):

@@ -49,11 +49,26 @@ def about(schema: dict[str, Any], description: str = "") -> str:
         parts.append(f"Default {_value(schema['default'])}")
     if schema.get("deprecated") is True:
         parts.append("Deprecated")
-    return " ".join(f"{part.rstrip('.')}." for part in parts if part)
+    return " ".join(part if part.endswith(("…", "?", "!")) else f"{part.rstrip('.')}." for part in parts if part)
 
 
-def outline(schema: dict[str, Any], *, lines: int, depth: int, is_sent: bool) -> list[str]:
-    """Return a bullet for every field of a schema, so many at most; `is_sent` leaves out what only answers have."""
+class Outlines:
+    """Outlines of schemas; the one of a schema that many operations share is made once."""
+
+    def __init__(self) -> None:
+        # The schema is kept with its outline: while it lives, no other has its id.
+        self._made: dict[tuple[int, int, int, bool], tuple[dict[str, Any], str]] = {}
+
+    def of(self, schema: dict[str, Any], *, lines: int, depth: int, is_sent: bool) -> str:
+        """Return a bullet for every field, so many at most; `is_sent` leaves out what only answers have."""
+        wanted = (id(schema), lines, depth, is_sent)
+        if wanted not in self._made:
+            bullets = _outline(schema, lines=lines, depth=depth, is_sent=is_sent)
+            self._made[wanted] = schema, "\n".join(bullets)
+        return self._made[wanted][1]
+
+
+def _outline(schema: dict[str, Any], *, lines: int, depth: int, is_sent: bool) -> list[str]:
     bullets: list[str] = []
     for bullet in _bullets(schema, depth, 0, "readOnly" if is_sent else "writeOnly"):
         if len(bullets) == lines:

@@ -245,8 +245,8 @@ def test_what_leads_nowhere_or_elsewhere_is_left_out_and_told():
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        ('{"swagger": "2.0"}', r"is Swagger 2\.0\. Convert it to OpenAPI 3 first"),
-        ('{"openapi": "4.0.0"}', r"is OpenAPI 4\.0\.0\. Versions 3\.0, 3\.1, 3\.2 are read"),
+        ('{"swagger": "1.2"}', r"is OpenAPI 1\.2\. Versions 3\.0, 3\.1, 3\.2 and Swagger 2\.0 are read"),
+        ('{"openapi": "4.0.0"}', r"is OpenAPI 4\.0\.0\. Versions 3\.0, 3\.1, 3\.2 and Swagger 2\.0 are read"),
         ('{"info": {}}', "is no OpenAPI document"),
         ("[1]", "is no OpenAPI document"),
         ("{", "line 1: is not valid JSON"),
@@ -268,3 +268,41 @@ def test_over_five_hundred_operations_with_shared_circular_schemas_stay_short():
     assert len(drafts) == len({draft.key for draft in drafts}) == 600
     assert max(len(draft.content) for draft in drafts) < CONTENT_BYTES / 4
     assert generated_from(raw).drafts == drafts
+
+
+def test_swagger_2_is_read_as_what_it_says_in_the_words_of_openapi():
+    user = {"type": "object", "properties": {"email": {"type": "string"}}}
+    operation = {
+        "consumes": ["application/json"],
+        "parameters": [
+            {"name": "dry", "in": "query", "type": "boolean", "description": "Only try."},
+            {"name": "user", "in": "body", "required": True, "schema": {"$ref": "#/definitions/User"}},
+        ],
+        "responses": {
+            "200": {
+                "description": "Made.",
+                "schema": {"$ref": "#/definitions/User"},
+                "examples": {"application/json": {"email": "ada@example.com"}},
+            }
+        },
+    }
+    upload = {"parameters": [{"name": "photo", "in": "formData", "type": "file", "required": True}]}
+    raw = {
+        "swagger": "2.0",
+        "host": "example.com",
+        "basePath": "/v2",
+        "securityDefinitions": {"login": {"type": "basic"}},
+        "security": [{"login": []}],
+        "definitions": {"User": user},
+        "paths": {"/users": {"post": operation}, "/photos": {"post": upload}},
+    }
+
+    made, sent = generated_from(raw).drafts
+
+    assert made.name == "POST /v2/users"
+    assert "| `dry` | query | boolean | no | Only try. |" in made.content
+    assert "### Request body (required)\n\n`application/json`: User\n\n- `email` (string)" in made.content
+    assert made.content.count("| `user` |") == 0
+    assert made.examples[0].output == '{\n  "email": "ada@example.com"\n}'
+    assert made.endpoint.security == ("login (HTTP basic)",)
+    assert "`multipart/form-data`: object\n\n- `photo` (file, required)" in sent.content
