@@ -14,6 +14,7 @@ django = get_wsgi_application()  # sets Django up, which the imports below need
 
 from django.conf import settings  # noqa: E402
 
+from bigmind.core.wall import answering_requests  # noqa: E402
 from bigmind.mcp import guards  # noqa: E402
 from bigmind.mcp.endpoint import Endpoint  # noqa: E402
 from bigmind.mcp.oauth.routes import oauth_routes  # noqa: E402
@@ -33,6 +34,7 @@ web = web_application(django)
 async def lifespan(_: Any) -> AsyncIterator[None]:
     """Serve MCP between the start and the stop of the server."""
     async with AsyncExitStack() as running:
+        running.enter_context(answering_requests())
         for endpoint in endpoints.values():
             await running.enter_async_context(endpoint.running())
         yield

@@ -21,6 +21,7 @@ from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.tokens import count_tokens
+from bigmind.core.wall import sees_only
 from bigmind.request_ids import current_request_id
 
 Door = Literal["mcp", "rest", "command"]
@@ -76,7 +77,7 @@ def perform(
     """
     started, outcome, seconds, tokens = perf_counter(), "error", 0.0, None
     try:
-        with collected_notices() as notices:
+        with collected_notices() as notices, sees_only(actor.user.pk):
             performed = _perform(operation, actor, arguments, idempotency_key)
         if operation.effect is not Effect.READ:
             performed = replace(performed, notices=tuple(notices))

@@ -3,15 +3,18 @@
 from collections.abc import Callable
 
 import structlog
+from django.conf import settings
 from django.contrib import messages
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
 
 from bigmind.api.problems import STATUSES, is_rest, problem_of
 from bigmind.core.errors import BigMindError
 from bigmind.core.screening.policy import collected_notices
+from bigmind.core.wall import sees_everybody, sees_only
 from bigmind.health import ANSWERS
 from bigmind.request_ids import HEADER, begin_request
 
@@ -42,6 +45,23 @@ class RequestIdMiddleware:
         response = respond(request)
         response[HEADER] = request.id  # type: ignore[attr-defined]
         return response
+
+
+class WallMiddleware:
+    """Lets a page see the private rows of whoever is signed in alone, and the admin site everybody's.
+
+    REST is left to the gate, which knows whose key it is. A request without a session has nobody to ask for.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_rest(request) or settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.pk:
+            return self.get_response(request)
+        is_admin_site = request.path_info.startswith(reverse("admin:index")) and request.user.is_staff
+        with sees_everybody() if is_admin_site else sees_only(request.user.pk):
+            return self.get_response(request)
 
 
 class NoticeMiddleware:

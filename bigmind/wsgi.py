@@ -7,3 +7,7 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
 
 application = get_wsgi_application()
+
+from bigmind.core.wall import NOBODY, begin_seeing  # noqa: E402
+
+begin_seeing(NOBODY)

@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.models import ApiKey, Role, User
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.text import clean_name
+from bigmind.core.wall import sees_only
 
 LONGEST_STEM = 140
 
@@ -69,7 +70,8 @@ def delete_user(user: User) -> dict[str, int]:
     """
     if User.objects.exclude(pk=user.pk).exists():
         require_another_admin(user)
-    _, counts = user.delete()
+    with sees_only(user.pk):
+        _, counts = user.delete()
     return {label.rpartition(".")[2]: count for label, count in sorted(counts.items())}
 
 

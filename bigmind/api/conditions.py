@@ -15,6 +15,7 @@ from bigmind.api.problems import StaleCopy
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.operations import Operation, carry_out
 from bigmind.core.turns import wait_for_turn
+from bigmind.core.wall import sees_only
 from bigmind.gate import Outcome
 
 _LOCK = 7701
@@ -58,7 +59,7 @@ def write_if_it_holds(
         BigMindError: as the write does.
     """
     actor = actor_of(request)
-    with transaction.atomic():
+    with sees_only(actor.user.pk), transaction.atomic():
         wait_for_turn(_LOCK, actor.user.pk)
         if not _was_done(request, actor.user):
             _require(request, _etag_now(reading, actor, arguments))

@@ -28,6 +28,7 @@ COMFORTABLE_FREE_BYTES = 1024**3
 # Beyond this, sign-in links and expiry dates are judged differently by web server and database.
 CLOCK_TOLERANCE_SECONDS = 5
 START = "Start BigMind: make run"
+_POWERS = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
 
 class Status(StrEnum):
@@ -58,7 +59,7 @@ def examine(environment: Environment) -> Iterator[Check]:
     yield process(environment)
     yield port(environment, is_local)
     if environment.is_embedded and not is_local:
-        yield from (_skipped(name) for name in ("database", "vector", "migrations", "clock"))
+        yield from (_skipped(name) for name in ("database", "wall", "vector", "migrations", "clock"))
     else:
         yield from database()
     yield broker(environment)
@@ -134,15 +135,26 @@ def database() -> Iterator[Check]:
             version, ours = server.info.server_version // 10000, time.time()
             row = server.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
             theirs = row[0] if row else ours
+            powers = server.execute(_POWERS).fetchone()
     except psycopg.OperationalError as error:
         advice = "Check that the server runs, and BIGMIND_DATABASE_URL."
         yield Check("database", Status.PROBLEM, str(error).strip().splitlines()[-1], advice)
-        yield from (Check(name, Status.SKIPPED, "the database is away") for name in ("vector", "migrations", "clock"))
+        unseen = ("wall", "vector", "migrations", "clock")
+        yield from (Check(name, Status.SKIPPED, "the database is away") for name in unseen)
         return
     yield _server(version)
+    yield _wall(bool(powers and powers[0]))
     yield _vector()
     yield _migrations()
     yield _clock(theirs - ours)
+
+
+def _wall(is_passed_by: bool) -> Check:
+    """Whether the policies that keep private rows apart hold for the role we connect as."""
+    if is_passed_by:
+        advice = "Let BIGMIND_DATABASE_URL name an ordinary role that owns the database: none holds a superuser."
+        return Check("wall", Status.WARNING, "this role sees everybody's private rows", advice)
+    return Check("wall", Status.OK, "the database keeps private rows apart")
 
 
 def broker(environment: Environment) -> Check:

@@ -4,6 +4,7 @@ from django.core.cache import cache
 
 from accounts.models import ApiKey
 from bigmind.core.operations import Operation
+from bigmind.core.wall import sees_only
 from bigmind.mcp.turns import Turn
 from knowledge.models import Session
 
@@ -41,7 +42,10 @@ def _forgot_to_start(turn: Turn, operation: Operation) -> bool:
     if operation.name == STARTS:
         cache.set(mark, True, DAY)
         return False
-    return cache.add(mark, True, DAY) and not Session.objects.of(turn.actor.user).open().filter(agent=agent).exists()
+    if not cache.add(mark, True, DAY):
+        return False
+    with sees_only(turn.actor.user.pk):
+        return not Session.objects.of(turn.actor.user).open().filter(agent=agent).exists()
 
 
 def _ends_soon(key: ApiKey) -> bool:

@@ -6,6 +6,7 @@ from mcp import MCPError, types
 
 from bigmind.core.errors import NotFound
 from bigmind.core.vocabulary import PAGE_ROWS
+from bigmind.core.wall import sees_only
 from bigmind.gate import perform
 from bigmind.mcp.turns import Turn
 from bigmind.operations import CATALOGUE
@@ -109,7 +110,10 @@ def _notes_of(turn: Turn, uri: str) -> str:
 def _domains(turn: Turn) -> dict[str, int]:
     operation = CATALOGUE["knowledge_get"]
     permitted = operation.scope in turn.actor.scopes and turn.actor.may_use(operation.toolset)
-    return note_domains(turn.actor) if permitted else {}
+    if not permitted:
+        return {}
+    with sees_only(turn.actor.user.pk):
+        return note_domains(turn.actor)
 
 
 def _notes(domain: str, count: int) -> types.Resource:

@@ -15,6 +15,7 @@ from accounts.models import Agent, ApiKey, User
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.vocabulary import RowId, Since
+from bigmind.core.wall import sees_only
 from curation.models import Action
 from knowledge.models import (
     CachedVector,
@@ -105,11 +106,12 @@ def forget_source(
         raise Invalid("key, agent or session_id is required: what wrote what is to be forgotten.")
     source = _source(actor, key, agent, session_id, since)
     report = Forgotten(dry_run)
-    for erase in (_facts, _chunks, _hypotheses, _notes, _sessions, _entries, _changed):
-        erase(source, report)
-    _proposals(actor, source, report)
-    if not dry_run:
-        forget_kept_replies(source.user)
+    with sees_only(source.user.pk):
+        for erase in (_facts, _chunks, _hypotheses, _notes, _sessions, _entries, _changed):
+            erase(source, report)
+        _proposals(actor, source, report)
+        if not dry_run:
+            forget_kept_replies(source.user)
     return report
 
 

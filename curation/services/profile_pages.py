@@ -8,6 +8,7 @@ from accounts.services.profiles import get_profile
 from accounts.services.visibility import NOTHING, Shared, sections_for, shared_by
 from bigmind.core.errors import NotFound
 from bigmind.core.sections import Section
+from bigmind.core.wall import sees_only
 from knowledge.models import CompanyEntry, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
 from knowledge.services.company import told_to_everybody
@@ -61,7 +62,8 @@ def get_profile_page(actor: Actor, username: str, *, as_others: bool = False) ->
         sections &= shared_by(person).sections
     if person is None or not sections:
         raise NotFound(f"There is no page of {username}.", hint="The directory lists who shows one.")
-    return _gathered(Actor.of(person), sections, is_own=is_own)
+    with sees_only(person.pk):
+        return _gathered(Actor.of(person), sections, is_own=is_own)
 
 
 def _gathered(subject: Actor, sections: frozenset[Section], *, is_own: bool) -> ProfilePage:

@@ -15,6 +15,7 @@ from accounts.services.visibility import EVERYTHING, as_shared, people_shown
 from bigmind.core.pages import page_of
 from bigmind.core.sections import Section
 from bigmind.core.vocabulary import Limit, Offset, Tag
+from bigmind.core.wall import sees_everybody
 from knowledge.models import CompanyEntry, Session
 
 from .topics import Topic, topics_among, topics_of_each
@@ -75,7 +76,8 @@ def list_directory(actor: Actor, *, topic: Tag = "", limit: Limit = 20, offset: 
     if topic:
         about = Session.objects.in_view().filter(topics__contains=[topic]).values("user")
         people = people.filter(pk__in=people_shown(viewer, Section.TOPICS).values("pk")).filter(pk__in=about)
-    page = page_of(people.order_by(Lower("username")), limit=limit, offset=offset)
+    with sees_everybody():
+        page = page_of(people.order_by(Lower("username")), limit=limit, offset=offset)
     topics = topics_among(people_shown(viewer, Section.TOPICS), limit=TOPICS_OF_ALL)
     return Directory(_people(page.items), page.total, limit, offset, topics, _figures(viewer))
 
@@ -128,6 +130,7 @@ def _contributions_of_each(users: Iterable[UUID]) -> dict[UUID, int]:
     return dict(entries.values_list("proposed_by").annotate(Count("pk")))
 
 
+@sees_everybody()
 def _figures(viewer: User) -> Figures:
     """Count in one query. People are counted apart from the page, which may be narrowed to a topic."""
 

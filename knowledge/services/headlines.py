@@ -10,6 +10,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.wall import sees_everybody
 from knowledge.models import Session, ShownHeadline
 from knowledge.models.sessions import SessionQuerySet
 
@@ -32,6 +33,7 @@ def shown_headlines(user: User) -> QuerySet[ShownHeadline]:
     return ShownHeadline.objects.of(user).in_view().newest_first().select_related("session")
 
 
+@sees_everybody()
 def headlines_of_each(users: Collection[UUID]) -> dict[UUID, list[str]]:
     """Return the headlines that each of these people shows."""
     found: dict[UUID, list[str]] = {}

@@ -1,5 +1,6 @@
 """Insights: how BigMind is used, what it delivered, what that was worth, and what came of what sessions were told."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
@@ -20,6 +21,7 @@ from accounts.services.usage import (
     use_by_agent,
     use_by_operation,
 )
+from bigmind.core.wall import sees_everybody
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving
 from knowledge.services.servings import comes_behind
 
@@ -96,6 +98,8 @@ def look_at_use(actor: Actor, *, days: Days = 30, whose: Whose = "mine") -> Insi
     of = actor.user if whose == "mine" else None
     calls = calls_since(since, user=of)
     of_agents = None if whose == "everybody" and actor.user.is_admin else actor.user
+    with sees_everybody() if of is None else nullcontext():
+        starts, items = _starts(since, of), _items(actor, since, of)
     return Insights(
         days=days,
         whose=whose,
@@ -103,8 +107,8 @@ def look_at_use(actor: Actor, *, days: Days = 30, whose: Whose = "mine") -> Insi
         tools=use_by_operation(calls),
         agents=use_by_agent(calls_since(since, user=of_agents)),
         outcomes=outcomes(calls),
-        starts=_starts(since, of),
-        items=_items(actor, since, of),
+        starts=starts,
+        items=items,
     )
 
 

@@ -14,6 +14,7 @@ from accounts.authentication import BadKey, authenticate_key
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
 from bigmind.core.errors import Invalid
+from bigmind.core.wall import answering_requests
 from bigmind.mcp.stdio import serve_stdio
 from bigmind.mcp.turns import Client, Identify, parse_toolsets, this_machine
 
@@ -47,7 +48,9 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from refusal
         except DatabaseError as error:
             raise CommandError(NOT_RUNNING) from error
-        serve_stdio(identify, toolsets=listed)
+        connection.close()
+        with answering_requests():
+            serve_stdio(identify, toolsets=listed)
 
 
 def _require_database() -> None:

@@ -1,0 +1,190 @@
+"""The second wall: whatever a service forgets, PostgreSQL shows a request no private rows of others."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from django.apps import apps
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.test import Client
+
+from accounts.models import User
+from bigmind.core.wall import EVERYBODY, NOBODY, SETTING, sees_everybody, sees_only
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
+from knowledge.search import hybrid
+from knowledge.search.scopes import scope_of_owner
+from knowledge.services.sources import SOURCES
+from tests.factories import make_actor, make_user
+from tests.transports.isolation import SECRET, own_everything
+
+pytestmark = pytest.mark.django_db
+
+OUTSIDE = {
+    "accounts.Alert": "that a key ends; written by the scheduler",
+    "accounts.Agent": "the directory names them",
+    "accounts.ApiKey": "asked before anybody is known; only hashes",
+    "accounts.Call": "admins count what all do; names and durations, no content",
+    "accounts.Invitation": "asked before anybody is known; only hashes",
+    "accounts.Profile": "pages of people show it, as far as it is shared",
+    "accounts.Sharing": "says what others may see",
+    "accounts.SignIn": "asked before anybody is known",
+    "accounts.SignInLink": "asked before anybody is known; only hashes",
+    "curation": "company knowledge, and what is said about it",
+    "knowledge.CompanyEntry": "company knowledge",
+    "knowledge.Entry": "shared with everybody",
+    "knowledge.Feedback": "curators read complaints",
+    "knowledge.Gap": "shared with everybody, as far as two people asked",
+    "knowledge.Passage": "an answer names no passage whose thing is not read, too: decision 0014",
+    "knowledge.PassageVector": "as passages; numbers alone",
+    "knowledge.UnansweredQuestion": "gathered over all who asked; shown by a rule of its own",
+    "knowledge.Writing": "who wrote what when; no content",
+    "admin.LogEntry": "the log of the admin site",
+}
+
+
+@pytest.fixture
+def no_first_wall(monkeypatch):
+    """Services that have forgotten whose rows they read."""
+    for model in (Session, Fact, Note):
+        monkeypatch.setattr(type(model.objects.all()), "of", lambda rows, user: rows)
+    private = {Kind.FACT: Fact, Kind.CHUNK: Chunk, Kind.SUMMARY: Session, Kind.NOTE: Note, Kind.HYPOTHESIS: Hypothesis}
+    for kind, model in private.items():
+        forgetful = replace(SOURCES[kind], visible=lambda user, model=model: model.objects.all())
+        monkeypatch.setitem(SOURCES, kind, forgetful)
+
+
+def said(outcome):
+    return json.dumps(outcome.structured()) + outcome.markdown()
+
+
+@pytest.mark.parametrize("name", ["memory_list_facts", "memory_list_sessions", "memory_get_context", "knowledge_get"])
+def test_an_operation_that_forgets_whose_rows_it_reads_still_shows_only_ones_own(no_first_wall, name):
+    owner, stranger = make_actor(), make_actor()
+    own_everything(owner)
+    assert SECRET in said(perform(CATALOGUE[name], owner, {}, door="rest"))
+
+    answer = said(perform(CATALOGUE[name], stranger, {}, door="rest"))
+
+    assert SECRET not in answer
+
+
+def test_a_search_that_asks_in_someone_elses_scope_still_shows_nothing_of_theirs(no_first_wall, monkeypatch):
+    owner, stranger = make_actor(), make_actor()
+    own_everything(owner)
+    monkeypatch.setattr(hybrid, "scopes_of", lambda user, shared: [scope_of_owner(owner.user), scope_of_owner(None)])
+    search = CATALOGUE["memory_semantic_search"]
+    assert SECRET in said(perform(search, owner, {"query": SECRET}, door="rest"))
+
+    answer = said(perform(search, stranger, {"query": SECRET}, door="rest"))
+
+    assert SECRET not in answer.replace(f'"query": "{SECRET}"', "")
+
+
+def test_a_page_that_forgets_whose_rows_it_reads_still_shows_only_ones_own(no_first_wall):
+    own_everything(make_actor())
+    browser = Client()
+    browser.force_login(make_user())
+
+    page = browser.get("/memory/facts/").content.decode()
+
+    assert SECRET not in page
+
+
+def test_nothing_is_written_in_someone_elses_name():
+    owner, stranger = make_user(), make_user()
+
+    with pytest.raises(DatabaseError, match="row-level security"), transaction.atomic(), sees_only(stranger.pk):
+        Note.objects.create(user=owner, domain="work", key="city", content="Zanzibar")
+
+    assert not Note.objects.exists()
+
+
+def test_what_belongs_to_a_session_is_seen_by_its_owner_alone():
+    owner, stranger = make_user(), make_user()
+    Summary.objects.create(session=Session.objects.create(user=owner), summary=SECRET)
+
+    with sees_only(stranger.pk):
+        seen_by_stranger = Summary.objects.count()
+    with sees_only(owner.pk):
+        seen_by_owner = Summary.objects.count()
+
+    assert (seen_by_stranger, seen_by_owner) == (0, 1)
+
+
+def test_where_somebody_looks_beyond_the_wall_it_stands_again_afterwards():
+    owner, stranger = make_user(), make_user()
+    Note.objects.create(user=owner, domain="work", key="city", content="Zanzibar")
+
+    with sees_only(stranger.pk):
+        with sees_everybody():
+            seen_beyond = Note.objects.count()
+        seen_again = Note.objects.count()
+
+    assert (seen_beyond, seen_again) == (1, 0)
+
+
+def test_the_wall_stands_as_before_when_a_query_fails():
+    owner, stranger = make_user(), make_user()
+    Note.objects.create(user=owner, domain="work", key="city", content="Zanzibar")
+
+    with sees_only(stranger.pk):
+        with pytest.raises(IntegrityError), transaction.atomic(), sees_everybody():
+            Note.objects.create(user=owner, domain="work", key="city", content="Lamu")
+        seen = Note.objects.count()
+
+    assert seen == 0
+    assert _sees() == EVERYBODY
+
+
+def test_a_process_that_answers_requests_begins_by_seeing_nobodys_rows():
+    """Of each server the first connection, asked in a process of its own."""
+    of_asgi = (
+        "import asyncio; from bigmind.asgi import lifespan\nasync def serve():\n  async with lifespan(None): ask()"
+    )
+    serving = {"asgi": f"{of_asgi}\nasyncio.run(serve())", "wsgi": "import bigmind.wsgi; ask()"}
+
+    seen = {name: _first_sees(begins) for name, begins in serving.items()}
+
+    assert seen == {"asgi": NOBODY, "wsgi": NOBODY}
+
+
+def test_every_table_with_an_owner_stands_behind_the_wall_or_says_why_not():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")
+        walled = {name for (name,) in cursor.fetchall()}
+
+    owned = {
+        model._meta.label
+        for model in apps.get_models()
+        if any(field.related_model is User for field in model._meta.fields) and model._meta.db_table not in walled
+    }
+
+    assert {label for label in owned if label not in OUTSIDE and label.partition(".")[0] not in OUTSIDE} == set()
+
+
+def _first_sees(begins: str) -> str:
+    ask = f"from bigmind.core.wall import SETTING, begin_seeing\ndef ask():\n  print(whom())\n{_WHOM}\n{begins}"
+    run = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    return run.stdout.split()[-1]
+
+
+_WHOM = """
+def whom():
+  from concurrent.futures import ThreadPoolExecutor
+  def read():
+    from django.db import connection
+    with connection.cursor() as cursor:
+      cursor.execute("SELECT current_setting(%s)", [SETTING])
+      return cursor.fetchone()[0]
+  return ThreadPoolExecutor().submit(read).result()
+"""
+
+
+def _sees() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting(%s)", [SETTING])
+        return str(cursor.fetchone()[0])
