@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
@@ -311,3 +314,23 @@ class AlertAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("user__username", "text", "by_name")
     ordering = ("-created_at",)
     raw_id_fields = ("user", "key")
+
+
+# What is configured in the environment or not used at all must not look as if it could be set here.
+admin.site.unregister([EmailAddress, SocialApp, SocialToken, SocialAccount, Authenticator])
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Second factors. They are reset on the page of the person, who is told then."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type", "created_at")
+    list_select_related = ("user",)
+    search_fields = ("user__username",)
+    ordering = ("-created_at",)
+    exclude = ("data",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """Nobody loses a second factor without being told."""
+        return False

@@ -1,13 +1,17 @@
-"""What surrounds every page: that somebody is signed in, in which browser and from where, is noted."""
+"""What surrounds every page: who is signed in, in which browser, is noted; who owes a second factor is led to it."""
 
 from collections.abc import Callable
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from accounts.models import User
+from accounts.services.second_factors import has_second_factor, must_have_second_factor
 from accounts.services.sign_ins import note_sign_in
+from accounts.views.entering import came_by_sso
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -41,3 +45,33 @@ class SignInMiddleware:
                 )
         except DatabaseError as error:
             log.warning("A sign-in was not noted.", error=str(error))
+
+
+class SecondFactorMiddleware:
+    """Leads people of whom a second factor is demanded to the page that sets it up, and to nothing else.
+
+    Who came from the company's own sign-in has one there. Keys are no browsers: nothing below `/api/` asks who is here.
+    """
+
+    OPEN = frozenset({"second-factor", "second-factor-set-up", "sign-in", "sign-in-code", "sign-out", "theme"})
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
+        """Turn to that page; None lets the view answer."""
+        if settings.REQUIRE_MFA == "nobody" or request.path_info.startswith("/api/"):
+            return None
+        assert request.resolver_match is not None
+        is_open = request.resolver_match.view_name in self.OPEN
+        return redirect("second-factor") if not is_open and _owes_second_factor(request) else None
+
+
+def _owes_second_factor(request: HttpRequest) -> bool:
+    user = request.user
+    if not isinstance(user, User) or not must_have_second_factor(user):
+        return False
+    return not came_by_sso(request) and not has_second_factor(user)

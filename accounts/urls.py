@@ -2,13 +2,18 @@
 
 from django.urls import path
 
-from accounts.views import invitations, keys, password, people, sign_in, sign_ins
+from accounts.views import invitations, keys, password, people, second_factor, sign_in, sign_in_code, sign_ins
 
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-in/code/", sign_in_code.sign_in_code, name="sign-in-code"),
     path("sign-in/<str:token>/", sign_in.sign_in_link, name="sign-in-link"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("password/", password.password, name="password"),
+    path("second-factor/", second_factor.second_factor, name="second-factor"),
+    path("second-factor/set-up/", second_factor.set_up, name="second-factor-set-up"),
+    path("second-factor/codes/", second_factor.renew, name="second-factor-codes"),
+    path("second-factor/remove/", second_factor.remove, name="second-factor-remove"),
     path("sign-ins/", sign_ins.sign_ins, name="sign-ins"),
     path("sign-ins/elsewhere/end/", sign_ins.end_elsewhere, name="sign-ins-end-elsewhere"),
     path("sign-ins/<int:sign_in_id>/end/", sign_ins.end, name="sign-in-end"),
@@ -24,6 +29,7 @@ urlpatterns = [
     path("people/<uuid:person_id>/sign-out/", people.sign_out, name="person-sign-out"),
     path("people/<uuid:person_id>/unlock/", people.unlock, name="person-unlock"),
     path("people/<uuid:person_id>/password/", people.reset_password, name="person-password"),
+    path("people/<uuid:person_id>/second-factor/reset/", people.reset_code, name="person-second-factor"),
     path("people/<uuid:person_id>/delete/", people.delete, name="person-delete"),
     path("keys/", keys.keys, name="keys"),
     path("keys/<uuid:key_id>/new/", keys.new, name="key-new"),

@@ -42,6 +42,11 @@ class Environment(BaseSettings):
         default="personal",
         description="`personal`: one user, signed in from the link that start-up prints. `team`, `enterprise`: many.",
     )
+    require_mfa: Literal["nobody", "deciders", "everybody"] = Field(
+        default="nobody",
+        description="Who must have a second factor: `deciders` are curators and admins. Whoever has none is led to "
+        "set it up after signing in, and can do nothing else in the browser. Keys are not concerned.",
+    )
     user: str = Field(default="", description="User name of the first user. Default: the name of the system's user.")
     init_user: str = Field(
         default="",

@@ -29,6 +29,11 @@ INSTALLED_APPS = [
     "bigmind",
     "curation",
     "knowledge",
+    # Before ours, whose admin says what of theirs is shown.
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     "accounts",
     "rest_framework",
     "drf_spectacular",
@@ -52,9 +57,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "accounts.middleware.SignInMiddleware",
     "bigmind.middleware.WallMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "accounts.middleware.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bigmind.middleware.NoticeMiddleware",
     "bigmind.middleware.RefusalMiddleware",
@@ -126,6 +133,13 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+REQUIRE_MFA = ENVIRONMENT.require_mfa
+# Of django-allauth only the rows and the protocols are used: none of its addresses is routed.
+ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ADAPTER = "accounts.adapters.SecondFactorAdapter"
+MFA_RECOVERY_CODE_COUNT = 10
+# Clocks of phones go wrong: the code before and the code after count as well.
+MFA_TOTP_TOLERANCE = 1
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

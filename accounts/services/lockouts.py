@@ -17,7 +17,7 @@ MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class Lockout:
-    """From where nobody may try a name, or any name, and until when. Without an address: on the password page."""
+    """From where nobody may try a name, or any name, and until when. Without an address: at a password or code."""
 
     address: str
     until: datetime
@@ -28,9 +28,14 @@ def guesser(user: User) -> str:
     return f"password of {user.pk}"
 
 
+def guesser_of_code(user: User) -> str:
+    """Name whoever guesses at the codes of somebody's second factor."""
+    return f"code of {user.pk}"
+
+
 def lockouts_of(users: Collection[User]) -> dict[User, list[Lockout]]:
     """Return who of these is locked out, and where."""
-    names = {digest_of_name(name): user for user in users for name in (user.username, guesser(user))}
+    names = {digest_of_name(name): user for user in users for name in _names_of(user)}
     counting = _counting().filter(name_digest__in=names)
     groups = counting.values_list("name_digest", "address").annotate(tries=Count("pk")).filter(tries__gte=TRIES)
     found: dict[User, list[Lockout]] = {}
@@ -54,13 +59,18 @@ def locked_addresses(actor: Actor) -> list[Lockout]:
 def let_try_again(actor: Actor, user: User) -> None:
     """Forget the tries at somebody's password: they may try again at once, wherever they are."""
     actor.require("admin")
-    SignInTry.objects.filter(name_digest__in=[digest_of_name(user.username), digest_of_name(guesser(user))]).delete()
+    SignInTry.objects.filter(name_digest__in=[digest_of_name(name) for name in _names_of(user)]).delete()
 
 
 def let_address_try_again(actor: Actor, address: str) -> None:
     """Forget the tries from an address."""
     actor.require("admin")
     SignInTry.objects.filter(address=address).exclude(address="").delete()
+
+
+def _names_of(user: User) -> tuple[str, ...]:
+    """Under which names tries at somebody's doors are counted."""
+    return user.username, guesser(user), guesser_of_code(user)
 
 
 def _counting() -> QuerySet[SignInTry]:

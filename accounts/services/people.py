@@ -11,16 +11,19 @@ from accounts.actor import Actor
 from accounts.models import Agent, ApiKey, User
 from bigmind.core.errors import Conflict, Invalid, NotFound
 
+from .second_factors import second_factor_exists
 from .sign_in_links import make_sign_in_link
 from .sign_ins import end_sign_ins
 from .users import delete_user, require_another_admin, set_role
 
 
 def list_people(actor: Actor) -> QuerySet[User]:
-    """Return everybody by name, with how many keys of theirs work and how many agents have called for them."""
+    """Return everybody by name, with their working keys, the agents that called for them, and their second factor."""
     actor.require("admin")
     return User.objects.annotate(
-        usable_keys=_number_of(ApiKey.objects.usable()), agents_seen=_number_of(Agent.objects.all())
+        usable_keys=_number_of(ApiKey.objects.usable()),
+        agents_seen=_number_of(Agent.objects.all()),
+        has_second_factor=second_factor_exists(),
     ).order_by(F("is_active").desc(), "username")
 
 

@@ -1,7 +1,6 @@
 """Invitations: an admin makes one, and whoever has its link joins."""
 
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,6 +14,7 @@ from accounts.models import Invitation, Role
 from accounts.services.invitations import accept_invitation, invite, open_invitation, revoke_invitation
 from accounts.services.letters import mail_invitation
 from accounts.services.users import fresh_username
+from accounts.views.entering import sign_in_as
 from accounts.views.people_forms import InvitationForm, JoinForm
 from bigmind.core.errors import Conflict, Invalid, NotFound
 
@@ -66,7 +66,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         except (Invalid, Conflict) as refusal:
             form.refuse(refusal)
         else:
-            login(request, user)
+            sign_in_as(request, user, door="invitation")
             messages.success(request, f"Welcome, {user}. Connect your first agent, or look around.")
             return redirect("connect")
     context = {"form": form, "invitation": invitation}

@@ -16,17 +16,20 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import Role, SignIn, User
 from accounts.services import people as services
+from accounts.services.alerts import alerts_of
 from accounts.services.departures import noun_of, what_goes_with
 from accounts.services.invitations import list_invitations
 from accounts.services.keys import KEYS_END_SOON, list_keys
 from accounts.services.lockouts import let_address_try_again, let_try_again, locked_addresses, lockouts_of
 from accounts.services.roles import role_matrix
+from accounts.services.second_factors import reset_second_factor, second_factor_of
 from accounts.views.people_forms import DeleteForm, RoleForm
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.pages import page_of
 
 PEOPLE_ON_A_PAGE = 50
 KEYS_SHOWN = 20
+ALERTS_SHOWN = 10
 MOST_PEOPLE = 10**6
 
 Deed = Callable[[HttpRequest, Actor, User], HttpResponse]
@@ -131,6 +134,14 @@ def reset_password(request: HttpRequest, actor: Actor, found: User) -> HttpRespo
     return render(request, "accounts/password_reset.html", {"person": found, "url": url})
 
 
+@_deed
+def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
+    """Take the second factor of somebody who has lost it."""
+    reset_second_factor(actor, found)
+    messages.success(request, f"{found} signs in without a code now, and was told so.")
+    return redirect("person", found.pk)
+
+
 @never_cache
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -172,6 +183,8 @@ def _person_page(request: HttpRequest, found: User, *, form: RoleForm | None = N
         "soon": timezone.now() + KEYS_END_SOON,
         "keys_left": max(0, keys.count() - KEYS_SHOWN),
         "agents": found.agents.order_by("-last_seen")[:KEYS_SHOWN],
+        "factor": second_factor_of(found),
+        "alerts": alerts_of(found)[:ALERTS_SHOWN],
         "browsers": SignIn.objects.filter(user=found).count(),
     }
     return render(request, "accounts/person.html", context, status=status)

@@ -3,19 +3,21 @@
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import authenticate, login, logout
+from django.contrib.auth import authenticate, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.models import SignInLink
+from accounts.models import SignInLink, User
 from accounts.services.key_text import digest_of
 from accounts.services.sign_in_links import redeem_sign_in_link
 from accounts.services.sign_in_tries import count_try, forget_tries
+from accounts.views.entering import enter
 from bigmind.core.errors import Invalid, TooMany
 
 WRONG = "The user name and the password do not belong together."
@@ -50,14 +52,14 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _form(request, form, wanted, status=422)
     try:
-        _sign_in_with_password(request, form.cleaned_data["username"], form.cleaned_data["password"])
+        user = _who_knows(request, form.cleaned_data["username"], form.cleaned_data["password"])
     except TooMany as refusal:
         response = _form(request, form, wanted, refusal=refusal, status=429)
         response["Retry-After"] = str(refusal.retry_after)
         return response
     except Invalid as refusal:
         return _form(request, form, wanted, refusal=refusal, status=422)
-    return redirect(wanted)
+    return enter(request, user, door="password", wanted=wanted)
 
 
 @never_cache
@@ -70,10 +72,9 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     user = redeem_sign_in_link(token)
     if user is None:
         return _no_good(request)
-    login(request, user)
     # In a team a link is how somebody comes back who has no password any more; at home it is how one signs in.
     needs_password = settings.BIGMIND_MODE != "personal" and not user.has_usable_password()
-    return redirect("password" if needs_password else "home")
+    return enter(request, user, door="link", wanted=reverse("password" if needs_password else "home"))
 
 
 @require_POST
@@ -84,14 +85,14 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return redirect("sign-in")
 
 
-def _sign_in_with_password(request: HttpRequest, username: str, password: str) -> None:
+def _who_knows(request: HttpRequest, username: str, password: str) -> User:
     address = request.META.get("REMOTE_ADDR", "")
     count_try(username, address)
     user = authenticate(request, username=username, password=password)
-    if user is None:
+    if not isinstance(user, User):
         raise Invalid(WRONG, hint=WRONG_HINT)
     forget_tries(username, address)
-    login(request, user)
+    return user
 
 
 def _form(

@@ -25,6 +25,7 @@ DEEDS = [
     "person-sign-out",
     "person-unlock",
     "person-password",
+    "person-second-factor",
     "person-delete",
 ]
 

@@ -13,11 +13,13 @@ from playwright.sync_api import Page, expect
 from accounts.actor import Actor
 from accounts.authentication import authenticate_key
 from accounts.models import ApiKey, Invitation, Role, User
+from accounts.services.alerts import warn_of_ending_keys
 from accounts.services.invitations import invite
 from accounts.services.keys import revoke_key, rotate_key
 from accounts.services.profiles import update_profile
 from accounts.services.sign_in_links import make_sign_in_link
 from accounts.services.sign_in_tries import TRIES, TRIES_OF_AN_ADDRESS, count_try
+from tests.accounts.codes import code_of, with_second_factor
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_key, make_user
@@ -96,6 +98,42 @@ def going_to_somebody(name: str) -> Callable[[Page], None]:
     return go
 
 
+def second_factor_begun(page: Page) -> None:
+    page.goto(reverse("second-factor"))
+    page.get_by_role("link", name="Set it up").click()
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+
+
+def second_factor_refused(page: Page) -> None:
+    second_factor_begun(page)
+    page.get_by_label("Code").fill("000000")
+    page.get_by_label("Password").fill("guess")
+    page.get_by_role("button", name="Set it up").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+
+
+def second_factor_made(page: Page) -> None:
+    second_factor_begun(page)
+    secret = page.get_by_label("Or type this secret", exact=True).inner_text()
+    page.get_by_label("Code").fill(code_of(secret))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Set it up").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your recovery codes")
+
+
+def second_factor_kept(page: Page) -> None:
+    second_factor_made(page)
+    page.get_by_role("link", name="I have kept them").click()
+    expect(page.get_by_role("button", name="Remove it")).to_be_visible()
+
+
+def notices_with_a_key_that_ends(page: Page) -> None:
+    ApiKey.objects.update(created_at=timezone.now() - timedelta(days=90))
+    warn_of_ending_keys()
+    page.goto(reverse("notices"))
+    expect(page.get_by_role("heading", name="Your keys and your sign-in")).to_be_visible()
+
+
 def password_reset(page: Page) -> None:
     going_to_somebody("person")(page)
     page.get_by_role("button", name="Reset the password").click()
@@ -137,6 +175,12 @@ def going_to_where_one_is_signed_in(page: Page) -> None:
         pytest.param(going_to("connect", "?client=other&toolsets=all"), id="connect, one client open"),
         pytest.param(going_to("profile", of_user="ada"), id="profile"),
         pytest.param(going_to("password"), id="password"),
+        pytest.param(going_to("second-factor"), id="second factor, none"),
+        pytest.param(second_factor_begun, id="second factor, setting up"),
+        pytest.param(second_factor_refused, id="second factor, refused"),
+        pytest.param(second_factor_made, id="recovery codes"),
+        pytest.param(second_factor_kept, id="second factor"),
+        pytest.param(notices_with_a_key_that_ends, id="notices about keys"),
         pytest.param(going_to("people"), id="people"),
         pytest.param(going_to_somebody("person"), id="somebody, for an admin"),
         pytest.param(going_to_somebody("person-delete"), id="deleting somebody"),
@@ -165,6 +209,37 @@ def test_everyone_can_sign_in(visits: Visits, ada: User) -> None:
     page.get_by_role("button", name="Sign in").click()
 
     expect(page.get_by_role("alert")).to_contain_text("do not belong together")
+    assert found + findings(page) == []
+
+
+def test_everyone_can_give_the_code_without_a_script(visits: Visits, ada: User) -> None:
+    enrolment, _ = with_second_factor(ada)
+    page = visits.by(None, javascript=False)
+    page.goto(f"{reverse('sign-in')}?next={reverse('keys')}")
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("One more step")
+
+    page.get_by_label("Code").fill(code_of(enrolment.secret))
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Keys")
+
+
+def test_everyone_can_use_the_page_that_asks_for_the_code(visits: Visits, ada: User) -> None:
+    with_second_factor(ada)
+    page = visits.by(None)
+    page.goto(reverse("sign-in"))
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    found = findings(page)
+
+    page.get_by_label("Code").fill("000000")
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page.get_by_role("alert")).to_be_focused()
     assert found + findings(page) == []
 
 

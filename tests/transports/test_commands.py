@@ -21,6 +21,7 @@ OURS = [
     "user_invite",
     "user_list",
     "user_role",
+    "user_reset_second_factor",
     "user_delete",
     "user_link",
     "user_unlink",

@@ -1,0 +1,30 @@
+"""Take somebody's second factor."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts.services.second_factors import forget_second_factor
+from accounts.services.users import find_user
+from bigmind.management.base import OperatorCommand
+from bigmind.management.people import described_user
+
+
+class Command(OperatorCommand):
+    """Takes somebody's second factor: the way back in for whoever lost their phone and their recovery codes."""
+
+    help = "Take somebody's second factor, because phone and recovery codes are gone. They are signed out, and told."
+    examples = ("bigmind user_reset_second_factor ada", "bigmind user_reset_second_factor ada --json")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take a user."""
+        parser.add_argument("user", help="User name or id.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Take it."""
+        user = find_user(options["user"])
+        forget_second_factor(user)
+        if options["json"]:
+            self.print_json(described_user(user))
+        else:
+            self.stdout.write(f"{user.username} signs in without a code now.")
