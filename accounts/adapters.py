@@ -1,16 +1,25 @@
-"""What BigMind decides for django-allauth: how second factors are kept and named."""
+"""What BigMind decides for django-allauth: how second factors are kept, and whom a provider lets in."""
 
 import base64
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from cryptography.fernet import Fernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.http import HttpRequest
 
 from accounts.models import User
+from accounts.services.sso import Identity, admit
+from accounts.sso import CompanyProvider, provider_for
+from accounts.views.entering import enter
+from accounts.views.sso import trouble
 
 PURPOSE = b"bigmind: secrets of second factors"
 
@@ -43,3 +52,34 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 def _cipher(secret_key: str) -> Fernet:
     key = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(secret_key.encode())
     return Fernet(base64.urlsafe_b64encode(key))
+
+
+class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
+    """Lets in whom our own rules let in, and tells what went wrong on our own page."""
+
+    def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> CompanyProvider:
+        """Return the one that is configured; rows in the database count for nothing."""
+        return provider_for(request)
+
+    def authenticate_by_email(self, login: SocialLogin) -> None:
+        """Find nobody by e-mail here: `admit` does, by its own rules."""
+        return
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Decide about whoever the provider vouches for; django-allauth's own pages are never reached."""
+        claims = sociallogin.claims
+        if claims.get("nonce") != sociallogin.state["data"]["nonce"]:
+            raise OAuth2Error("The id_token belongs to another sign-in.")
+        user = admit(Identity.of(settings.OIDC_ISSUER, claims), address=request.META.get("REMOTE_ADDR", ""))
+        raise ImmediateHttpResponse(enter(request, user, door="sso", wanted=sociallogin.state.get("next") or "/"))
+
+    def on_authentication_error(
+        self,
+        request: HttpRequest,
+        provider: object,
+        error: str | None = None,
+        exception: Exception | None = None,
+        extra_context: object = None,
+    ) -> None:
+        """Tell on a page of ours what went wrong."""
+        raise ImmediateHttpResponse(trouble(request, error=error, exception=exception))

@@ -58,7 +58,18 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("username", "display_name", "email", "id")
     ordering = ("username",)
     date_hierarchy = "created_at"
-    fields = ("id", "username", "display_name", "email", "role", "is_active", "created_at", "last_seen", "last_login")
+    fields = (
+        "id",
+        "username",
+        "display_name",
+        "email",
+        "is_email_vouched",
+        "role",
+        "is_active",
+        "created_at",
+        "last_seen",
+        "last_login",
+    )
     readonly_fields = ("id", "created_at", "last_seen", "last_login")
 
     def save_model(self, request: HttpRequest, obj: User, form: object, change: bool) -> None:
@@ -334,3 +345,15 @@ class AuthenticatorAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
     def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
         """Nobody loses a second factor without being told."""
         return False
+
+
+@admin.register(SocialAccount)
+class SocialAccountAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Who signs in with the company's own sign-in. Deleting a row unlinks the person, until they are found again."""
+
+    list_display = ("user", "provider", "uid", "last_login", "date_joined")
+    list_filter = ("provider", "last_login")
+    list_select_related = ("user",)
+    search_fields = ("user__username", "uid")
+    ordering = ("-last_login",)
+    exclude = ("extra_data",)

@@ -53,7 +53,9 @@ class SecondFactorMiddleware:
     Who came from the company's own sign-in has one there. Keys are no browsers: nothing below `/api/` asks who is here.
     """
 
-    OPEN = frozenset({"second-factor", "second-factor-set-up", "sign-in", "sign-in-code", "sign-out", "theme"})
+    OPEN = frozenset(
+        {"second-factor", "second-factor-set-up", "sign-in", "sign-in-code", "sso", "sso-callback", "sign-out", "theme"}
+    )
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

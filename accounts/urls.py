@@ -2,10 +2,12 @@
 
 from django.urls import path
 
-from accounts.views import invitations, keys, password, people, second_factor, sign_in, sign_in_code, sign_ins
+from accounts.views import invitations, keys, password, people, second_factor, sign_in, sign_in_code, sign_ins, sso
 
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-in/sso/", sso.begin, name="sso"),
+    path("sign-in/sso/callback/", sso.callback, name="sso-callback"),
     path("sign-in/code/", sign_in_code.sign_in_code, name="sign-in-code"),
     path("sign-in/<str:token>/", sign_in.sign_in_link, name="sign-in-link"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),

@@ -24,5 +24,11 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 
 def instance(_request: HttpRequest) -> dict[str, Any]:
-    """The instance's public URL, version and mode."""
-    return {"public_url": settings.PUBLIC_URL, "version": __version__, "mode": settings.BIGMIND_MODE}
+    """The instance's public URL, version and mode, and how people sign in besides passwords, or instead."""
+    return {
+        "public_url": settings.PUBLIC_URL,
+        "version": __version__,
+        "mode": settings.BIGMIND_MODE,
+        "sso_name": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "passwords_only_for": settings.PASSWORDS_ONLY_FOR,
+    }

@@ -134,10 +134,21 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 REQUIRE_MFA = ENVIRONMENT.require_mfa
+OIDC_ISSUER = ENVIRONMENT.oidc_issuer
+OIDC_CLIENT_ID = ENVIRONMENT.oidc_client_id
+OIDC_CLIENT_SECRET = ENVIRONMENT.oidc_secret
+OIDC_NAME = ENVIRONMENT.oidc_name
+OIDC_ALLOWED_DOMAINS = ENVIRONMENT.oidc_domains
+OIDC_JOIN = ENVIRONMENT.oidc_join
+OIDC_ROLE_CLAIM = ENVIRONMENT.oidc_role_claim
+OIDC_ROLES = ENVIRONMENT.oidc_role_of_groups
+PASSWORDS_ONLY_FOR = ENVIRONMENT.passwords_only_for
 # Of django-allauth only the rows and the protocols are used: none of its addresses is routed.
 ACCOUNT_EMAIL_VERIFICATION = "none"
 MFA_ADAPTER = "accounts.adapters.SecondFactorAdapter"
 MFA_RECOVERY_CODE_COUNT = 10
+SOCIALACCOUNT_ADAPTER = "accounts.adapters.CompanySignInAdapter"
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 # Clocks of phones go wrong: the code before and the code after count as well.
 MFA_TOTP_TOLERANCE = 1
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30

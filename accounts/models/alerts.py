@@ -20,6 +20,7 @@ class Alert(models.Model):
         FACTOR_RESET = "factor_reset"
         CODES_RENEWED = "codes_renewed"
         CODE_USED = "code_used"
+        SSO_LINKED = "sso_linked"
 
     user = models.ForeignKey(User, models.CASCADE, related_name="alerts")
     kind = models.CharField(max_length=20, choices=Kind)

@@ -43,6 +43,12 @@ class User(AbstractBaseUser):
     username = models.CharField(max_length=150, unique=True, validators=[UnicodeUsernameValidator()])
     display_name = models.CharField(max_length=200, blank=True)
     email = models.EmailField(blank=True)
+    is_email_vouched = models.BooleanField(
+        "e-mail is vouched for",
+        default=False,
+        db_default=False,
+        help_text="An admin gave the address, not the person: by it, the company’s own sign-in finds them.",
+    )
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -103,8 +103,8 @@ def accept_invitation(token: str, *, username: str, display_name: str = "", pass
         raise NotFound(GONE, hint="Ask whoever invited you for a new one.")
     require_good_password(password, User(username=username, display_name=display_name, email=invitation.email))
     user = add_user(username, display_name=display_name, role=invitation.role, password=password)
-    user.email = invitation.email
-    user.save(update_fields=["email"])
+    user.email, user.is_email_vouched = invitation.email, bool(invitation.email)
+    user.save(update_fields=["email", "is_email_vouched"])
     invitation.accepted_at = timezone.now()
     invitation.save(update_fields=["accepted_at"])
     return user

@@ -1,5 +1,6 @@
 """Invitations: an admin makes one, and whoever has its link joins."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -56,6 +57,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     invitation = open_invitation(token)
     if invitation is None:
         return _gone(request)
+    if settings.PASSWORDS_ONLY_FOR:
+        return _join_by_provider(request, invitation)
     form = JoinForm(request.POST if request.method == "POST" else None, initial=_suggested(invitation))
     if form.is_bound and form.is_valid():
         said = {name: form.cleaned_data[name] for name in ("username", "display_name", "password")}
@@ -76,6 +79,12 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 def _suggested(invitation: Invitation) -> dict[str, str]:
     stem = invitation.email.partition("@")[0] or slugify(invitation.name)
     return {"display_name": invitation.name, "username": fresh_username(stem) if stem else ""}
+
+
+def _join_by_provider(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Say how somebody joins where passwords are switched off: the invitation counts at the company's own sign-in."""
+    status = 409 if request.method == "POST" else 200
+    return render(request, "accounts/join_by_provider.html", {"invitation": invitation}, status=status)
 
 
 def _gone(request: HttpRequest) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
@@ -15,8 +16,10 @@ from django.views.decorators.http import require_http_methods
 from accounts.authentication import actor_of
 from accounts.models import User
 from accounts.services.lockouts import guesser
+from accounts.services.passwords import may_use_password
 from accounts.services.sign_in_tries import count_try, forget_tries
 from accounts.services.sign_ins import end_sign_ins
+from bigmind.core.errors import Conflict
 
 HINT = "At least 12 characters; not a common word, and not much like your name."
 
@@ -28,6 +31,8 @@ HINT = "At least 12 characters; not a common word, and not much like your name."
 def password(request: HttpRequest) -> HttpResponse:
     """Set or change the password of whoever is signed in; their other browsers are signed out."""
     user = actor_of(request).user
+    if not may_use_password(user):
+        raise Conflict("Passwords are switched off here.", hint=f"You sign in with {settings.OIDC_NAME}.")
     if request.method != "POST":
         return _form(request, _form_for(user))
     # Somebody at a browser that was left open must not be able to guess on.

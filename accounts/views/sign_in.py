@@ -8,16 +8,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import SignInLink, User
 from accounts.services.key_text import digest_of
+from accounts.services.passwords import may_use_password
 from accounts.services.sign_in_links import redeem_sign_in_link
 from accounts.services.sign_in_tries import count_try, forget_tries
-from accounts.views.entering import enter
+from accounts.views.entering import enter, wanted_page
 from bigmind.core.errors import Invalid, TooMany
 
 WRONG = "The user name and the password do not belong together."
@@ -45,7 +45,7 @@ class SignInForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Ask for user name and password; sign in whoever knows both, and turn to the page they wanted."""
-    wanted = _wanted_page(request)
+    wanted = wanted_page(request)
     if request.method != "POST":
         return redirect(wanted) if request.user.is_authenticated else _form(request, SignInForm(), wanted)
     form = SignInForm(request.POST)
@@ -73,7 +73,8 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     if user is None:
         return _no_good(request)
     # In a team a link is how somebody comes back who has no password any more; at home it is how one signs in.
-    needs_password = settings.BIGMIND_MODE != "personal" and not user.has_usable_password()
+    may_need_one = settings.BIGMIND_MODE != "personal" and may_use_password(user)
+    needs_password = may_need_one and not user.has_usable_password()
     return enter(request, user, door="link", wanted=reverse("password" if needs_password else "home"))
 
 
@@ -89,8 +90,10 @@ def _who_knows(request: HttpRequest, username: str, password: str) -> User:
     address = request.META.get("REMOTE_ADDR", "")
     count_try(username, address)
     user = authenticate(request, username=username, password=password)
-    if not isinstance(user, User):
-        raise Invalid(WRONG, hint=WRONG_HINT)
+    if not isinstance(user, User) or not may_use_password(user):
+        # The same words for everybody: else they would tell whose password counts.
+        most = f"Most people sign in with {settings.OIDC_NAME} here, and have no password. "
+        raise Invalid(WRONG, hint=f"{most if settings.PASSWORDS_ONLY_FOR else ''}{WRONG_HINT}")
     forget_tries(username, address)
     return user
 
@@ -109,12 +112,3 @@ def _no_good(request: HttpRequest) -> HttpResponse:
 def _good_link(token: str) -> SignInLink | None:
     links = SignInLink.objects.filter(used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
     return links.select_related("user").filter(digest=digest_of(token)).first()
-
-
-def _wanted_page(request: HttpRequest) -> str:
-    """Return where to go next: the page that asked to sign in, if it is one of ours."""
-    wanted = request.POST.get("next", request.GET.get("next", ""))
-    is_ours = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return wanted if is_ours else "/"

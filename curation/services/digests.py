@@ -52,8 +52,10 @@ def _write_from_now_on_to(person: User, address: str) -> None:
         raise _refused("is not an e-mail address. It looks like ada@example.com") from error
     if len(address) > ADDRESS_CHARS:
         raise _refused(f"is {len(address)} characters; the limit is {ADDRESS_CHARS}")
+    # An address that people give themselves could be anyone's: nobody is found by it.
+    person.is_email_vouched = person.is_email_vouched and person.email.lower() == address.lower()
     person.email = address
-    person.save(update_fields=["email", "updated_at"])
+    person.save(update_fields=["email", "is_email_vouched", "updated_at"])
 
 
 def _refused(message: str) -> Invalid:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -210,6 +211,38 @@ def test_everyone_can_sign_in(visits: Visits, ada: User) -> None:
 
     expect(page.get_by_role("alert")).to_contain_text("do not belong together")
     assert found + findings(page) == []
+
+
+@pytest.fixture
+def with_provider(settings: Any) -> None:
+    """A BigMind with a provider, whose page is not visited here."""
+    settings.OIDC_ISSUER, settings.OIDC_NAME = "http://localhost:1", "Example Inc."
+
+
+@pytest.mark.parametrize("only_for", ["", "ada"])
+def test_everyone_can_use_the_sign_in_with_a_provider(
+    visits: Visits, ada: User, with_provider: None, settings: Any, only_for: str
+) -> None:
+    settings.PASSWORDS_ONLY_FOR = only_for
+    page = visits.by(None)
+    page.goto(reverse("sign-in"))
+    found = findings(page)
+
+    page.get_by_role("link", name="Sign in with Example Inc.").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Example Inc. does not answer as it should")
+    assert found + findings(page) == []
+
+
+def test_everyone_can_use_an_invitation_where_passwords_are_off(
+    visits: Visits, ada: User, with_provider: None, settings: Any
+) -> None:
+    settings.PASSWORDS_ONLY_FOR = "ada"
+    page = visits.by(None)
+    page.goto(urlsplit(invite(Actor.of(ada), email="mary@example.com").url).path)
+
+    expect(page.get_by_role("link", name="Sign in with Example Inc.")).to_be_visible()
+    assert findings(page) == []
 
 
 def test_everyone_can_give_the_code_without_a_script(visits: Visits, ada: User) -> None:

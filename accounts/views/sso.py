@@ -1,0 +1,81 @@
+"""Signing in with the company's own sign-in: to the provider, and back."""
+
+import structlog
+from allauth.socialaccount.providers.base.constants import AuthError
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from requests import RequestException
+
+from accounts.sso import Protocol, provider_for
+from accounts.views.entering import wanted_page
+from bigmind.core.errors import BigMindError, Forbidden, TooMany
+
+# What a provider that is broken makes of its answers: no JSON, or JSON without what must be in it.
+NONSENSE = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
+AWAY = "{name} does not answer as it should."
+LATE = "This sign-in took too long, or began in another browser."
+NOT_GOOD = "What {name} has sent cannot be trusted."
+
+log = structlog.get_logger()
+
+
+@never_cache
+@require_safe
+def begin(request: HttpRequest) -> HttpResponse:
+    """Send the browser to the provider. It is a link: a form that leads elsewhere is stopped by our own policy."""
+    _require_provider()
+    try:
+        return provider_for(request).send_there(request, wanted=wanted_page(request))
+    except NONSENSE as error:
+        return trouble(request, exception=error)
+
+
+@never_cache
+@require_safe
+def callback(request: HttpRequest) -> HttpResponse:
+    """Take who comes back from the provider, and sign them in if they may."""
+    _require_provider()
+    try:
+        view = OAuth2CallbackView.adapter_view(Protocol(request, settings.OIDC_ISSUER))
+        response: HttpResponse = view(request)
+    except (Forbidden, TooMany) as refusal:
+        return _refused(request, refusal)
+    except NONSENSE as error:
+        return trouble(request, exception=error)
+    return response
+
+
+def trouble(request: HttpRequest, *, error: str | None = None, exception: Exception | None = None) -> HttpResponse:
+    """Tell somebody that they could not be signed in, and whose doing that is."""
+    if error == AuthError.CANCELLED:
+        messages.info(request, "You were not signed in: you stopped it there.")
+        return redirect("sign-in")
+    log.warning("A sign-in with the provider failed.", error=type(exception).__name__, reason=str(exception)[:200])
+    if isinstance(exception, OAuth2Error):
+        return _page(request, NOT_GOOD, "Try again. If that does not help, tell an admin of this BigMind.", 422)
+    if exception is None and "error" not in request.GET:
+        return _page(request, LATE, "Begin again; it has to end in the same browser within ten minutes.", 422)
+    return _page(request, AWAY, "Try again in a while. BigMind itself is well, and so are your agents.", 502)
+
+
+def _refused(request: HttpRequest, refusal: BigMindError) -> HttpResponse:
+    response = _page(request, refusal.message, refusal.hint, 429 if isinstance(refusal, TooMany) else 403)
+    if isinstance(refusal, TooMany):
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def _page(request: HttpRequest, message: str, hint: str, status: int) -> HttpResponse:
+    context = {"message": message.replace("{name}", settings.OIDC_NAME), "hint": hint}
+    return render(request, "accounts/sso_trouble.html", context, status=status)
+
+
+def _require_provider() -> None:
+    if not settings.OIDC_ISSUER:
+        raise Http404
