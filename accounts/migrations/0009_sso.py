@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0007_alerts'),
+        ('accounts', '0008_connected_apps'),
     ]
 
     operations = [

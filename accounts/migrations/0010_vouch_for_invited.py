@@ -13,7 +13,7 @@ def vouch(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("accounts", "0008_sso"),
+        ("accounts", "0009_sso"),
     ]
 
     operations = [
