@@ -1,0 +1,94 @@
+"""Bring references in from a source: what is new, changed and gone, without touching what people edited."""
+
+import re
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts.actor import Actor
+from accounts.services.users import find_user
+from bigmind.core.errors import Invalid
+from bigmind.management.base import OperatorCommand, misused
+from bigmind.management.owner import owner_of_instance
+from bigmind.management.progress import Progress
+from bigmind.management.sources import add_source_arguments, sources_of
+from knowledge.generators.drafts import Generated
+from knowledge.generators.registry import generator_for
+from knowledge.generators.sources import Source
+from knowledge.services.reference_imports import ImportedReferences, import_references
+
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
+NAMED = 20
+"""How many keys and troubles of a kind are named to people; JSON names more."""
+
+
+class Command(OperatorCommand):
+    """Imports what a generator makes of a source into a collection; twice is once."""
+
+    help = (
+        "Import references from a source into a collection. Reports what is added, changed, removed and unchanged."
+        " What people edited is kept: where the source changed as well, it waits for a decision."
+    )
+    examples = (
+        "bigmind references_import openapi.yaml --collection payments",
+        "bigmind references_import content/ --collection helios --dry-run",
+        "bigmind references_import https://api.example.com/openapi.json --collection example --json",
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take a source, and the collection it goes to."""
+        add_source_arguments(parser)
+        parser.add_argument("--collection", required=True, metavar="NAME", help="The collection, such as helios.")
+        parser.add_argument("--user", help="Who imports. Default: the owner of this instance.")
+        parser.add_argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
+        parser.add_argument(
+            "--keep-missing", action="store_true", help="Keep references that this source had and has no more."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read, make, import, report."""
+        if not SLUG.fullmatch(options["collection"]):
+            raise misused("The name of a collection has up to 50 of a-z, 0-9 and -, such as helios.")
+        (source,) = sources_of(options)
+        actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
+        bar = Progress(self.stderr, source.name, 2)
+        generated = generator_for(source, options["kind"]).generate(source)
+        bar.advance()
+        if not generated.drafts:
+            raise Invalid(f"{source.name} holds nothing to make references from.", hint="Nothing was changed.")
+        report = self._imported(actor, source, generated, options)
+        bar.advance()
+        bar.clear()
+        if options["json"]:
+            self.print_json({**vars(report), "passed_over": [trouble.model_dump() for trouble in generated.troubles]})
+        else:
+            self._tell(source, generated, report)
+
+    def _imported(
+        self, actor: Actor, source: Source, generated: Generated, options: dict[str, Any]
+    ) -> ImportedReferences:
+        return import_references(
+            actor,
+            collection=options["collection"],
+            drafts=list(generated.drafts),
+            source=source.name,
+            version=generated.drafts[0].version,
+            # What could not be read today is not gone from its source.
+            complete=not options["keep_missing"] and not generated.troubles,
+            dry_run=options["dry_run"],
+        )
+
+    def _tell(self, source: Source, generated: Generated, report: ImportedReferences) -> None:
+        would = "would be: " if report.dry_run else ""
+        counts = [f"{getattr(report, name)} {name}" for name in ("added", "changed", "removed", "unchanged")]
+        self.stdout.write(f"{report.collection}, from {source.name}: {would}{', '.join(counts)}.")
+        for what in ("changed", "removed", "drifted"):
+            for key in report.keys.get(what, [])[:NAMED]:
+                self.stdout.write(f"  {what}: {key}")
+        if report.drifted:
+            self.remark(f"{report.drifted} were edited here and changed in the source: they wait for a decision.")
+        troubles = [*(f"{trouble.where}: {trouble.says}" for trouble in generated.troubles), *report.troubles]
+        for trouble in troubles[:NAMED]:
+            self.remark(trouble)
+        if len(troubles) > NAMED:
+            self.remark(f"and {len(troubles) - NAMED} more; --json tells them all.")
