@@ -144,6 +144,16 @@ class Environment(BaseSettings):
         "Default: no e-mail is sent.",
     )
     email_from: str = Field(default="", description="Sender of e-mail. Default: `bigmind@` and the public host.")
+    backup_dir: str = Field(
+        default="",
+        description="Folder that the scheduler makes backups in. Default: only `bigmind backup` makes any.",
+    )
+    backup_every: int = Field(
+        default=24, ge=1, le=8760, description="Hours from one backup in BIGMIND_BACKUP_DIR to the next."
+    )
+    backup_keep: int = Field(
+        default=7, ge=0, le=10_000, description="How many backups stay in BIGMIND_BACKUP_DIR. 0 keeps all."
+    )
     web_threads: int = Field(default=8, ge=1, le=128, description="Pages and REST requests served at once.")
     mcp_threads: int = Field(default=4, ge=1, le=128, description="Tool calls served at once.")
     embedding_provider: Literal["", "builtin", "openai", "hashing"] = Field(

@@ -277,6 +277,11 @@ CELERY_BEAT_SCHEDULE = {
     "forget-unused-apps": {"task": "accounts.tasks.forget_unused_apps", "schedule": 3600.0},
     "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
 }
+BACKUP_DIR = ENVIRONMENT.backup_dir
+BACKUP_EVERY_HOURS = ENVIRONMENT.backup_every
+BACKUP_KEEP = ENVIRONMENT.backup_keep
+if BACKUP_DIR:
+    CELERY_BEAT_SCHEDULE["back-up"] = {"task": "bigmind.tasks.back_up", "schedule": 600.0, "options": {"expires": 600}}
 # Redis away must not be felt for long: the cache answers like an empty one then.
 CACHES: dict[str, dict[str, Any]] = {
     "default": {

@@ -1,0 +1,203 @@
+"""Making a backup: the whole database as it stood at one moment, while everything goes on."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db.migrations.recorder import MigrationRecorder
+from psycopg import sql
+
+from bigmind import __version__
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.embedded.database import vector_version
+
+from .manifest import DUMP, MANIFEST, SECRET_KEY, FileInBackup, Manifest, described, read_manifest, write_private
+from .programs import connected, run, server_version
+
+PREFIX, STAMP, PARTIAL = "bigmind-", "%Y%m%dT%H%M%SZ", ".partial"
+LOCK = (7700, 2)
+TABLES = """
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') ORDER BY c.relname
+"""
+
+
+@dataclass(frozen=True)
+class Backup:
+    """One backup: its folder, and what its manifest says."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def bytes(self) -> int:
+        """Its size."""
+        return sum(file.bytes for file in self.manifest.files.values())
+
+
+def make_backup(place: Path, *, keep: int = 0) -> Backup:
+    """Make a backup below a folder, and return it. It appears whole or not at all.
+
+    Args:
+        keep: How many to keep there: older ones go once the new one is whole. 0 keeps all.
+
+    Raises:
+        Invalid: it cannot be written, or PostgreSQL's programs are missing.
+        Conflict: another backup is being made.
+    """
+    _prepare(place)
+    name = f"{PREFIX}{datetime.now(UTC):{STAMP}}"
+    folder, aside = place / name, place / f"{name}{PARTIAL}"
+    if folder.exists():
+        raise Conflict(f"{folder} is there already.", hint="Wait a second and try again.")
+    with _alone() as database:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(mode=0o700)
+        try:
+            manifest = _fill(aside, database)
+            aside.rename(folder)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+    _sync(place)
+    if keep:
+        for old in backups_in(place)[keep:]:
+            shutil.rmtree(old.folder)
+    return Backup(folder, manifest)
+
+
+def back_up_when_due(place: Path, *, every: timedelta, keep: int) -> Backup | None:
+    """Make a backup if the newest one there is old enough. The scheduler calls this, however often it was restarted."""
+    newest = next(iter(backups_in(place)), None)
+    if newest is not None and datetime.now(UTC) - made_when(newest.folder) < every:
+        return None
+    try:
+        return make_backup(place, keep=keep)
+    except Conflict:
+        return None  # Somebody makes one now.
+
+
+def backups_in(place: Path) -> list[Backup]:
+    """Return the whole backups in a folder, the newest first. Nothing else that lies there is touched or told."""
+    found = [path for path in sorted(place.glob(f"{PREFIX}*"), reverse=True) if _is_whole(path)]
+    return [Backup(path, read_manifest(path)) for path in found]
+
+
+def made_when(folder: Path) -> datetime:
+    """Return when a backup was made, from its name."""
+    return datetime.strptime(folder.name, f"{PREFIX}{STAMP}").replace(tzinfo=UTC)
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        made_when(path)
+        read_manifest(path)
+    except (ValueError, Invalid):
+        return False
+    return path.is_dir() and not path.is_symlink()
+
+
+def _fill(folder: Path, database: "psycopg.Connection[Any]") -> Manifest:
+    """Write the files and the manifest: rows are counted in the very snapshot that is dumped."""
+    with database.transaction():
+        database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        snapshot = _value(database, sql.SQL("SELECT pg_export_snapshot()"))
+        manifest = Manifest(
+            bigmind=__version__,
+            made_at=datetime.now(UTC),
+            postgresql=server_version(),
+            pgvector=vector_version() or "",
+            migrations=_migrations(),
+            rows=_rows(database),
+            files=_files(folder, snapshot),
+        )
+    write_private(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
+    return manifest
+
+
+def _files(folder: Path, snapshot: str) -> dict[str, FileInBackup]:
+    _dump(folder / DUMP, snapshot)
+    if key := _own_secret_key():
+        write_private(folder / SECRET_KEY, key)
+    return {path.name: described(path) for path in sorted(folder.iterdir())}
+
+
+def _dump(file: Path, snapshot: str) -> None:
+    write_private(file, b"")
+    arguments = ["--format=custom", "--no-owner", "--no-privileges", "--schema=public", "--enable-row-security"]
+    with file.open("wb") as written:
+        dump = run("pg_dump", [*arguments, f"--snapshot={snapshot}"], stdout=written)
+        _, said = dump.communicate()
+        written.flush()
+        os.fsync(written.fileno())
+    if dump.returncode:
+        raise Invalid(f"pg_dump failed: {last_line(said)}", hint="`bigmind doctor` looks at the database.")
+
+
+def _own_secret_key() -> bytes | None:
+    """The key that this instance made for itself. One that comes from the environment is kept where it comes from."""
+    from bigmind.environment import environment
+
+    file = environment().home / SECRET_KEY
+    is_ours = not environment().secret_key.get_secret_value() and file.exists()
+    return settings.SECRET_KEY.encode() if is_ours else None
+
+
+def _migrations() -> dict[str, list[str]]:
+    from django.db import connection
+
+    applied: dict[str, list[str]] = {}
+    for app, name in sorted(MigrationRecorder(connection).applied_migrations()):
+        applied.setdefault(app, []).append(name)
+    return applied
+
+
+def _rows(database: "psycopg.Connection[Any]") -> dict[str, int]:
+    tables = [str(name) for (name,) in database.execute(TABLES).fetchall()]
+    count = sql.SQL("SELECT count(*) FROM public.{}")
+    return {table: int(_value(database, count.format(sql.Identifier(table)))) for table in tables}
+
+
+def _value(database: "psycopg.Connection[Any]", query: sql.SQL | sql.Composed) -> Any:
+    row = database.execute(query).fetchone()
+    return row[0] if row else None
+
+
+@contextmanager
+def _alone() -> Iterator["psycopg.Connection[Any]"]:
+    """Yield a connection that holds the lock of backups: two at once would only take each other's time."""
+    with connected() as database:
+        database.autocommit = True
+        if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*LOCK)):
+            raise Conflict("Another backup is being made.", hint="Wait for it.")
+        yield database
+
+
+def _prepare(place: Path) -> None:
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Invalid(f"{place}: {error.strerror}.", hint="Choose a folder that you may write to.") from None
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise Invalid(f"You may not write to {place}.", hint="Choose another folder.")
+
+
+def _sync(place: Path) -> None:
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def last_line(said: bytes) -> str:
+    """Return the last thing that a program said: what it failed on."""
+    lines = said.decode(errors="replace").strip().splitlines()
+    return lines[-1][:500] if lines else "it said nothing."

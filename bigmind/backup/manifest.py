@@ -1,0 +1,90 @@
+"""Manifest: what a backup holds, by which it is verified before anything is touched."""
+
+import hashlib
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bigmind.core.errors import Invalid
+
+MANIFEST, DUMP, SECRET_KEY = "manifest.json", "database.dump", "secret_key"
+MANIFEST_BYTES = 4 * 1024 * 1024
+
+
+class FileInBackup(BaseModel):
+    """One file: its size and its SHA-256."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(BaseModel):
+    """What a backup is: of which BigMind, when, with which migrations and how many rows of each table."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Literal["bigmind-backup"] = "bigmind-backup"
+    version: Literal[1] = 1
+    bigmind: str
+    made_at: datetime
+    postgresql: int
+    pgvector: str
+    migrations: dict[str, list[str]]
+    rows: dict[str, int]
+    files: dict[str, FileInBackup]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return what a backup says of itself.
+
+    Raises:
+        Invalid: there is no backup there, or one that this BigMind cannot read.
+    """
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise Invalid(f"{folder} is no backup: it has no {MANIFEST}.", hint="Give the folder bigmind-<date> itself.")
+    if file.stat().st_size > MANIFEST_BYTES:
+        raise Invalid(f"{file} is larger than {MANIFEST_BYTES:,} bytes.", hint="It is not what `bigmind backup` wrote.")
+    try:
+        return Manifest.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        hint = "Restore it with the version of BigMind that made it, or a newer one."
+        raise Invalid(f"{file} cannot be read: {error.errors()[0]['msg']}.", hint=hint) from None
+
+
+def check_files(folder: Path, manifest: Manifest) -> None:
+    """Compare every file with what the manifest says.
+
+    Raises:
+        Invalid: one is missing or is not what was written.
+    """
+    for name, told in manifest.files.items():
+        path = folder / name
+        if Path(name).name != name or path.is_symlink() or not path.is_file():
+            raise Invalid(f"{folder.name}: {name} is missing.", hint="The backup is not whole: take another.")
+        if described(path) != told:
+            hint = "The file was changed or damaged: take another backup."
+            raise Invalid(f"{folder.name}: {name} is not what was written.", hint=hint)
+    if DUMP not in manifest.files:
+        raise Invalid(f"{folder.name}: the manifest names no {DUMP}.", hint="The backup is not whole: take another.")
+
+
+def described(path: Path) -> FileInBackup:
+    """Return the size and the checksum of a file."""
+    with path.open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    return FileInBackup(bytes=path.stat().st_size, sha256=checksum)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a new file that only we can read, durably."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,103 @@
+"""PostgreSQL's own client programs, run against the database of this instance.
+
+They come with the embedded server. Where the database is newer than they are, those on the PATH are taken.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+import psycopg
+from django.db import connection
+
+from bigmind.core.errors import Invalid
+from bigmind.embedded.programs import BIN, PACKAGE
+
+# Every owner's rows, in any time: what holds a request back must not cut a backup short.
+OPTIONS = {
+    "statement_timeout": "0",
+    "lock_timeout": "30s",
+    "idle_in_transaction_session_timeout": "0",
+    "bigmind.sees": "everybody",
+}
+_ENVIRONMENT = {
+    "dbname": "PGDATABASE",
+    "host": "PGHOST",
+    "port": "PGPORT",
+    "user": "PGUSER",
+    "password": "PGPASSWORD",
+    "passfile": "PGPASSFILE",
+    "sslmode": "PGSSLMODE",
+    "sslrootcert": "PGSSLROOTCERT",
+    "sslcert": "PGSSLCERT",
+    "sslkey": "PGSSLKEY",
+}
+
+
+def connected() -> psycopg.Connection[Any]:
+    """Open a connection of our own to the database, without the limits that requests have."""
+    told = {name: value for name, value in connection.get_connection_params().items() if name in _ENVIRONMENT}
+    return psycopg.connect(**told, options=_options(), application_name="bigmind-backup")
+
+
+def server_version() -> int:
+    """Return the major version of the database server."""
+    major, _ = connection.get_database_version()
+    return int(major)
+
+
+def program(name: str) -> str:
+    """Return the path of one of PostgreSQL's programs that is as new as the server.
+
+    Raises:
+        Invalid: there is none.
+    """
+    wanted = server_version()
+    for path in _candidates(name):
+        if _version(path) >= wanted:
+            return path
+    raise Invalid(
+        f"The database runs PostgreSQL {wanted}, and no {name} of that version is here.",
+        hint=f"Install the package postgresql-client-{wanted}, so that {name} is on the PATH.",
+    )
+
+
+def run(
+    name: str, arguments: Iterable[str], *, stdin: IO[bytes] | int | None = None, stdout: IO[bytes] | int | None = None
+) -> "subprocess.Popen[bytes]":
+    """Start one of the programs on the database. Its password travels in the environment, never in the arguments."""
+    return subprocess.Popen(  # noqa: S603 - our own program and arguments
+        [program(name), *arguments],
+        env={**os.environ, **client_environment()},
+        stdin=stdin if stdin is not None else subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+    )
+
+
+def client_environment() -> dict[str, str]:
+    """Return the variables by which PostgreSQL's programs reach the database."""
+    told = connection.get_connection_params()
+    reached = {variable: str(told[name]) for name, variable in _ENVIRONMENT.items() if told.get(name)}
+    return {**reached, "PGOPTIONS": _options(), "PGAPPNAME": "bigmind-backup", "PGCLIENTENCODING": "UTF8"}
+
+
+def _options() -> str:
+    return " ".join(f"-c {name}={value}" for name, value in OPTIONS.items())
+
+
+def _candidates(name: str) -> list[str]:
+    found = find_spec(PACKAGE)
+    ours = Path(found.origin).parent.parent / BIN / name if found and found.origin else None
+    return [str(path) for path in (ours, shutil.which(name)) if path and Path(path).exists()]
+
+
+def _version(path: str) -> int:
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    number = re.search(r"\b(\d+)(\.|devel|beta|rc|\s|$)", done.stdout)
+    return int(number[1]) if number else 0

@@ -1,0 +1,200 @@
+"""Restoring a backup: verified first, then loaded in one transaction, so that it is there whole or nothing changed."""
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
+from bigmind.environment import environment
+
+from .making import Backup, last_line
+from .manifest import DUMP, SECRET_KEY, Manifest, check_files, read_manifest, write_private
+from .programs import run, server_version
+
+# What an extension brought stays: only an administrator of the server may install one.
+EMPTY = """
+DO $empty$
+DECLARE one record;
+BEGIN
+    FOR one IN
+        SELECT format('%I.%I', n.nspname, c.relname) AS name, c.relkind AS kind
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+            AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+        ORDER BY c.relkind = 'S'
+    LOOP
+        EXECUTE format('DROP %s IF EXISTS %s CASCADE', CASE one.kind
+            WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'S' THEN 'SEQUENCE'
+            WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END, one.name);
+    END LOOP;
+    FOR one IN
+        SELECT p.oid::regprocedure AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        WHERE n.nspname = 'public' AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
+    LOOP
+        EXECUTE format('DROP ROUTINE IF EXISTS %s CASCADE', one.name);
+    END LOOP;
+END
+$empty$;
+"""
+COUNTS = """
+    IF (SELECT count(*) FROM public."{table}") <> {rows} THEN
+        RAISE EXCEPTION 'The table {table} does not have the {rows} rows that were backed up.';
+    END IF;"""
+LEFT_OUT = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION|SCHEMA|COMMENT - SCHEMA|ACL|DEFAULT ACL) ")
+# Newer programs set what older servers do not know.
+NEWER_SETTINGS = {b"SET transaction_timeout = 0;\n": 17}
+
+
+def verified(folder: Path) -> Backup:
+    """Return a backup after looking at every byte of it. Nothing is touched.
+
+    Raises:
+        Invalid: it is not whole, or not what was written.
+    """
+    manifest = read_manifest(folder)
+    check_files(folder, manifest)
+    _contents(folder)
+    return Backup(folder, manifest)
+
+
+def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
+    """Put a backup in place of what the database holds, and bring it up to this version.
+
+    Args:
+        replace: Whether a database that has something in it may be replaced.
+
+    Raises:
+        Invalid: the backup is not whole, was made by a newer BigMind, or cannot be loaded; nothing was changed.
+        Conflict: the database is not empty.
+    """
+    backup = verified(folder)
+    _refuse_newer(backup.manifest)
+    if vector_version() is None:
+        raise Invalid(vector_advice())
+    if not replace and (people := _people()):
+        raise Conflict(
+            f"The database is not empty: it has {people:,} users.",
+            hint="Say --replace to put the backup in its place, and make a backup of it first.",
+        )
+    hang_up()  # Our own idle connection would be waited for.
+    _load(folder, backup.manifest)
+    _restore_secret_key(folder)
+    if pending_migrations():
+        call_command("migrate", interactive=False, verbosity=0)
+    hang_up()
+    return backup
+
+
+def _refuse_newer(manifest: Manifest) -> None:
+    known = set(MigrationLoader(None).disk_migrations)
+    apps = {app for app, _ in known}
+    unknown = [
+        f"{app}.{name}"
+        for app, names in manifest.migrations.items()
+        for name in names
+        if (app, name) not in known and app in apps
+    ]
+    unknown += [app for app in manifest.migrations if app not in apps]
+    if unknown:
+        raise Invalid(
+            f"The backup was made by a newer BigMind ({manifest.bigmind}): this one does not know {unknown[0]}.",
+            hint="Restore it with that version or a later one.",
+        )
+
+
+def _people() -> int:
+    """How many users the database has; none where it has no tables."""
+    if "accounts_user" not in connection.introspection.table_names():
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM accounts_user")
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def _load(folder: Path, manifest: Manifest) -> None:
+    """Load the dump through psql in one transaction, which is committed when every row was counted."""
+    with tempfile.TemporaryDirectory(prefix="bigmind-restore-") as aside:
+        chosen = Path(aside) / "contents"
+        chosen.write_text("\n".join(line for line in _contents(folder) if not LEFT_OUT.match(line)))
+        arguments = ["--file=-", "--no-owner", "--no-privileges", f"--use-list={chosen}", str(folder / DUMP)]
+        unpacking = run("pg_restore", arguments, stdout=subprocess.PIPE)
+        loading = run(
+            "psql",
+            ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
+        assert unpacking.stdout is not None
+        assert loading.stdin is not None
+        try:
+            _feed(loading.stdin, unpacking, manifest)
+        except BrokenPipeError:
+            unpacking.kill()
+        unpacking.wait()
+        said = loading.stderr.read() if loading.stderr else b""
+    if loading.wait():
+        raise Invalid(f"Nothing was changed: {_reason(said)}", hint="Stop whatever uses the database, or take another.")
+    if unpacking.returncode:
+        raise Invalid("Nothing was changed: the dump cannot be unpacked.", hint="Take another backup.")
+
+
+def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manifest) -> None:
+    """Write the script. Its last word is COMMIT, and it is only said when the dump was unpacked to its end."""
+    too_new = {line for line, version in NEWER_SETTINGS.items() if server_version() < version}
+    hang_up()
+    with into:
+        into.write(f"BEGIN;\nSET LOCAL client_min_messages = warning;\n{EMPTY}".encode())
+        for line in unpacking.stdout or ():
+            if line not in too_new:
+                into.write(line)
+        if unpacking.wait() == 0:
+            into.write(_count_script(manifest).encode())
+
+
+def _count_script(manifest: Manifest) -> str:
+    checks = "".join(COUNTS.format(table=table, rows=rows) for table, rows in manifest.rows.items() if '"' not in table)
+    sees = "SET row_security = on;\nSET bigmind.sees = 'everybody';"
+    return f"\n{sees}\nDO $counts$\nBEGIN{checks}\nEND\n$counts$;\nCOMMIT;\n"
+
+
+def _contents(folder: Path) -> list[str]:
+    """The table of contents of the dump."""
+    listing = run("pg_restore", ["--list", str(folder / DUMP)], stdout=subprocess.PIPE)
+    told, said = listing.communicate()
+    if listing.returncode:
+        hint = "The backup is damaged: take another."
+        raise Invalid(f"{folder.name}: {DUMP} cannot be read: {last_line(said)}", hint=hint)
+    return told.decode(errors="replace").splitlines()
+
+
+def _restore_secret_key(folder: Path) -> None:
+    """Bring the instance's own key back, unless the environment gives one."""
+    kept, home = folder / SECRET_KEY, environment().home
+    if not kept.exists() or environment().secret_key.get_secret_value():
+        return
+    aside = home / f"{SECRET_KEY}.{os.getpid()}"
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(aside, kept.read_bytes())
+    aside.replace(home / SECRET_KEY)
+
+
+def _reason(said: bytes) -> str:
+    """What psql stumbled over; what it says after that is only that the transaction has ended."""
+    lines = list(_errors(said.decode(errors="replace")))
+    return lines[0][:500] if lines else last_line(said)
+
+
+def _errors(said: str) -> Iterator[str]:
+    for line in said.splitlines():
+        if "ERROR:" in line or "FATAL:" in line:
+            yield line.split("ERROR:", 1)[-1].split("FATAL:", 1)[-1].strip()
