@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.embedded.database import hang_up
 from bigmind.embedded.home import locked, prepare_home, running_on
 from bigmind.embedded.postgres import Cluster
@@ -16,10 +16,11 @@ def running_database(*, alone: bool = False) -> Iterator[None]:
     """Let the database of this instance run meanwhile.
 
     Args:
-        alone: Refuse while BigMind runs: what it does between would be lost.
+        alone: Refuse while BigMind runs: what it does between would be lost. Then a home without data gets a database.
 
     Raises:
         Conflict: it runs, and should not.
+        NotFound: there is no data in the home.
         Invalid: the embedded database cannot be started.
     """
     own = environment()
@@ -31,6 +32,8 @@ def running_database(*, alone: bool = False) -> Iterator[None]:
             raise Conflict(f"BigMind is running ({running.url}).", hint="Stop it first (Ctrl-C), then try again.")
         yield
         return
+    if not alone and not Cluster(own.home).folder.exists():
+        raise NotFound(f"There is no BigMind in {own.home} yet.", hint="BIGMIND_HOME says where it is.")
     try:
         prepare_home(own.home)
         with locked(own.home, own.url):
