@@ -7,6 +7,7 @@ from accounts.views import keys
 from accounts.views.consent import consent
 from bigmind.health import healthz, readyz
 from bigmind.operations import TOOLSETS
+from bigmind.views import imports
 from bigmind.views.admin import admin_sign_in
 from bigmind.views.connect import connect
 from bigmind.views.profile import profile, sharing
@@ -26,6 +27,8 @@ urlpatterns = [
     path("connected-apps/consent/", consent, {"toolsets": TOOLSETS}, name="consent"),
     path("u/<str:username>/", profile, name="profile"),
     path("u/<str:username>/sharing/", sharing, name="profile-sharing"),
+    path("memory/import/", imports.importing, name="memory-import"),
+    path("memory/import/confirm/", imports.import_confirmed, name="memory-import-confirm"),
     path("", include("accounts.urls")),
     path("", include("curation.urls")),
     path("", include("knowledge.urls")),

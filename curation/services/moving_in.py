@@ -1,15 +1,23 @@
 """Moving in whole: what an importer read becomes memory, and what everybody should know becomes proposals."""
 
+from typing import Any
+
 from django.db import transaction
 
 from accounts.actor import Actor, acts
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
-from knowledge.importers import Format
-from knowledge.importers.drafts import CompanyDraft, Reading
+from knowledge.importers import AUTO, Format, format_of, read
+from knowledge.importers.bundles import Bundle
+from knowledge.importers.drafts import DRAFTS, CompanyDraft, Reading
+from knowledge.importers.own_documents import is_own_document, read_document
+from knowledge.services.imports import import_memory
 from knowledge.services.moving_in import MovedIn, company_drafts, move_in, report_of
 
 from .proposals import promote_to_global
+
+OWN = "bigmind"
+OWN_BYTES = 64 * 1024 * 1024
 
 
 class _DryRun(Exception):
@@ -34,6 +42,32 @@ def import_reading(actor: Actor, reading: Reading, format: Format, *, source: st
     except _DryRun:
         report.agent = None
     return report
+
+
+def import_own_document(actor: Actor, document: Any, *, dry_run: bool = False) -> MovedIn:
+    """Bring in what memory_export wrote. One wrong item refuses the whole document."""
+    imported = carry_out(import_memory, actor, {"document": document, "dry_run": dry_run})
+    return MovedIn(OWN, dry_run, added=imported.added, unchanged=imported.known)
+
+
+def import_bundle(
+    actor: Actor, bundle: Bundle, *, name: str = AUTO, dry_run: bool = False, most: int = DRAFTS, **more: Any
+) -> MovedIn:
+    """Bring in whatever somebody handed over: BigMind's own export, or that of another program.
+
+    Args:
+        name: The format, where the files should not be asked.
+        most: How many items may be in it.
+        more: What the format alone takes.
+
+    Raises:
+        Invalid: it looks like nothing that can be imported, or cannot be read at all.
+    """
+    if name == OWN or (name == AUTO and is_own_document(bundle)):
+        return import_own_document(actor, read_document(bundle, limit=OWN_BYTES), dry_run=dry_run)
+    format = format_of(bundle, name)
+    reading = read(bundle, format, most=most, **more)
+    return import_reading(actor, reading, format, source=bundle.name, dry_run=dry_run)
 
 
 def _propose(importer: Actor, place: str, draft: CompanyDraft, report: MovedIn) -> None:

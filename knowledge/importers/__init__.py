@@ -20,7 +20,7 @@ from . import (
     saved_memories,
 )
 from .bundles import Bundle
-from .drafts import Reading, Row, read_rows
+from .drafts import DRAFTS, Reading, Row, read_rows
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ def format_of(bundle: Bundle, name: str = AUTO) -> Format:
     )
 
 
-def read(bundle: Bundle, format: Format, **more: Any) -> Reading:
-    """Read everything in a bundle.
+def read(bundle: Bundle, format: Format, *, most: int = DRAFTS, **more: Any) -> Reading:
+    """Read everything in a bundle, up to a number of items; `more` is what the format alone takes.
 
     Raises:
         Invalid: it cannot be read at all, or there is too much of it.
     """
-    return read_rows(format.rows(bundle, **more))
+    return read_rows(format.rows(bundle, **more), most=most)

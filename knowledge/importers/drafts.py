@@ -150,8 +150,8 @@ class Reading:
             self.more_refused += 1
 
 
-def read_rows(rows: Iterable[Row]) -> Reading:
-    """Validate the rows of a source one by one.
+def read_rows(rows: Iterable[Row], *, most: int = DRAFTS) -> Reading:
+    """Validate the rows of a source one by one, up to a number of items.
 
     Raises:
         Invalid: there are more than one import may bring in.
@@ -160,8 +160,9 @@ def read_rows(rows: Iterable[Row]) -> Reading:
     with arriving(), collected_notices() as notices:
         for row in rows:
             _read_row(row, reading)
-            if len(reading.drafts) > DRAFTS:
-                raise Invalid(f"There is more in it than {DRAFTS:,} items.", hint="Import it in parts.")
+            if len(reading.drafts) > most:
+                hint = "Import it in parts." if most == DRAFTS else "`bigmind memory_import_from` takes more."
+                raise Invalid(f"There is more in it than {most:,} items.", hint=hint)
     reading.notices = list(notices)
     return reading
 

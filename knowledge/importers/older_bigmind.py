@@ -27,6 +27,8 @@ PROFILES = ("identity", "identity_profile", "profile")
 CHUNKS = ("chunks", "conversation_chunks")
 SUMMARIES = ("session_summaries", "summaries")
 SUMMARY = ("summary", "tier2", "session_summary", "detail")
+SIGNS = (*PROFILES[:2], CHUNKS[1], "global_knowledge", "user_id", "deprecated", "has_tier2")
+"""What only the first BigMind's exports say; facts and sessions are called so in today's, too."""
 CATEGORIES = {"preference", "decision", "codebase", "constraint", "identity"}
 VERDICTS = {"open", "confirmed", "refuted", "abandoned"}
 
@@ -197,7 +199,6 @@ def _is_export(bundle: Bundle, name: str) -> bool:
             return False
     with bundle.open(name) as file:
         head = file.read(65_536).decode("utf-8", errors="replace")
-    is_ours_today = '"bigmind-memory"' in head
-    return not is_ours_today and any(
-        f'"{key}"' in head for key in (*PROFILES[:2], "global_knowledge", "facts", "sessions")
-    )
+    keys = head.replace(" ", "").replace("\n", "")
+    says = [f'"{key}":' in keys for key in SIGNS]
+    return '"bigmind-memory"' not in head and ('"facts":' in keys or '"sessions":' in keys) and any(says)

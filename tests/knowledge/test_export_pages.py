@@ -1,14 +1,17 @@
 """Taking the memory along, and bringing one in after a rehearsal."""
 
+import io
 import json
+import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from knowledge.models import Fact
+from knowledge.models import Fact, Session
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_note, make_session
+from tests.knowledge.importers import sources
 
 pytestmark = pytest.mark.django_db
 
@@ -118,3 +121,55 @@ def test_no_file_is_explained(client):
     page = client.post(reverse("memory-import"))
 
     assert "Exported document: This field is required." in page.text
+
+
+def test_the_export_of_another_program_is_rehearsed_and_then_done(client):
+    actor = make_actor()
+    client.force_login(actor.user)
+    chats = SimpleUploadedFile("export.zip", _zip({"conversations.json": json.dumps(sources.chatgpt())}))
+
+    rehearsed = client.post(reverse("memory-import"), {"document": chats})
+    before = Session.objects.count()
+    done = client.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
+
+    assert "Nothing has been stored yet" in rehearsed.text
+    assert before == 0
+    assert "Imported: 2 sessions, 8 chunks, 1 fact." in done.text
+    assert set(Session.objects.of(actor.user).values_list("one_liner", flat=True)) == {"Packing for Lisbon", "Line 0"}
+
+
+def test_what_would_be_refused_is_named_before_anything_is_stored(client):
+    client.force_login(make_actor().user)
+    graph = SimpleUploadedFile("memory.jsonl", f"{sources.MEMORY_SERVER}<b>not json".encode())
+
+    page = client.post(reverse("memory-import"), {"document": graph})
+
+    assert "Refused: 1" in page.text
+    assert "memory.jsonl, line 4: is not valid JSON" in page.text
+
+
+@pytest.mark.parametrize(
+    ("members", "says"),
+    [
+        ({"../conversations.json": "[]"}, "leads out of the archive"),
+        ({"/etc/conversations.json": "[]"}, "leads out of the archive"),
+        ({"conversations.json": "0" * 20_000_000}, "more than 200 times its size"),
+        ({"conversations.json": '[{"mapping": ' + "[" * 100_000}, "is nested too deep"),
+    ],
+)
+def test_a_hostile_archive_is_refused_beside_its_field(client, members, says):
+    client.force_login(make_actor().user)
+
+    page = client.post(reverse("memory-import"), {"document": SimpleUploadedFile("export.zip", _zip(members))})
+
+    assert page.status_code == 200
+    assert "Problem: nothing was saved yet" in page.text
+    assert says in page.text
+
+
+def _zip(members: dict[str, str]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return content.getvalue()

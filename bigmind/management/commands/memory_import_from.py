@@ -7,10 +7,10 @@ from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
 from accounts.services.users import find_user
-from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.base import OperatorCommand, Refused, misused
 from bigmind.management.owner import owner_of_instance
-from curation.services.moving_in import import_reading
-from knowledge.importers import AUTO, NAMES, format_of, read
+from curation.services.moving_in import OWN, import_bundle
+from knowledge.importers import AUTO, NAMES
 from knowledge.importers.bundles import bundle_of
 from knowledge.services.moving_in import MovedIn
 
@@ -34,7 +34,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the format, the path, and whose memory it becomes."""
-        parser.add_argument("format", choices=NAMES, help=f"What wrote it; {AUTO} looks at the files.")
+        parser.add_argument("format", choices=(*NAMES, OWN), help=f"What wrote it; {AUTO} looks at the files.")
         parser.add_argument("path", type=Path, help="A file, a folder or a zip archive.")
         parser.add_argument("--user", help="Whose memory it becomes. Default: the owner of this instance.")
         parser.add_argument("--of", default="", help="Whose rows to take, where an older BigMind had several users.")
@@ -43,11 +43,11 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Read it, store it, and say what came of it."""
         actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
-        bundle = bundle_of(options["path"])
-        format = format_of(bundle, options["format"])
-        more = {"whose": options["of"]} if options["of"] and format.name == "older-bigmind" else {}
-        reading = read(bundle, format, **more)
-        report = import_reading(actor, reading, format, source=bundle.name, dry_run=options["dry_run"])
+        bundle, name = bundle_of(options["path"]), options["format"]
+        more = {"whose": options["of"]} if options["of"] else {}
+        if more and name != "older-bigmind":
+            raise misused("--of goes with the format older-bigmind only.")
+        report = import_bundle(actor, bundle, name=name, dry_run=options["dry_run"], **more)
         if options["json"]:
             self.print_json(vars(report))
         else:

@@ -12,10 +12,11 @@ from django.core.management import CommandError, call_command
 from accounts.models import Agent
 from accounts.services.profiles import get_profile
 from curation.services.forgetting import forget_source
-from curation.services.moving_in import import_reading
+from curation.services.moving_in import import_bundle, import_reading
 from knowledge.importers import format_of, read
 from knowledge.importers.bundles import bundle_of
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Note, Passage, Session
+from knowledge.services.exports import export_memory
 from knowledge.services.facts import deprecate_fact
 from knowledge.services.moving_in import MovedIn
 from tests.factories import make_actor
@@ -263,6 +264,18 @@ def test_one_bad_row_among_ten_thousand_is_named_with_its_place(tmp_path):
     assert report.added["facts"] == 9_999
     assert len(report.refused) == 1
     assert report.refused[0].startswith("export.json, memory 7001 (line 1): fact has a lone surrogate")
+
+
+def test_what_bigmind_itself_exported_is_known_too(tmp_path):
+    ada, bob = make_actor(), make_actor()
+    bring_in(ada, _write_all(tmp_path)["text"])
+    (tmp_path / "own.json").write_text(export_memory(ada).model_dump_json())
+
+    first = import_bundle(bob, bundle_of(tmp_path / "own.json"))
+    second = import_bundle(bob, bundle_of(tmp_path / "own.json"))
+
+    assert (first.format, first.added["facts"], second.added["facts"]) == ("bigmind", 3, 0)
+    assert _facts(ada) == _facts(bob)
 
 
 def test_the_command_rehearses_reports_and_names_what_it_refused(tmp_path):

@@ -1,0 +1,134 @@
+"""Bringing a memory in: BigMind's own export or that of another program, stored after a rehearsal."""
+
+import base64
+import io
+import zlib
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.sessions.backends.base import SessionBase
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Invalid
+from curation.services.moving_in import import_bundle, import_own_document
+from knowledge.importers import FORMATS
+from knowledge.importers.bundles import Bundle, bundle_from
+from knowledge.importers.own_documents import is_own_document, read_document
+from knowledge.services.moving_in import MovedIn
+from knowledge.views.forms import OperationForm
+from knowledge.views.pages import memory_page, own_page, tell
+
+UPLOAD_BYTES = 16 * 1024 * 1024
+MOST = 5_000
+KEPT_SECONDS = 60 * 60
+SHOWN = 20
+
+
+class Upload(OperationForm):
+    """Asks for a file."""
+
+    document = forms.FileField(
+        label="Exported document",
+        help_text="What BigMind exported, or the export of mem0, basic-memory, the MCP memory server, ChatGPT, Claude"
+        " or an older BigMind: one file or a zip archive, up to 16 MiB and 5,000 items. The command takes more.",
+        widget=forms.FileInput(attrs={"accept": ".json,.jsonl,.zip,.md,.txt,.db,application/json,application/zip"}),
+    )
+
+    def clean_document(self) -> tuple[str, bytes]:
+        """Read the file."""
+        file: UploadedFile[bytes] = self.cleaned_data["document"]
+        if file.size is None or file.size > UPLOAD_BYTES:
+            raise forms.ValidationError(
+                f"The file has {file.size or 0:,} bytes; the limit is {UPLOAD_BYTES:,}. Use the command for it."
+            )
+        return file.name or "upload", file.read()
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def importing(request: HttpRequest) -> HttpResponse:
+    """Ask for a file and rehearse its import: nothing is stored before that is confirmed."""
+    actor = actor_of(request)
+    form = Upload(request.POST, request.FILES) if request.method == "POST" else Upload()
+    report = form.attempt(lambda told: _bring_in(actor, *told["document"], dry_run=True))
+    token = _keep(request, *form.cleaned_data["document"]) if report else ""
+    context = {"form": form, "report": report, "rehearsed": _rows(report), "token": token, "formats": FORMATS}
+    return memory_page(request, "knowledge/import.html", section="memory-import", shown=SHOWN, **context)
+
+
+@own_page
+@require_POST
+def import_confirmed(request: HttpRequest) -> HttpResponse:
+    """Import the file that was rehearsed."""
+    actor = actor_of(request)
+    kept = _kept(request)
+    if kept.get("user") != str(actor.user.pk):
+        messages.error(request, "That document is no longer kept here. Choose the file again.")
+        return redirect("memory-import")
+    report = _bring_in(actor, kept["name"], zlib.decompress(base64.b64decode(kept["content"])), dry_run=False)
+    kept.delete()
+    added = ", ".join(_counted(row["kind"], row["added"]) for row in _rows(report) if row["added"])
+    tell(request, f"Imported: {added}." if added else "Imported: there was nothing new in it.")
+    if report.refused:
+        messages.warning(request, f"{len(report.refused):,} items were refused and are not here.")
+    return redirect("memory")
+
+
+def _bring_in(actor: Actor, name: str, content: bytes, *, dry_run: bool) -> MovedIn:
+    bundle = bundle_from(io.BytesIO(content), name)
+    if is_own_document(bundle) or not _is_known(bundle):
+        return import_own_document(actor, read_document(bundle), dry_run=dry_run)
+    try:
+        return import_bundle(actor, bundle, dry_run=dry_run, most=MOST)
+    except Invalid as refusal:
+        # What is wrong is the file: say so beside its field, with the way out.
+        problem = {
+            "field": "document",
+            "message": f"is refused: {refusal.message.rstrip('.')}. {refusal.hint or ''}".strip(" ."),
+        }
+        raise Invalid(refusal.message, problems=[problem]) from refusal
+
+
+def _is_known(bundle: Bundle) -> bool:
+    """Whether it looks like the export of another program. What looks like nothing is judged as one of our own."""
+    return any(one.looks_like(bundle) for one in FORMATS)
+
+
+def _keep(request: HttpRequest, name: str, content: bytes) -> str:
+    """Keep a file until it is confirmed, an hour at most.
+
+    It gets a session of its own, which is stored where all processes find it; in the person's own session each page
+    would read it along. Files that nobody confirmed go when the next one comes.
+    """
+    aside = type(request.session)()
+    aside.clear_expired()
+    aside["user"], aside["name"] = str(request.user.pk), name
+    aside["content"] = base64.b64encode(zlib.compress(content)).decode()
+    aside.set_expiry(KEPT_SECONDS)
+    aside.create()
+    return str(aside.session_key)
+
+
+def _kept(request: HttpRequest) -> SessionBase:
+    token = request.POST.get("token", "")
+    return type(request.session)(token if token.isascii() and token.isalnum() else None)
+
+
+def _counted(kind: str, number: int) -> str:
+    word = kind.removesuffix("s") if kind != "hypotheses" else "hypothesis"
+    return f"{number:,} {word if number == 1 else kind}"
+
+
+def _rows(report: MovedIn | None) -> list[dict[str, Any]]:
+    """Return what was added and what is here, kind by kind."""
+    if report is None:
+        return []
+    return [
+        {"kind": kind, "added": added, "known": report.unchanged.get(kind, 0)} for kind, added in report.added.items()
+    ]

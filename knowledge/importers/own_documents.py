@@ -1,0 +1,46 @@
+"""What memory_export of this BigMind wrote: it needs no importer, only to be known when it is handed over."""
+
+import json
+from typing import Any
+
+from bigmind.core.errors import Invalid
+
+from .bundles import Bundle
+from .json_rows import starts_as
+
+UPLOAD_BYTES = 4 * 1024 * 1024
+MARK = '"bigmind-memory"'
+
+
+def is_own_document(bundle: Bundle) -> bool:
+    """Whether it is one JSON file that says that BigMind exported it."""
+    name, *more = bundle.names() or [""]
+    if more or not name:
+        return False
+    with bundle.open(name) as file:
+        return starts_as(file).startswith("{") and MARK in _head(bundle, name)
+
+
+def read_document(bundle: Bundle, *, limit: int = UPLOAD_BYTES) -> Any:
+    """Return the JSON document that a file is.
+
+    Raises:
+        Invalid: it is too large, or it is not JSON.
+    """
+    name = next(iter(bundle.names()), "")
+    with bundle.open(name) as file:
+        raw = file.read(limit + 1)
+    if len(raw) > limit:
+        raise Invalid(
+            f"The file has more bytes than can be taken in at once; the limit is {limit:,}. Import it in parts."
+        )
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        hint = "Choose one that BigMind exported, or the export of a program that docs/moving-in.md names."
+        raise Invalid(f"The file is not a JSON document. {hint}") from error
+
+
+def _head(bundle: Bundle, name: str) -> str:
+    with bundle.open(name) as file:
+        return file.read(4096).decode("utf-8", errors="replace")
