@@ -72,6 +72,11 @@ def read(bundle: Bundle, format: Format, *, most: int = DRAFTS, **more: Any) -> 
     """Read everything in a bundle, up to a number of items; `more` is what the format alone takes.
 
     Raises:
-        Invalid: it cannot be read at all, or there is too much of it.
+        Invalid: it cannot be read at all, there is nothing in it, or too much.
     """
-    return read_rows(format.rows(bundle, **more), most=most)
+    reading = read_rows(format.rows(bundle, **more), most=most)
+    if not (reading.drafts or reading.refused):
+        raise Invalid(
+            f"{bundle.name}: there is nothing of {format.title} in it.", hint="docs/moving-in.md says what is."
+        )
+    return reading

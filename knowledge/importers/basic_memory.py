@@ -9,7 +9,7 @@ from bigmind.core.errors import Invalid
 from knowledge.parsers.yaml_nodes import read_yaml
 
 from .bundles import Bundle, text_in
-from .drafts import FactDraft, NoteDraft, Row, Told, Unread, moment_of
+from .drafts import FactDraft, NoteDraft, Row, Told, moment_of, unread
 from .words import category_of, headline, parts_of
 
 ENDINGS = (".md", ".markdown")
@@ -36,7 +36,7 @@ def rows(bundle: Bundle) -> Iterator[Row]:
             try:
                 yield from _rows(name, text_in(bundle, name))
             except Invalid as error:
-                yield Unread(name, str(error))
+                yield unread(name, error)
 
 
 def _rows(name: str, text: str) -> Iterator[Row]:

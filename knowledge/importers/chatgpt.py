@@ -111,12 +111,16 @@ def _text(told: Mapping[str, Any]) -> str:
 
 
 def _files(bundle: Bundle) -> list[str]:
-    return [name for name in bundle.names() if FILE.fullmatch(PurePosixPath(name).name)]
+    names = bundle.names()
+    if len(names) == 1 and names[0].lower().endswith(".json"):
+        return names  # Whatever somebody called it.
+    return [name for name in names if FILE.fullmatch(PurePosixPath(name).name)]
 
 
 def _is_ours(bundle: Bundle, name: str) -> bool:
     with bundle.open(name) as file:
-        return starts_as(file).startswith("[") and '"chat_messages"' not in _head(bundle, name)
+        is_list = starts_as(file).startswith("[")
+    return is_list and '"mapping"' in _head(bundle, name)
 
 
 def _head(bundle: Bundle, name: str) -> str:

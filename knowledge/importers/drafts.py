@@ -18,7 +18,7 @@ from bigmind.core.screening.policy import Screened, arriving, collected_notices
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.vocabulary import CategoryName, CompanyCategoryName, Domain, Key, OneLiner, Role
 
-DRAFTS = 50_000
+DRAFTS = 20_000
 """How much one import brings in at most."""
 REFUSALS = 1_000
 
@@ -124,6 +124,12 @@ class Unread(NamedTuple):
 
 
 Row = Told | Unread
+
+
+def unread(name: str, error: Invalid) -> Unread:
+    """Return the row that a file is which cannot be read: the error often begins with its name and line already."""
+    place, parted, says = str(error).partition(": ")
+    return Unread(place, says) if parted and place.startswith(name) else Unread(name, str(error))
 
 
 class Placed(NamedTuple):

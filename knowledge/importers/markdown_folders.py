@@ -10,7 +10,7 @@ from knowledge.parsers.sources import INSTRUCTION_ENDINGS, INSTRUCTIONS
 
 from .basic_memory import ENDINGS, notes_of, without_front_matter
 from .bundles import Bundle, text_in
-from .drafts import FactDraft, Row, Told, Unread
+from .drafts import FactDraft, Row, Told, unread
 from .words import category_of, headline
 
 MEMORY = {"memory.md", "memories.md", "user.md"}
@@ -30,7 +30,7 @@ def rows(bundle: Bundle) -> Iterator[Row]:
             text = text_in(bundle, name)
             yield from _facts(name, text) if _holds_rules(name) else _notes(name, text)
         except Invalid as error:
-            yield Unread(name, str(error))
+            yield unread(name, error)
 
 
 def _holds_rules(name: str) -> bool:

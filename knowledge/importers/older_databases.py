@@ -22,7 +22,7 @@ SECONDS = 8.0
 STEPS = 10_000
 ROWS = 50_000
 TEXT_BYTES = 256 * 1024
-TOTAL_BYTES = 64 * 1024 * 1024
+TOTAL_BYTES = 32 * 1024 * 1024
 MEMORY_KIB = 16 * 1024
 
 TABLES: dict[str, tuple[str, ...]] = {
@@ -107,7 +107,8 @@ def _document(connection: sqlite3.Connection, name: str, whose: str) -> dict[str
     tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not {"facts", "sessions"} <= tables:
         raise Invalid(f"{name}: has no tables called facts and sessions.", hint="Give the file memory.db of BigMind.")
-    read = {table: list(_rows(connection, table, name)) if table in tables else [] for table in TABLES}
+    budget = _Budget(name)
+    read = {table: list(_rows(connection, table, budget)) if table in tables else [] for table in TABLES}
     user = _user(read, name, whose)
     mine = {
         table: [row for row in rows if "user_id" not in TABLES[table] or user is None or row.get("user_id") == user]
@@ -116,16 +117,31 @@ def _document(connection: sqlite3.Connection, name: str, whose: str) -> dict[str
     return {key: rows for key, rows in mine.items() if key != "users"}
 
 
-def _rows(connection: sqlite3.Connection, table: str, name: str) -> Iterator[dict[str, Any]]:
-    """The rows of a table, without columns that are not ours. What is too long to be anybody's words stays away."""
+class _Budget:
+    """How much may still be read of a database: it is all in memory at once."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._rows, self._bytes = name, 0, 0
+
+    def spend(self, row: dict[str, Any]) -> None:
+        """Take a row into account.
+
+        Raises:
+            Invalid: it was one too many.
+        """
+        self._rows += 1
+        self._bytes += sum(len(value) for value in row.values() if isinstance(value, str))
+        if self._rows > ROWS or self._bytes > TOTAL_BYTES:
+            raise Invalid(f"{self._name}: has more than {ROWS:,} rows or {TOTAL_BYTES:,} characters.")
+
+
+def _rows(connection: sqlite3.Connection, table: str, budget: _Budget) -> Iterator[dict[str, Any]]:
+    """The rows of a table, without columns that are not ours, and without values that are no words."""
     columns = [column for column in TABLES[table] if _has(connection, table, column)]
-    total = 0
     selected = ", ".join(f'"{column}"' for column in columns)
-    for number, row in enumerate(connection.execute(f'SELECT {selected} FROM "{table}"'), start=1):  # noqa: S608
+    for row in connection.execute(f'SELECT {selected} FROM "{table}"'):  # noqa: S608 - both are from our list
         told = {column: row[column] for column in columns if not isinstance(row[column], bytes)}
-        total += sum(len(value) for value in told.values() if isinstance(value, str))
-        if number > ROWS or total > TOTAL_BYTES:
-            raise Invalid(f"{name}, table {table}: has more than {ROWS:,} rows or {TOTAL_BYTES:,} bytes.")
+        budget.spend(told)
         yield told
 
 
