@@ -142,18 +142,23 @@ class _Text:
                 if isinstance(error, RecursionError) or self._is_whole:
                     raise self._refused(number, error) from None
                 if len(self._window) - self._at > ELEMENT_CHARS:
-                    says = f"is no JSON, or longer than {ELEMENT_CHARS:,} characters"
-                    raise Invalid(f"{self.name}, line {self.line}, element {number}: {says}.") from None
+                    raise self._too_long(number) from None
                 # As much again as there is: so that the whole is decoded twice at most, however long it is.
                 self._read_on(max(STEP, len(self._window) - self._at))
                 continue
             if end == len(self._window) and not self._is_whole:
                 self._read_on(STEP)  # A number may go on.
                 continue
+            if end - self._at > ELEMENT_CHARS:
+                raise self._too_long(number)
             if is_deep(value):
                 raise Invalid(f"{self.name}, line {self.line}, element {number}: is nested deeper than {DEPTH} levels.")
             self.skip(end - self._at)
             return value
+
+    def _too_long(self, number: int) -> Invalid:
+        says = f"is no JSON, or longer than {ELEMENT_CHARS:,} characters"
+        return Invalid(f"{self.name}, line {self.line}, element {number}: {says}.")
 
     def _refused(self, number: int, error: Exception) -> Invalid:
         return Invalid(f"{self.name}, line {self.line}, element {number}: {_why(error)}.", hint="Download it again.")
