@@ -19,6 +19,7 @@ from accounts.models import (
     AppToken,
     Call,
     ConnectedApp,
+    Instance,
     Invitation,
     KeptReply,
     Profile,
@@ -190,6 +191,22 @@ class AgentAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     ordering = ("-last_seen",)
     raw_id_fields = ("user",)
     readonly_fields = ("first_seen",)
+
+
+@admin.register(Instance)
+class InstanceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Other BigMinds that people registered here. What they tell of themselves is not reworded."""
+
+    list_display = ("name", "user", "version", "status", "first_seen", "last_seen")
+    list_filter = ("last_seen", "version")
+    list_select_related = ("user",)
+    search_fields = ("name", "user__username")
+    ordering = ("-last_seen",)
+    readonly_fields = ("user", "identity", "name", "version", "url", "statistics", "first_seen", "last_seen")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Only the other BigMind itself can say that it is there."""
+        return False
 
 
 @admin.register(Profile)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -77,7 +78,13 @@ def navigation_for(
     if queue is not None:
         groups.insert(1, Group("", (link("Curation", "curation", note=_in_words(queue)),)))
     if user.is_admin:
-        administration = (link("People", "people"), link("Embeddings", "embeddings"), link("Deliveries", "deliveries"))
+        administration: tuple[Link, ...] = (
+            link("People", "people"),
+            link("Embeddings", "embeddings"),
+            link("Deliveries", "deliveries"),
+        )
+        if settings.COMPANY_URL:
+            administration += (link("Company server", "company-server"),)
         groups.append(Group("Administration", administration))
     told = link("Notices", "notices", note=_at_most_99(unseen))
     return Navigation(tuple(groups), profile=link(user.username, "profile", user.username), notices=told)

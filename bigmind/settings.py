@@ -224,6 +224,15 @@ SEARCH_FUSION = ENVIRONMENT.search_fusion
 GAPS = ENVIRONMENT.gaps
 SOURCE_MEGABYTES = ENVIRONMENT.source_megabytes
 
+# --- The company's BigMind ------------------------------------------------------------------------------------
+
+COMPANY_URL = ENVIRONMENT.company_url
+COMPANY_KEY = ENVIRONMENT.company_key.get_secret_value()
+COMPANY_PLAIN_HTTP = ENVIRONMENT.company_plain_http
+# Only an address that was configured may be one that others can reach.
+COMPANY_SEES_URL = ENVIRONMENT.public_url
+INSTANCE_NAME = ENVIRONMENT.instance_name
+
 # --- Telling people outside -----------------------------------------------------------------------------------
 
 WEBHOOK_URL = ENVIRONMENT.webhook_url
@@ -270,7 +279,14 @@ CELERY_BEAT_SCHEDULE = {
     "index-people": {"task": "knowledge.tasks.index_people", "schedule": 600.0, "options": {"expires": 600}},
     "tally-servings": {"task": "knowledge.tasks.tally_servings", "schedule": 600.0, "options": {"expires": 600}},
     "forget-old-questions": {"task": "knowledge.tasks.forget_old_questions", "schedule": 86_400.0},
+    "forget-silent-instances": {"task": "knowledge.tasks.forget_silent_instances", "schedule": 86_400.0},
     "deliver-pending": {"task": "curation.tasks.deliver_pending", "schedule": 60.0},
+    # How often it is really asked, the row of the server says.
+    "sync-with-company": {
+        "task": "curation.tasks.sync_with_company",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
     "forget-old-deliveries": {"task": "curation.tasks.forget_old_deliveries", "schedule": 86_400.0},
     "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},

@@ -12,7 +12,7 @@ from accounts.authentication import actor_of
 from curation.models import Claim, Comment, Delivery, Notice, Review, Subscription
 from curation.services.decisions import BULK, decide_many
 from knowledge.admin import ReadOnlyAdmin
-from knowledge.models import CompanyEntry
+from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 
 
 class DecisionForm(ActionForm):
@@ -40,7 +40,7 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
     )
     list_display_links = ("handle", "title")
     list_select_related: ClassVar[bool | tuple[str, ...]] = ("proposed_by", "decided_by")
-    list_filter = ("status", "category", "importance", "origin", "created_at", "review_after")
+    list_filter = ("status", "category", "importance", "origin", "is_copy", "created_at", "review_after")
     search_fields = ("title", "content", "project", "proposed_by__username")
     ordering = ("-created_at",)
 
@@ -65,6 +65,34 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
         for refused in done.refused:
             messages.warning(request, f"{refused['handle']}: {refused['reason']}")
         messages.success(request, f"Decided: {len(done.decided)}.")
+
+
+@admin.register(CompanyServer)
+class CompanyServerAdmin(ReadOnlyAdmin):
+    """The company's BigMind, as seen from a laptop."""
+
+    list_display = ("url", "username", "heard_at", "read_at", "attempts", "not_before", "trouble")
+    search_fields = ("url", "username")
+
+
+@admin.register(CompanyCopy)
+class CompanyCopyAdmin(ReadOnlyAdmin):
+    """What was read from the company server."""
+
+    list_display = ("entry", "handle", "server", "owner", "decided_by")
+    list_select_related: ClassVar[bool | tuple[str, ...]] = ("entry", "server")
+    search_fields = ("entry__title", "owner")
+
+
+@admin.register(Dispatch)
+class DispatchAdmin(ReadOnlyAdmin):
+    """Proposals for the company server, and what became of them there."""
+
+    list_display = ("entry", "server", "attempts", "sent_at", "refused_at", "status", "decided_by", "trouble")
+    list_filter = ("status", "sent_at", "refused_at")
+    list_select_related: ClassVar[bool | tuple[str, ...]] = ("entry", "server")
+    search_fields = ("entry__title", "trouble")
+    ordering = ("-created_at",)
 
 
 @admin.register(Review)

@@ -2,13 +2,19 @@
 
 from celery import shared_task
 
-from curation.services import deliveries, digests
+from curation.services import company_server, deliveries, digests
 
 
 @shared_task
 def deliver_pending() -> None:
     """Send out what waits."""
     deliveries.deliver_pending()
+
+
+@shared_task
+def sync_with_company() -> None:
+    """Do a round with the company server, where there is one and it is time to."""
+    company_server.sync_if_due()
 
 
 @shared_task

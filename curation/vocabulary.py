@@ -42,6 +42,7 @@ OriginName = Annotated[
     Literal["user", "inferred", "tool", "imported"],
     Field(description="Where it comes from: the user said it, you inferred it, a tool put it out, it was imported."),
 ]
+KeepHere = Annotated[bool, Field(description="Do not send it to the company server, where this BigMind has one.")]
 SourceKind = Annotated[Literal["fact", "chunk", "entry", "hypothesis"], Field(description="Kind of what to promote.")]
 SourceId = Annotated[
     str, AfterValidator(checked_content), Field(min_length=1, max_length=36, description="Id of what to promote.")

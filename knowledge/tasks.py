@@ -4,7 +4,7 @@ from celery import shared_task
 
 from knowledge.models import Session
 from knowledge.search import indexes
-from knowledge.services import embedding, gaps, notes, people, servings, sessions
+from knowledge.services import embedding, gaps, instances, notes, people, servings, sessions
 
 
 @shared_task
@@ -47,3 +47,9 @@ def tally_servings() -> None:
 def forget_old_questions() -> None:
     """Forget the questions that found nothing and that nobody has asked for half a year."""
     gaps.forget_old_questions()
+
+
+@shared_task
+def forget_silent_instances() -> None:
+    """Forget the instances that nobody has heard of for half a year."""
+    instances.forget_silent_instances()

@@ -4,6 +4,7 @@ from .agents import Agent
 from .alerts import Alert
 from .calls import Call, KeptReply
 from .connected_apps import AppToken, ConnectedApp
+from .instances import Instance
 from .invitations import Invitation
 from .keys import SCOPES, ApiKey
 from .profiles import Profile
@@ -21,6 +22,7 @@ __all__ = [
     "AppToken",
     "Call",
     "ConnectedApp",
+    "Instance",
     "Invitation",
     "KeptReply",
     "Profile",

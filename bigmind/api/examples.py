@@ -10,6 +10,7 @@ from bigmind.core.operations import Operation
 
 SESSION = "1e9e32c7-4a5b-4c6d-8e7f-901234567890"
 ENTRY = "7b0c9f7e-2f7d-4a56-9d1e-3c2b1a098765"
+INSTANCE = "2f1c1de0-5b0f-4c8e-9a52-0c1d2e3f4a5b"
 MOMENT = "2026-03-30T09:15:00Z"
 LATER = "2036-03-30T09:15:00Z"
 
@@ -159,6 +160,14 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "memory_forget_source": {"session_id": SESSION, "dry_run": True},
     "directory_list": {"topic": "deploys", "limit": 5},
     "directory_search": {"query": "who worked on deploys?", "limit": 5},
+    "directory_list_instances": {"limit": 5},
+    "directory_register_instance": {
+        "instance_id": INSTANCE,
+        "name": "ada's laptop",
+        "version": "1.4.0",
+        "statistics": {"sessions": 812, "facts": 240},
+    },
+    "directory_forget_instance": {"instance_id": INSTANCE},
     "memory_get_stats": {},
     "memory_health_check": {"stale_days": 90},
     "memory_vacuum": {"older_than_days": 90, "dry_run": True},

@@ -34,7 +34,7 @@ def operations_document() -> str:
 def settings_document() -> str:
     """Return the reference of all settings, in markdown."""
     rows = [
-        f"| `{PREFIX}{name.upper()}` | {kind_of(field)} | {default_of(field)} | {_cell(field.description or '')} |"
+        f"| `{PREFIX}{name.upper()}` | {_kind(field)} | {_default(field)} | {_cell(field.description or '')} |"
         for name, field in Environment.model_fields.items()
     ]
     table = ["| variable | value | default | meaning |", "|---|---|---|---|", *rows]
@@ -100,8 +100,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def kind_of(field: FieldInfo) -> str:
-    """Return what a setting takes, in words."""
+def _kind(field: FieldInfo) -> str:
     kind: Any = field.annotation
     if kind == bool | None:
         kind = bool
@@ -116,8 +115,7 @@ def kind_of(field: FieldInfo) -> str:
     return {bool: "`true` or `false`", SecretStr: "text, kept out of logs", Path: "folder"}.get(kind, "text")
 
 
-def default_of(field: FieldInfo) -> str:
-    """Return what a setting is when nobody sets it, in words."""
+def _default(field: FieldInfo) -> str:
     if field.default_factory is not None:
         return "`~/.bigmind`"
     if field.default in ("", None, PydanticUndefined) or isinstance(field.default, SecretStr):

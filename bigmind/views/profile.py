@@ -24,7 +24,7 @@ from knowledge.views.pages import own_page, tell
 SECTIONS: dict[Section, tuple[str, str]] = {
     Section.WHO: ("Who you are", "your name, your role here, since when. Without it others see nothing at all"),
     Section.ROLE: ("Job title", "the role your agents are told"),
-    Section.AGENTS: ("Agents", "which clients act for you, on which machines, first and last seen"),
+    Section.AGENTS: ("Agents", "which clients and BigMinds act for you, on which machines, first and last seen"),
     Section.STATISTICS: ("Statistics", "how many sessions, facts and notes there are, not what they say"),
     Section.BADGES: ("Badges", "what you have done, with its day"),
     Section.TOPICS: ("Topics", "the topics of your sessions, and how often each occurs"),

@@ -14,11 +14,21 @@ from curation.models import Comment, Review
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import PUBLISHED, CompanyEntry
 
-from .history import no_such_entry
+from .history import no_such_entry, require_own
 from .notices import tell_of_comment
 from .rules import may_decide
 
-_NAMED = ("proposed_by", "owner", "decided_by", "endorsed_by", "agent", "source_session", "superseded_by")
+_NAMED = (
+    "proposed_by",
+    "owner",
+    "decided_by",
+    "endorsed_by",
+    "agent",
+    "source_session",
+    "superseded_by",
+    "copy__server",
+    "dispatch__server",
+)
 
 CommentText = Annotated[SharedContent, Field(max_length=4_000, description="What you have to say.")]
 
@@ -35,8 +45,8 @@ class CompanyEntryDetail:
     def credits(self) -> list[str]:
         """Who contributed: the proposer, and those of what was merged into it, each once."""
         merged = self.entry.supersedes.select_related("proposed_by")
-        people = [self.entry.proposed_by, *(other.proposed_by for other in merged)]
-        return list(dict.fromkeys(str(person) for person in people if person))
+        people = [self.entry.proposer, *(other.proposer for other in merged)]
+        return list(dict.fromkeys(person for person in people if person))
 
 
 def get_company_entry(actor: Actor, *, entry_id: CompanyEntryId) -> CompanyEntryDetail:
@@ -63,6 +73,7 @@ def comment(actor: Actor, *, entry_id: CompanyEntryId, text: CommentText) -> Com
     Call this to answer a curator's question, or to add evidence. Returns the comment.
     """
     entry = readable_entry(actor, entry_id)
+    require_own(entry)
     said = Comment.objects.create(entry=entry, by=actor.user, text=text)
     tell_of_comment(said)
     return said

@@ -68,15 +68,27 @@ def entry_to_change(entry_id: int, *, revision: int | None = None) -> CompanyEnt
 
     Raises:
         NotFound: there is none.
-        Conflict: it is not at this revision any more; the details say what changed.
+        Conflict: it is not at this revision any more (the details say what changed), or it is decided elsewhere.
     """
     # Only the row itself: the people it points to may be changed meanwhile.
     entry = CompanyEntry.objects.select_for_update(of=("self",)).filter(pk=entry_id).first()
     if entry is None:
         raise no_such_entry(entry_id)
+    require_own(entry)
     if revision is not None and revision != entry.revision:
         raise _changed_since(entry, revision)
     return entry
+
+
+def require_own(entry: CompanyEntry) -> None:
+    """Refuse to change what is a copy: the next reading would bring it back.
+
+    Raises:
+        Conflict: it comes from the company server.
+    """
+    if entry.is_copy:
+        hint = f"It is decided about there: {entry.copy.address}"
+        raise Conflict(f"{entry.handle} comes from {entry.comes_from}, as {entry.copy.handle}.", hint=hint)
 
 
 def no_such_entry(entry_id: int) -> NotFound:
@@ -123,7 +135,7 @@ def snapshot(entry: CompanyEntry) -> dict[str, Any]:
 
 def broken_seals() -> Iterator[BrokenSeal]:
     """Yield every row of the history that was changed, and every place where one is missing."""
-    entries = {row[0]: row[1:] for row in CompanyEntry.objects.values_list("pk", *_COMPARED).iterator()}
+    entries = {row[0]: row[1:] for row in CompanyEntry.objects.own().values_list("pk", *_COMPARED).iterator()}
     rows = Review.objects.order_by("entry_id", "number").iterator(chunk_size=500)
     for entry_id, reviews in groupby(rows, key=lambda review: review.entry_id):
         previous: Review | None = None

@@ -24,6 +24,7 @@ from curation.vocabulary import (
     CompanyText,
     CompanyTitle,
     Evidence,
+    KeepHere,
     Notes,
     OriginName,
     Revision,
@@ -36,6 +37,7 @@ from knowledge.services.sessions import in_progress, own_session
 from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
 
 from .decisions import approve_at_once
+from .dispatches import queue_dispatch
 from .history import WAITING, entry_to_change, no_such_entry, record
 from .rules import is_personal
 from .screening import suspicions_about
@@ -50,6 +52,7 @@ class Proposal:
     entry: CompanyEntry
     duplicate: bool = False
     held_back: str = ""
+    sent_to: str = ""
 
     @property
     def status(self) -> str:
@@ -83,12 +86,13 @@ def promote_to_global(
     topics: Topics | None = None,
     evidence: Evidence = "",
     origin: OriginName = "inferred",
+    keep_here: KeepHere = False,
 ) -> Proposal:
     """Propose that everybody here should know this: a decision, standard, pattern, term or piece of architecture.
 
     Call this when what was learned holds beyond this user, with a text, or with source_kind and source_id of what is
     stored already. Returns the entry with its handle: `pending` until a curator decides (you hear of it at the next
-    session start), `approved` at once in personal mode.
+    session start), `approved` at once in personal mode; a company server, where there is one, decides besides.
     """
     # Of two calls that say the same at once, the second one finds the first.
     wait_for_turn(_TURNS, actor.user.pk)
@@ -97,7 +101,8 @@ def promote_to_global(
     if not text:
         raise Invalid("content is required, unless source_kind and source_id say what to promote.")
     if known := _known(actor, text):
-        return Proposal(known, duplicate=True)
+        is_mine = known.proposed_by_id == actor.user.pk
+        return Proposal(known, duplicate=True, sent_to=_sent_on(known) if is_mine and not keep_here else "")
     named = own_session(actor, source_session) if source_session else None
     session = named or (source.session if source else in_progress(actor))
     entry = CompanyEntry(
@@ -118,7 +123,8 @@ def promote_to_global(
     )
     record(actor, entry, Action.PROPOSE)
     note_writings(Kind.COMPANY, [entry.pk], made=True)
-    return _decided_at_once(actor, entry) if is_personal() else Proposal(entry)
+    sent_to = "" if keep_here else _sent_on(entry)
+    return _decided_at_once(actor, entry, sent_to) if is_personal() else Proposal(entry, sent_to=sent_to)
 
 
 def list_my_proposals(
@@ -129,7 +135,7 @@ def list_my_proposals(
     Call this when asked what became of a proposal, or when a decision was announced at the start of the session.
     """
     mine: QuerySet[CompanyEntry] = CompanyEntry.objects.proposed_by(actor.user).select_related(
-        "proposed_by", "owner", "decided_by", "superseded_by"
+        "proposed_by", "owner", "decided_by", "superseded_by", "dispatch__server"
     )
     if status:
         mine = mine.filter(status=status)
@@ -180,13 +186,20 @@ def withdraw_proposal(actor: Actor, *, entry_id: CompanyEntryId, notes: Notes = 
     return entry
 
 
-def _decided_at_once(actor: Actor, entry: CompanyEntry) -> Proposal:
+def _sent_on(entry: CompanyEntry) -> str:
+    """Let it wait for the company server, where there is one; return where it goes."""
+    dispatch = queue_dispatch(entry)
+    return dispatch.server.host if dispatch else ""
+
+
+def _decided_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal:
     """In personal mode nobody else is there to ask, but what looks like an attack waits for the person's own eyes."""
     warnings = [found for found in suspicions_about(entry) if found.is_warning]
     if warnings:
-        return Proposal(entry, held_back=f"It waits for your own decision: it holds {warnings[0].kind}.")
+        held_back = f"It waits for your own decision: it holds {warnings[0].kind}."
+        return Proposal(entry, held_back=held_back, sent_to=sent_to)
     approve_at_once(actor, entry)
-    return Proposal(entry)
+    return Proposal(entry, sent_to=sent_to)
 
 
 def require_own_proposal(actor: Actor, entry_id: int) -> None:

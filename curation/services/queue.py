@@ -142,7 +142,7 @@ def waiting(why: str) -> CompanyEntryQuerySet:
     if why == "reported":
         # From the complaints to the entries, not the other way round: there are few of them.
         numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).values("number")
-        return entries.approved().filter(pk__in=numbers)
+        return entries.own().approved().filter(pk__in=numbers)
     return entries.due()
 
 

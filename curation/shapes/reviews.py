@@ -18,6 +18,7 @@ class ProposalShape(Shape):
     status: str
     duplicate: bool = Field(description="True: it was proposed or approved before, and is not proposed twice.")
     held_back: str = Field(description="Why it waits although this is personal mode.")
+    sent_to: str = Field(description="The company server that it goes to as well; empty: it stays here.")
 
 
 class ReviewShape(Shape):

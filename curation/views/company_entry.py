@@ -139,7 +139,7 @@ def _page(
         "feedback": feedback or Reporting(auto_id="feedback-%s"),
         "refused": next(iter((refused or {}).values()), comment or feedback),
         **_overtaken(detail, seen),
-        **(_for_curators(actor, shown, refused or {}, deed) if may_decide(actor) else {}),
+        **(_for_curators(actor, shown, refused or {}, deed) if may_decide(actor) and not shown.is_copy else {}),
     }
     return render(request, "curation/company_entry.html", context, status=status)
 

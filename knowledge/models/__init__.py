@@ -9,6 +9,7 @@ from .company import (
     Origin,
     Status,
 )
+from .company_server import CompanyCopy, CompanyServer, Dispatch
 from .embeddings import CachedVector, EmbeddingDay, EmbeddingSpace, PassageVector
 from .entries import Entry, EntryType
 from .facts import Category, Fact
@@ -44,7 +45,10 @@ __all__ = [
     "Category",
     "Chunk",
     "CompanyCategory",
+    "CompanyCopy",
     "CompanyEntry",
+    "CompanyServer",
+    "Dispatch",
     "EmbeddingDay",
     "EmbeddingSpace",
     "Entry",

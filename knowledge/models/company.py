@@ -1,8 +1,9 @@
 """CompanyEntry: one item of Tier G, what the company knows because people agreed."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -76,6 +77,10 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
         """Those that every agent hears."""
         return self.filter(status=Status.APPROVED)
 
+    def own(self) -> "CompanyEntryQuerySet":
+        """Those that are decided here: all but the copies of what a company server has approved."""
+        return self.filter(is_copy=False)
+
     def undecided(self) -> "CompanyEntryQuerySet":
         """Those that wait for a decision, or for the proposer."""
         return self.filter(status__in=UNDECIDED)
@@ -88,12 +93,12 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
         """Those that somebody may read: what is or was approved, one's own proposals, and for curators all."""
         # A proposal that was merged is superseded without ever having been approved: nobody has verified it.
         published = models.Q(status__in=PUBLISHED, verified_at__isnull=False)
-        return self if curator else self.filter(published | models.Q(proposed_by=user))
+        return self if curator else self.filter(published | models.Q(proposed_by=user) | models.Q(is_copy=True))
 
     def due(self) -> "CompanyEntryQuerySet":
-        """Approved entries whose review date has come, or that nobody has verified."""
+        """Approved entries whose review date has come, or that nobody has verified; copies are verified elsewhere."""
         overdue = models.Q(review_after__lte=timezone.localdate()) | models.Q(verified_at=None)
-        return self.approved().filter(overdue)
+        return self.own().approved().filter(overdue)
 
     def fresh(self) -> "CompanyEntryQuerySet":
         """Those that are not stale: verified, and not long past their review date."""
@@ -150,6 +155,7 @@ class CompanyEntry(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     decision_notes = models.TextField(blank=True)
     told_at = models.DateTimeField(null=True, blank=True, help_text="When the proposer's agent heard the decision.")
+    is_copy = models.BooleanField(default=False, help_text="Read from the company server, and decided there.")
     superseded_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="supersedes")
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(auto_now=True)
@@ -165,6 +171,9 @@ class CompanyEntry(models.Model):
                 condition=models.Q(category__in=CompanyCategory.values), name="company_category_is_known"
             ),
             models.CheckConstraint(condition=models.Q(origin__in=Origin.values), name="company_origin_is_known"),
+            models.CheckConstraint(
+                condition=models.Q(is_copy=False) | models.Q(status=Status.APPROVED), name="company_copy_is_approved"
+            ),
             models.UniqueConstraint(
                 fields=["digest"], condition=models.Q(status=Status.APPROVED), name="company_approved_once"
             ),
@@ -214,6 +223,48 @@ class CompanyEntry(models.Model):
         if self.review_after is None or self.review_after > today:
             return Freshness.VERIFIED
         return Freshness.DUE if self.review_after > today - STALE_AFTER_REVIEW else Freshness.STALE
+
+    @property
+    def comes_from(self) -> str:
+        """The company server that it is a copy from; empty for what is decided here."""
+        return self.copy.server.host if self.is_copy else ""
+
+    @property
+    def as_of(self) -> datetime | None:
+        """When the company server that it comes from was last known to say the same."""
+        return self.copy.server.read_at if self.is_copy else None
+
+    @property
+    def source(self) -> str:
+        """Where a copy comes from, in words; while that server is away, also as of when."""
+        return self.copy.server.said if self.is_copy else ""
+
+    @property
+    def proposer(self) -> str | None:
+        """Who proposed it, by name. Of a copy, the company server has told the names."""
+        return self._named("proposed_by")
+
+    @property
+    def keeper(self) -> str | None:
+        """Who sees to it that it stays true, by name."""
+        return self._named("owner")
+
+    @property
+    def decider(self) -> str | None:
+        """Who decided about it, by name."""
+        return self._named("decided_by")
+
+    @property
+    def at_company(self) -> str:
+        """Where it stands at the company server, in words; empty where it was not sent to one."""
+        if self.is_copy or not settings.COMPANY_URL:
+            return ""
+        dispatch = getattr(self, "dispatch", None)
+        return dispatch.in_words if dispatch else ""
+
+    def _named(self, role: str) -> str | None:
+        person = getattr(self.copy if self.is_copy else self, role)
+        return str(person) if person else None
 
     @property
     def text(self) -> str:

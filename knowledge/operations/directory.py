@@ -1,8 +1,9 @@
-"""What is offered to find people."""
+"""What is offered to find people, and the BigMinds that they run."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import directory, expertise
+from knowledge.services import directory, expertise, instances
 from knowledge.shapes.directory import DirectoryShape, ExpertsShape
+from knowledge.shapes.instances import InstanceShape, InstancesShape, RegistrationShape
 
 OPERATIONS = (
     Operation(
@@ -24,5 +25,37 @@ OPERATIONS = (
         toolset="directory",
         effect=Effect.READ,
         template="experts.md",
+    ),
+    Operation(
+        name="directory_list_instances",
+        title="List who runs a BigMind",
+        call=instances.list_instances,
+        shape=InstancesShape,
+        route="GET directory/instances/",
+        toolset="directory",
+        effect=Effect.READ,
+        template="instances.md",
+    ),
+    Operation(
+        name="directory_register_instance",
+        title="Report a BigMind of yours",
+        call=instances.register_instance,
+        shape=RegistrationShape,
+        route="PUT directory/instances/{instance_id}/",
+        toolset="directory",
+        effect=Effect.WRITE,
+        idempotent=True,
+        template="instance_registered.md",
+    ),
+    Operation(
+        name="directory_forget_instance",
+        title="Take a BigMind off the list",
+        call=instances.forget_instance,
+        shape=InstanceShape,
+        route="DELETE directory/instances/{instance_id}/",
+        toolset="directory",
+        effect=Effect.DESTROY,
+        idempotent=True,
+        template="instance_forgotten.md",
     ),
 )

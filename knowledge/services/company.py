@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from django.conf import settings
 from django.db.models import Q, QuerySet
 from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Limit, Offset, Project, Query
-from knowledge.models import CompanyEntry, Kind, Status
+from knowledge.models import CompanyEntry, Dispatch, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.passages import forget_passages, index_passages
@@ -108,7 +109,8 @@ def find_among(
 
 def told_to_everybody() -> CompanyEntryQuerySet:
     """The approved entries, with the people they name."""
-    return CompanyEntry.objects.approved().select_related("proposed_by", "owner", "decided_by")
+    named = ("proposed_by", "owner", "decided_by", "copy__server", "dispatch__server")
+    return CompanyEntry.objects.approved().select_related(*named)
 
 
 def index_company_entry(entry: CompanyEntry) -> None:
@@ -155,6 +157,15 @@ def decisions_to_tell(actor: Actor) -> CompanyEntryQuerySet:
         .select_related("decided_by", "superseded_by")
         .order_by("decided_at")
     )
+
+
+def company_decisions_to_tell(actor: Actor) -> QuerySet[Dispatch]:
+    """What the company server said of the actor's proposals, and none of their agents has heard yet."""
+    if not settings.COMPANY_URL:
+        return Dispatch.objects.none()
+    said = Q(decided_at__isnull=False) | Q(refused_at__isnull=False)
+    mine = Dispatch.objects.filter(said, entry__proposed_by=actor.user, told_at=None)
+    return mine.select_related("entry", "server").order_by("decided_at", "pk")
 
 
 def _relevance(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:

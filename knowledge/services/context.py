@@ -22,8 +22,14 @@ from accounts.services.profiles import get_profile
 from bigmind.core.text import inline
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
-from knowledge.models import AUTO_CLOSED, Category, CompanyEntry, Fact, Session, Summary
-from knowledge.services.company import READ_PER_GROUP, TOLD, decisions_to_tell, most_relevant
+from knowledge.models import AUTO_CLOSED, Category, CompanyEntry, Dispatch, Fact, Session, Summary
+from knowledge.services.company import (
+    READ_PER_GROUP,
+    TOLD,
+    company_decisions_to_tell,
+    decisions_to_tell,
+    most_relevant,
+)
 from knowledge.services.receipts import ReceiptLine, why_company, why_fact
 from knowledge.vocabulary import Topics
 
@@ -69,11 +75,17 @@ class CompanyLine:
     title: str
     content: str
     freshness: str
+    source: str = ""
+
+    @property
+    def labels(self) -> str:
+        """Whether it was lately verified, and by whom it is told where that is not this BigMind."""
+        return f"{self.freshness}, {self.source}" if self.source else self.freshness
 
     @property
     def markdown(self) -> str:
         """The line as the agent reads it."""
-        return f"- **[{self.category}]** [{self.handle}] {self.title}: {self.content} ({self.freshness})"
+        return f"- **[{self.category}]** [{self.handle}] {self.title}: {self.content} ({self.labels})"
 
     @property
     def tokens(self) -> int:
@@ -91,6 +103,7 @@ class DecisionLine:
     status: str
     by: str
     notes: str
+    is_elsewhere: bool = False
 
 
 @dataclass
@@ -179,27 +192,43 @@ def company_line(entry: CompanyEntry) -> CompanyLine:
         title=inline(entry.title),
         content=cut_to_tokens(inline(entry.content[:ITEM_CHARS]), COMPANY_ITEM_TOKENS - 40),
         freshness=entry.freshness,
+        source=inline(entry.source),
     )
 
 
 def _add_decisions(context: Context, actor: Actor) -> int:
     lines = [
-        DecisionLine(
-            id=entry.pk,
-            handle=entry.handle,
-            title=cut_to_tokens(inline(entry.title), 30),
-            status=entry.get_status_display().lower(),
-            by=cut_to_tokens(inline(str(entry.decided_by or "a curator")), 15),
-            notes=cut_to_tokens(inline(entry.decision_notes[:ITEM_CHARS]), 40),
-        )
+        _decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
         for entry in decisions_to_tell(actor)[:DECISIONS_READ]
     ]
+    lines += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
     context.decisions, spent = _fitting(lines, DECISIONS_TOKENS - 40, _tokens_of_decision)
     context.receipt += [
         ReceiptLine("G", "decision", str(line.id), _tokens_of_decision(line), "decided since the last session")
         for line in context.decisions
     ]
     return spent + 40 if context.decisions else 0
+
+
+def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> DecisionLine:
+    return DecisionLine(
+        id=entry.pk,
+        handle=entry.handle,
+        title=cut_to_tokens(inline(entry.title), 30),
+        status=status.lower(),
+        by=cut_to_tokens(inline(by), 15),
+        notes=cut_to_tokens(inline(notes[:ITEM_CHARS]), 40),
+        is_elsewhere=is_elsewhere,
+    )
+
+
+def _decision_elsewhere(dispatch: Dispatch) -> DecisionLine:
+    """What the company server said of a proposal that was sent to it."""
+    host = dispatch.server.host
+    if dispatch.refused_at:
+        return _decision(dispatch.entry, "not taken", host, dispatch.trouble, is_elsewhere=True)
+    by = f"{dispatch.decided_by or 'a curator'} at {host}"
+    return _decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 
 
 def _tokens_of_decision(line: DecisionLine) -> int:

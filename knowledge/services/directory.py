@@ -10,7 +10,7 @@ from django.db.models import Count, F, QuerySet, Subquery, Value, Window
 from django.db.models.functions import Coalesce, Lower, RowNumber
 
 from accounts.actor import Actor
-from accounts.models import Agent, Profile, Sharing, User
+from accounts.models import Agent, Instance, Profile, Sharing, User
 from accounts.services.visibility import EVERYTHING, as_shared, people_shown
 from bigmind.core.pages import page_of
 from bigmind.core.sections import Section
@@ -18,6 +18,7 @@ from bigmind.core.vocabulary import Limit, Offset, Tag
 from bigmind.core.wall import sees_everybody
 from knowledge.models import CompanyEntry, Session
 
+from .instances import instances_of_each
 from .topics import Topic, topics_among, topics_of_each
 
 TOPICS_OF_ALL = 20
@@ -34,6 +35,7 @@ class Person:
     role: str
     job_title: str = ""
     agents: list[Agent] = field(default_factory=list)
+    instances: list[Instance] = field(default_factory=list)
     topics: list[Topic] = field(default_factory=list)
     contributions: int | None = None
 
@@ -44,6 +46,7 @@ class Figures:
 
     people: int
     agents: int
+    instances: int
     sessions: int
     contributions: int
 
@@ -98,6 +101,7 @@ def _people(users: Collection[User]) -> list[Person]:
 
     titles = dict(Profile.objects.filter(user__in=sharing(Section.ROLE)).values_list("user", "role"))
     agents = _agents_of_each(sharing(Section.AGENTS))
+    instances = instances_of_each(sharing(Section.AGENTS))
     topics = topics_of_each(sharing(Section.TOPICS), limit=TOPICS_EACH)
     contributors = sharing(Section.CONTRIBUTIONS)
     contributions = dict.fromkeys(contributors, 0) | _contributions_of_each(contributors)
@@ -108,6 +112,7 @@ def _people(users: Collection[User]) -> list[Person]:
             role=user.role,
             job_title=titles.get(user.pk, ""),
             agents=agents.get(user.pk, []),
+            instances=instances.get(user.pk, []),
             topics=topics.get(user.pk, []),
             contributions=contributions.get(user.pk),
         )
@@ -143,6 +148,7 @@ def _figures(viewer: User) -> Figures:
     counts = User.objects.filter(pk=viewer.pk).values_list(
         Coalesce(Subquery(people), 0),
         of_those_sharing(Section.AGENTS, Agent.objects.all(), "user"),
+        of_those_sharing(Section.AGENTS, Instance.objects.all(), "user"),
         of_those_sharing(Section.STATISTICS, Session.objects.in_view(), "user"),
         of_those_sharing(Section.CONTRIBUTIONS, CompanyEntry.objects.approved(), "proposed_by"),
     )

@@ -19,6 +19,7 @@ from bigmind.core.vocabulary import SharedLongText
 from knowledge.models import (
     COMPLAINTS,
     Chunk,
+    CompanyCopy,
     CompanyEntry,
     Entry,
     Fact,
@@ -75,7 +76,7 @@ def give_feedback(
     said.save()
     if Kind(kind) is Kind.ENTRY:
         _move_confidence(source_id, STEP[Usefulness(verdict)] - (STEP[Usefulness(known.verdict)] if known else 0))
-    return ToldFeedback(said, _consequence(kind, verdict))
+    return ToldFeedback(said, _consequence(kind, verdict, source_id))
 
 
 def open_complaints(kind: Kind) -> "QuerySet[Feedback]":
@@ -141,8 +142,12 @@ def _move_confidence(entry_id: str, step: float) -> None:
     Entry.objects.filter(pk=entry_id).update(confidence=Greatest(0.0, Least(1.0, F("confidence") + step)))
 
 
-def _consequence(kind: str, verdict: str) -> str:
-    if kind == Kind.COMPANY and verdict in COMPLAINTS:
+def _consequence(kind: str, verdict: str, source_id: str) -> str:
+    is_company = kind == Kind.COMPANY
+    copy = CompanyCopy.objects.select_related("server").filter(pk=int(source_id)).first() if is_company else None
+    if copy:
+        return f"Noted here. It is {copy.handle} of {copy.server.host}: its curators hear of it where you say it there."
+    if is_company and verdict in COMPLAINTS:
         return "It is back in the curators' queue. Until they decide, treat it with care."
     if kind == Kind.ENTRY:
         return "Its confidence has moved."

@@ -12,7 +12,7 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Importance, Limit, Offset, Project, Query, Since, Tag
-from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Kind, Session, Summary
+from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Dispatch, Kind, Session, Summary
 from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import forget_passages, index_passages
 from knowledge.vocabulary import (
@@ -64,8 +64,10 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     keep_receipt(session, context.receipt, tokens=context.tokens)
     serve(session, [Told(Kind.COMPANY, str(line.id)) for line in context.company])
     # Said once: the next session hears of what is decided from now on.
-    heard = [decision.id for decision in context.decisions]
-    CompanyEntry.objects.filter(pk__in=heard).update(told_at=timezone.now())
+    here = [decision.id for decision in context.decisions if not decision.is_elsewhere]
+    elsewhere = [decision.id for decision in context.decisions if decision.is_elsewhere]
+    CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
+    Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
     return StartedSession(session, context, closed)
 
 

@@ -56,6 +56,10 @@ def _first_line(text: str) -> str:
     return next((line for line in lines if line), "")[:80]
 
 
+def _approver(entry: CompanyEntry) -> str:
+    return f"{entry.decider or ''} ({entry.source})".strip() if entry.is_copy else entry.decider or ""
+
+
 SOURCES: dict[str, Source] = {
     Kind.FACT: Source("1", lambda user: Fact.objects.of(user).current()),
     Kind.CHUNK: Source(
@@ -96,12 +100,12 @@ SOURCES: dict[str, Source] = {
     ),
     Kind.COMPANY: Source(
         "G",
-        lambda user: CompanyEntry.objects.approved().select_related("owner", "decided_by"),
+        lambda user: CompanyEntry.objects.approved().select_related("owner", "decided_by", "copy__server"),
         moment="decided_at",
         tags="topics",
         is_shared=True,
         title=lambda entry: f"[{entry.handle}] {entry.title}",
-        told=lambda entry: {"owner": str(entry.owner or ""), "approver": str(entry.decided_by or "")},
+        told=lambda entry: {"owner": entry.keeper or "", "approver": _approver(entry)},
     ),
     Kind.REFERENCE: Source(
         "docs",

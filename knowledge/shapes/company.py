@@ -1,12 +1,18 @@
 """Replies about company knowledge."""
 
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
 
-from pydantic import Field, field_validator
+from pydantic import AliasChoices, Field
 
 from bigmind.core.pages import PageShape
 from knowledge.shapes.base import Shape
+
+
+def _person(*names: str) -> Any:
+    """A person by name: read from an entry, or from a reply that was kept."""
+    return Field(validation_alias=AliasChoices(*names))
 
 
 class CompanyEntryShape(Shape):
@@ -24,9 +30,9 @@ class CompanyEntryShape(Shape):
     topics: list[str]
     evidence: str
     origin: str
-    proposed_by: str | None
-    owner: str | None
-    decided_by: str | None
+    proposed_by: str | None = _person("proposer", "proposed_by")
+    owner: str | None = _person("keeper", "owner")
+    decided_by: str | None = _person("decider", "decided_by")
     decided_at: datetime | None
     decision_notes: str
     freshness: str = Field(description="verified, due, stale or never.")
@@ -36,14 +42,11 @@ class CompanyEntryShape(Shape):
     source_kind: str
     source_id: str
     superseded_by_id: int | None
+    comes_from: str = Field(description="The company server it was read from; empty: it is decided here.")
+    as_of: datetime | None = Field(description="When that server was last known to say the same.")
+    at_company: str = Field(description="Where it stands at the company server, if it was sent to one.")
     created_at: datetime
     updated_at: datetime
-
-    @field_validator("proposed_by", "owner", "decided_by", mode="before")
-    @classmethod
-    def named(cls, user: object) -> str | None:
-        """Show a person by name."""
-        return str(user) if user else None
 
 
 class CompanyEntriesShape(PageShape[CompanyEntryShape]):

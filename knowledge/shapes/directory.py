@@ -6,6 +6,7 @@ from pydantic import Field
 
 from bigmind.core.pages import PageShape
 from knowledge.shapes.base import Shape
+from knowledge.shapes.instances import InstanceShape
 
 
 class AgentShape(Shape):
@@ -34,6 +35,7 @@ class PersonShape(Shape):
     role: str
     job_title: str
     agents: list[AgentShape]
+    instances: list[InstanceShape]
     topics: list[TopicShape]
     contributions: int | None = Field(description="Approved company entries they proposed; null: not shared.")
 
@@ -43,6 +45,7 @@ class FiguresShape(Shape):
 
     people: int
     agents: int
+    instances: int
     sessions: int
     contributions: int
 

@@ -10,7 +10,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import ApiKey, Profile, Sharing, User
+from accounts.models import ApiKey, Instance, Profile, Sharing, User
 from accounts.services.app_tokens import let_in, oauth_address
 from accounts.services.connected_apps import introduce_app
 from accounts.services.profiles import update_profile
@@ -37,6 +37,7 @@ from knowledge.services.entries import add_entry
 from knowledge.services.exports import export_memory
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
@@ -71,6 +72,7 @@ class Owned:
     entry: UUID
     proposal: int
     company: int
+    instance: UUID
     question: int = 0
     reference: UUID | None = None
 
@@ -82,7 +84,7 @@ class Owned:
         }
         sessions = {"open_session": str(uuid4()), "ended_session": str(uuid4())}
         address = {"domain": f"{SECRET} desert", "key": f"{SECRET} dune"}
-        return replace(self, note=self.note + 10_000, **numbers, **sessions, **address)
+        return replace(self, note=self.note + 10_000, instance=uuid4(), **numbers, **sessions, **address)
 
     def without_echo(self, reply: str) -> str:
         """Leave out the address of the note, which whoever sends it may get back."""
@@ -125,6 +127,9 @@ def own_everything(actor: Actor) -> Owned:
         entry=uuid4(),
         proposal=propose(actor).pk,
         company=0,
+        instance=register_instance(
+            actor, instance_id=uuid4(), name=f"{SECRET} laptop", statistics={"facts": 1}
+        ).instance.identity,
         question=_ask_what_nobody_knows(actor),
     )
 
@@ -172,7 +177,7 @@ def stored_by(user: User, owned: Owned) -> list[Any]:
     """Every row of a person, and all that is shared: to see whether anything changed."""
     rows = [
         model.objects.filter(user=user)
-        for model in (UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing)
+        for model in (UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing, Instance)
     ]
     rows += [
         Summary.objects.filter(session__user=user),
@@ -296,6 +301,9 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "memory_open_profile": lambda owned: [{}],
     "directory_list": lambda owned: [{"limit": 200}, {"topic": SECRET}],
     "directory_search": lambda owned: [{"query": SECRET}],
+    "directory_list_instances": lambda owned: [{"limit": 200}],
+    "directory_register_instance": lambda owned: [{"instance_id": str(owned.instance), "name": "Taken over"}],
+    "directory_forget_instance": lambda owned: [{"instance_id": str(owned.instance)}],
     "memory_get_instructions": lambda owned: [{}],
     "memory_get_stats": lambda owned: [{}],
     "memory_health_check": lambda owned: [{"stale_days": 1}],
@@ -349,6 +357,7 @@ ROWS: dict[str, tuple[str, ...]] = {
         "memory_vacuum",
         "memory_export",
         "memory_import",
+        "directory_register_instance",
     ),
     "shared entries: reading, adding": (
         "kb_search",
@@ -382,6 +391,8 @@ ROWS: dict[str, tuple[str, ...]] = {
         "memory_approve_many",
     ),
     "the directory: what people share": ("directory_list", "directory_search"),
+    "the directory: one’s own instances, and those that people share": ("directory_list_instances",),
+    "instances: taking one off the list": ("directory_forget_instance",),
     "the guide": ("memory_get_instructions",),
 }
 ADDRESSED = (
@@ -391,5 +402,6 @@ ADDRESSED = (
     "hypotheses",
     "notes",
     "any of these, set aside or restored",
+    "instances: taking one off the list",
 )
 OF_THE_CALLER = ROWS["lists, searches, context, profile, statistics, health, pruning, export, import"]

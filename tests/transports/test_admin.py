@@ -1,6 +1,7 @@
 """The admin: every model can be looked at, and mending goes through the services."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
@@ -26,6 +27,10 @@ from curation.services.queue import claim_entry
 from knowledge.embeddings.budget import spend
 from knowledge.models import (
     Chunk,
+    CompanyCopy,
+    CompanyEntry,
+    CompanyServer,
+    Dispatch,
     Fact,
     Gap,
     Hypothesis,
@@ -46,6 +51,7 @@ from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
 from knowledge.services.feedback import give_feedback
 from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.instances import register_instance
 from knowledge.services.lessons import lesson_for
 from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
@@ -115,6 +121,13 @@ def one_of_everything() -> None:
     spend(100)
     sessions = list(Session.objects.of(user).values_list("pk", flat=True))
     change_sharing(actor, sections=list(Section), in_directory=True, session_ids=sessions)
+    server = CompanyServer.objects.create(url="https://bigmind.example.com")
+    Dispatch.objects.create(entry=entry, server=server)
+    copied = CompanyEntry.objects.create(
+        category="standard", title="Deploys", content="Blue-green.", digest="1", is_copy=True, status="approved"
+    )
+    CompanyCopy.objects.create(entry=copied, server=server, upstream_id=1, upstream_revision=1)
+    register_instance(actor, instance_id=uuid4(), name="ada's laptop", version="1.0")
 
 
 def _url(model: type[Model], page: str, *args: Any) -> str:

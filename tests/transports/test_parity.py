@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -34,6 +35,7 @@ from curation.services.proposals import promote_to_global
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from tests.factories import make_key, make_user
@@ -78,7 +80,9 @@ def _person() -> Person:
     reference = make_reference(name="helios gw users list", title="List users")
     with override_settings(BIGMIND_MODE="team"):
         proposal = promote_to_global(actor, category="standard", title="Health", content="Answer /healthz.").entry
+    instance = register_instance(actor, instance_id=uuid4(), name="laptop").instance
     ids = {
+        "instance_id": str(instance.identity),
         "entry_id": str(entry.pk),
         "reference_id": str(reference.pk),
         "company_id": proposal.pk,

@@ -28,6 +28,7 @@ OUTSIDE = {
     "accounts.Agent": "the directory names them",
     "accounts.ApiKey": "asked before anybody is known; only hashes",
     "accounts.Call": "admins count what all do; names and durations, no content",
+    "accounts.Instance": "the directory lists them, as far as people share their agents; counts, no content",
     "accounts.Invitation": "asked before anybody is known; only hashes",
     "accounts.Profile": "pages of people show it, as far as it is shared",
     "accounts.Sharing": "says what others may see",

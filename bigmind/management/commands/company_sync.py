@@ -1,0 +1,33 @@
+"""`company_sync`: report to the company server, send what waits, read what it knows, now."""
+
+from dataclasses import asdict
+from typing import Any
+
+from bigmind.management.base import OperatorCommand, Refused
+from curation.services.company_server import sync_now
+
+
+class Command(OperatorCommand):
+    """One round with the company server, as the scheduler does every few minutes."""
+
+    help = (
+        "Ask the company server now (BIGMIND_COMPANY_URL): report, send proposals that wait, hear decisions, read what "
+        "the company knows. Exits 1 when there is none or it was not reached; what is known stays, and is asked again."
+    )
+    examples = ("bigmind company_sync", "bigmind company_sync --json")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do a round, and say what came of it."""
+        done = sync_now()
+        if options["json"]:
+            self.print_json(asdict(done))
+        elif done.ok:
+            kept = done.kept
+            self.stdout.write(
+                f"{done.server} answered: {done.sent} proposals sent, {done.heard} decisions heard, "
+                f"{kept.added} entries added, {kept.changed} changed, {kept.removed} removed."
+            )
+            if kept.unreadable:
+                self.remark(f"{kept.unreadable} entries could not be taken over: is the server newer?")
+        if not done.ok:
+            raise Refused(f"{done.server}: {done.trouble}")

@@ -1,0 +1,209 @@
+"""The wire to the company server: its REST API, spoken with time-outs, a limit on each answer, and no redirection.
+
+The key leaves this module in one header and in nothing else: no error, log or address has it.
+"""
+
+import ipaddress
+import json
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import httpx
+from django.conf import settings
+from pydantic import BaseModel, ValidationError
+
+from bigmind import __version__
+from bigmind.core.screening import redacted
+from bigmind.core.text import one_line
+from curation.shapes.upstream import UpstreamPage, UpstreamRegistration, UpstreamReply
+
+PATIENCE = httpx.Timeout(15.0, connect=5.0)
+SECONDS_EACH = 30.0
+ANSWER_BYTES = 8 * 1024 * 1024
+PAGE = 100
+MOST_PAGES = 500
+_BACK_SOON = frozenset({408, 425, 429})
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+class Away(Exception):
+    """The company server cannot be asked now, or its answer cannot be used. The sentence says why; try again later."""
+
+
+class TurnedDown(Exception):
+    """The company server has understood, and says no. Asking the same again would not help."""
+
+    def __init__(self, status: int, reason: str, entry_id: int | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.entry_id = entry_id
+
+
+@dataclass(frozen=True)
+class CompanyWire:
+    """The company server at an address, asked with a key."""
+
+    url: str
+    key: str = field(repr=False)
+    may_be_plain: bool = False
+
+    @classmethod
+    def configured(cls) -> "CompanyWire":
+        """Return the wire to the server that the settings name."""
+        return cls(settings.COMPANY_URL, settings.COMPANY_KEY, settings.COMPANY_PLAIN_HTTP)
+
+    def register(self, identity: UUID, told: dict[str, Any]) -> UpstreamRegistration:
+        """Say that this BigMind is there.
+
+        Raises:
+            Away, TurnedDown: it did not hear, or does not want to.
+        """
+        said = self._ask("PUT", f"directory/instances/{identity}/", body=told)
+        return _read(UpstreamRegistration, said)
+
+    def propose(self, body: dict[str, Any], *, key: UUID) -> UpstreamReply:
+        """Propose something. With the same key it is proposed once, however often it is sent.
+
+        Raises:
+            Away, TurnedDown: it did not hear, or does not want to.
+        """
+        return _read(UpstreamReply, self._ask("POST", "company/", body=body, headers={"Idempotency-Key": str(key)}))
+
+    def approved(self) -> Iterator[dict[str, object]]:
+        """Yield every approved entry, unchecked, page by page.
+
+        Raises:
+            Away: it stopped answering, or the list has changed meanwhile.
+        """
+        return self._pages("company/")
+
+    def my_proposals(self) -> Iterator[dict[str, object]]:
+        """Yield what the owner of the key has proposed, unchecked, the newest first."""
+        return self._pages("company/mine/")
+
+    def _pages(self, path: str) -> Iterator[dict[str, object]]:
+        total, offset = None, 0
+        for _ in range(MOST_PAGES):
+            page = _read(UpstreamPage, self._ask("GET", path, query={"limit": PAGE, "offset": offset}))
+            if total not in {None, page.total}:
+                raise Away("Its list changed while it was read; it is read again later.")
+            yield from page.items
+            total, offset = page.total, offset + len(page.items)
+            if offset >= total or not page.items:
+                return
+        raise Away(f"Its list is longer than {MOST_PAGES * PAGE:,}.")
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, int] | None = None,
+        body: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
+        address, host = self._checked_address()
+        said = {
+            "Authorization": f"Bearer {self.key}",
+            "User-Agent": f"BigMind/{__version__}",
+            "X-Agent-Host": socket.gethostname()[:100].encode("ascii", "replace").decode(),
+            "Accept": "application/json",
+            "Host": host,
+            **(headers or {}),
+        }
+        # Through a proxy only where it cannot read what passes: with TLS.
+        is_secure = self.url.startswith("https://")
+        try:
+            with (
+                httpx.Client(timeout=PATIENCE, follow_redirects=False, trust_env=is_secure) as client,
+                client.stream(method, f"{address}/api/v1/{path}", params=query, json=body, headers=said) as reply,
+            ):
+                status, text = reply.status_code, _body_of(reply)
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            # The error's own words may hold the address or a header.
+            raise Away(f"It does not answer ({type(error).__name__}).") from None
+        return self._answer(status, text)
+
+    def _answer(self, status: int, text: bytes) -> Any:
+        try:
+            said = json.loads(text) if text else None
+        except ValueError:
+            said = None
+        if 200 <= status < 300 and said is not None:
+            return said
+        reason = self._reason(said)
+        if status in _BACK_SOON or status >= 500:
+            raise Away(f"It answered {status}{reason}")
+        if 300 <= status < 400:
+            raise Away(f"It answered {status}, a redirection, which is not followed: look at BIGMIND_COMPANY_URL.")
+        if status == 401:
+            raise TurnedDown(status, "It does not accept the key: look at BIGMIND_COMPANY_KEY.")
+        if 400 <= status < 500:
+            raise TurnedDown(status, f"It answered {status}{reason}", _entry_in(said))
+        raise Away(f"It answered {status}, and not as a BigMind does: look at BIGMIND_COMPANY_URL.")
+
+    def _reason(self, said: Any) -> str:
+        """What the other side says of it, in one line: nothing that could be a secret, and never the key."""
+        detail = said.get("detail") if isinstance(said, dict) else None
+        if not isinstance(detail, str) or not detail.strip():
+            return "."
+        return f": {redacted(one_line(detail)[:500].replace(self.key, '(key)'))}"
+
+    def _checked_address(self) -> tuple[str, str]:
+        """Return the address to call and the host it is called by.
+
+        A certificate proves who answers; without TLS, the name could lead anywhere: so it is looked up once, each
+        address of it is checked, and one that was checked is called.
+
+        Raises:
+            Away: the name is unknown, or what it stands for must not be asked in plain text.
+        """
+        parts = urlsplit(self.url)
+        if parts.scheme == "https":
+            return self.url, parts.netloc
+        try:
+            found = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
+        except OSError:
+            raise Away(f"The name {parts.hostname} is unknown here.") from None
+        addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+        if not all(address.is_loopback or (self.may_be_plain and _is_private(address)) for address in addresses):
+            raise Away("It must be asked by https: its address is not on this machine, nor in a network you permitted.")
+        first = addresses[0]
+        literal = f"[{first}]" if first.version == 6 else str(first)
+        return f"http://{literal}:{parts.port or 80}", parts.netloc
+
+
+def _is_private(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return address.is_private and not (address.is_link_local or address.is_unspecified or address.is_multicast)
+
+
+def _body_of(reply: httpx.Response) -> bytes:
+    """Read an answer up to a limit, and not for ever."""
+    ends, parts, size = time.monotonic() + SECONDS_EACH, [], 0
+    for part in reply.iter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > ANSWER_BYTES:
+            raise Away(f"It answered more than {ANSWER_BYTES // 2**20} MB.")
+        if time.monotonic() > ends:
+            raise Away("It answers too slowly.")
+    return b"".join(parts)
+
+
+def _read(shape: type[Answer], said: Any) -> Answer:
+    try:
+        return shape.model_validate(said)
+    except ValidationError:
+        raise Away("It does not answer as a BigMind of this version does: is it older, or something else?") from None
+
+
+def _entry_in(said: Any) -> int | None:
+    """The entry that a refusal names as the one in the way."""
+    number = said.get("entry_id") if isinstance(said, dict) else None
+    return number if isinstance(number, int) and 0 < number < 2**63 else None

@@ -1,0 +1,35 @@
+"""The company server, as whoever runs this BigMind sees it: how the connection is, what waits, trying it now."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.authentication import actor_of
+from curation.services.company_server import connection, try_again
+from curation.services.dispatches import send_to_company
+from knowledge.views.pages import own_page, tell
+
+
+@own_page
+@require_safe
+def company_server(request: HttpRequest) -> HttpResponse:
+    """Show how things stand with the company server."""
+    return render(request, "curation/company_server.html", {"connection": connection(actor_of(request))})
+
+
+@own_page
+@require_POST
+def trying_now(request: HttpRequest) -> HttpResponse:
+    """Let the worker ask it now."""
+    server = try_again(actor_of(request))
+    tell(request, f"{server.host} is asked now.")
+    return redirect("company-server")
+
+
+@own_page
+@require_POST
+def sending(request: HttpRequest, pk: int) -> HttpResponse:
+    """Let a proposal go to the company that was kept here."""
+    dispatch = send_to_company(actor_of(request), entry_id=pk)
+    tell(request, f"{dispatch.entry.handle} {dispatch.in_words}.")
+    return redirect("company-server")

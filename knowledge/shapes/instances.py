@@ -1,0 +1,37 @@
+"""Replies about instances: BigMinds on people's own machines."""
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import Field
+
+from bigmind.core.pages import PageShape
+from knowledge.shapes.base import Shape
+
+
+class InstanceShape(Shape):
+    """One BigMind that somebody registered."""
+
+    identity: UUID = Field(description="What it calls itself: the `instance_id` of other calls.")
+    name: str
+    username: str
+    role: str
+    profile_url: str
+    version: str
+    url: str = Field(description="Where its own pages are; empty: nobody else can reach them.")
+    statistics: dict[str, int]
+    status: str = Field(description="online or away.")
+    first_seen: datetime
+    last_seen: datetime
+
+
+class InstancesShape(PageShape[InstanceShape]):
+    """A page of instances."""
+
+
+class RegistrationShape(Shape):
+    """How an instance is listed, and whether the company knows something new."""
+
+    instance: InstanceShape
+    knowledge: str = Field(description="Changes whenever an entry is approved, changed or taken back.")
+    entries: int = Field(description="How many company entries are approved.")
