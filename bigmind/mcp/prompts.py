@@ -47,6 +47,14 @@ PROMPTS = {
             passes={"question": "query"},
         ),
         Prompt(
+            name="look_up",
+            title="Look it up",
+            description="Answers how to do something from the documentation alone, without making anything up.",
+            arguments={"question": "What to do, in plain words."},
+            recalls="search_knowledge",
+            passes={"question": "query"},
+        ),
+        Prompt(
             name="promote",
             title="Propose company knowledge",
             description="Proposes what this conversation taught, where it holds for everybody in the company.",

@@ -1,5 +1,6 @@
 """Bringing references in: what a source says now against what is known, without touching what people have written."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -35,6 +36,7 @@ from knowledge.services.reference_texts import (
     Text,
     base_path_of,
     digest_of,
+    fit_to_store,
     names_of,
     passage_of,
     path_of,
@@ -121,10 +123,11 @@ def import_references(
     added, changed, removed, unchanged.
     """
     require_documentarian(actor)
-    told, troubles = _told(drafts, version)
+    told = _told(drafts, version)
     shelf = None if dry_run else _shelf(collection, title)
     known = {one.key: one for one in Reference.objects.filter(collection__slug=collection).only(*_KNOWN)}
     plan = _planned(told, known, origin=source, complete=complete)
+    troubles = _fitted(told, plan) + _twice(drafts)
     report = _report(collection, plan, troubles, dry_run=dry_run)
     if shelf is None:
         return report
@@ -195,19 +198,31 @@ def _shelf(slug: str, title: str | None) -> ReferenceCollection:
     return shelf
 
 
-def _told(drafts: Sequence[ReferenceDraft], version: str) -> tuple[dict[str, _Told], list[str]]:
+def _told(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _Told]:
     told: dict[str, _Told] = {}
-    troubles = []
     for draft in drafts:
         if not draft.key.strip() or len(draft.key) > NAME_CHARS:
             raise Invalid(f"drafts: a key must have 1 to {NAME_CHARS} characters; “{draft.title[:60]}” has none such.")
-        text, said = text_of_draft(draft)
+        text = text_of_draft(draft)
         text["version"] = text["version"] or version
-        troubles += [f"{draft.key}: {trouble}." for trouble in said]
-        if draft.key in told:
-            troubles.append(f"{draft.key}: two items have this key; the later one is taken.")
         told[draft.key] = _Told(text, digest_of(text))
-    return told, troubles
+    return told
+
+
+def _fitted(told: dict[str, _Told], plan: _Plan) -> list[str]:
+    """Make fit to be stored what is about to be, and say what that took. What is unchanged has been through it."""
+    troubles = []
+    for key in (*plan.added, *plan.changed, *plan.returned, *plan.drifted):
+        if key in told:
+            text, said = fit_to_store(told[key].text)
+            told[key] = _Told(text, told[key].digest)
+            troubles += [f"{key}: {trouble}." for trouble in said]
+    return troubles
+
+
+def _twice(drafts: Sequence[ReferenceDraft]) -> list[str]:
+    counted = Counter(draft.key for draft in drafts)
+    return [f"{key}: {number} items have this key; the last is taken." for key, number in counted.items() if number > 1]
 
 
 def _planned(told: Mapping[str, _Told], known: Mapping[str, Reference], *, origin: str, complete: bool) -> _Plan:

@@ -41,10 +41,10 @@ CUT = "\n\n… (cut here: the source says more)"
 Text = dict[str, Any]
 
 
-def text_of_draft(draft: ReferenceDraft) -> tuple[Text, list[str]]:
-    """Return what a draft says, fit to be stored, and what had to be changed for that."""
+def text_of_draft(draft: ReferenceDraft) -> Text:
+    """Return what a draft says, as it was generated: `fit_to_store` makes of it what may be stored."""
     form = draft.command or draft.endpoint
-    text: Text = {
+    return {
         "kind": draft.kind.value,
         "title": one_line(draft.title)[:TITLE_CHARS] or draft.key[:TITLE_CHARS],
         "category": one_line(draft.category)[:TAG_CHARS],
@@ -60,7 +60,6 @@ def text_of_draft(draft: ReferenceDraft) -> tuple[Text, list[str]]:
         "version": one_line(draft.version)[:TAG_CHARS],
         "form": form.model_dump(mode="json") if form else None,
     }
-    return _fit(text)
 
 
 def digest_of(text: Text) -> str:
@@ -155,8 +154,8 @@ def _names(said: Sequence[str], chars: int) -> list[str]:
     return list(dict.fromkeys(name for one in said[:NAMES] if (name := one_line(one)[:chars])))
 
 
-def _fit(text: Text) -> tuple[Text, list[str]]:
-    """Take out what no text here may have, and cut what is too long."""
+def fit_to_store(text: Text) -> tuple[Text, list[str]]:
+    """Take out what no text here may have, cut what is too long, and say what was done."""
     troubles = []
     # Forms say the same few words over and over; looking at each once takes a tenth of the time.
     whole = "\n".join(dict.fromkeys(_strings(text)))

@@ -42,6 +42,8 @@ def _id_of(owned: Owned) -> object:
 
 # Method and path of the pages; none of them is an operation.
 PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
+    "the pages of documentation": lambda owned: ("GET", f"/docs/references/{owned.reference}/"),
+    "the page that corrects documentation": lambda owned: ("GET", f"/docs/references/{owned.reference}/edit/"),
     "the page of the curation queue": lambda owned: ("GET", "/curation/"),
     "the page of a proposal in the queue": lambda owned: ("GET", f"/curation/{owned.proposal}/"),
     "the page of company knowledge": lambda owned: ("GET", "/company/"),
@@ -86,6 +88,8 @@ SHOWN = {
     "directory_search": "items",
     "directory_list_instances": "items",
     "the API documentation": TEXT,
+    "the pages of documentation": SHARED,
+    "the page that corrects documentation": SHARED,
     "the page of company knowledge": SHARED,
     "the page of an approved entry": SHARED,
     "the page of what is due for verification": "Due for verification",
