@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
 from bigmind.core.text import checked_content, clean_name, digest
-from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Content, Tags
+from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Content, Project, Tags
 
 EntryType = Literal["fact", "summary", "template"]
 Role = Literal["pm", "dev", "qa", "all"]
@@ -73,6 +73,7 @@ class SourceEntry(BaseModel):
     entry_type: EntryType = "fact"
     roles: Roles = ["all"]
     tags: Tags = []
+    project: Project = ""
     source_file: SourcePath = ""
     source_story: Key = ""
     parent: Key = ""
@@ -98,7 +99,8 @@ class SourceEntry(BaseModel):
 
     def fingerprint(self) -> str:
         """Return a digest of everything an editor may change."""
-        fields = self.model_dump(exclude={"origin"})
+        # Files written before entries had a project keep their fingerprints.
+        fields = self.model_dump(exclude={"origin"} if self.project else {"origin", "project"})
         return digest(json.dumps(fields, sort_keys=True, ensure_ascii=False))[:16]
 
 

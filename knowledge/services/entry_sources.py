@@ -23,7 +23,7 @@ from knowledge.services.entry_imports import NewEntry, import_entries
 
 BATCH = 500
 MARK = "seed"
-SENT = ("content", "entry_type", "roles", "tags", "source_file", "source_story", "confidence")
+SENT = ("content", "entry_type", "roles", "tags", "project", "source_file", "source_story", "confidence")
 
 
 @dataclass
@@ -146,7 +146,9 @@ class _Import:
         if self.dry_run:
             return True
         metadata = {**before.metadata, **entry.metadata, MARK: self._mark(entry)}
-        placed = {"source_file": entry.source_file, "source_story": entry.source_story, "entry_type": entry.entry_type}
+        placed = {name: getattr(entry, name) for name in ("source_file", "source_story", "entry_type")}
+        if entry.project:
+            placed["project"] = entry.project
         try:
             with transaction.atomic():
                 carry_out(update_entry, self.actor, {"id": before.pk, **said, "metadata": metadata})

@@ -1,0 +1,43 @@
+"""Take out what everybody here shares, as files that people can read and BigMind takes back."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from bigmind.exporting import SECTIONS
+from bigmind.management.base import OperatorCommand, Refused
+
+
+class Command(OperatorCommand):
+    """Writes each section into a folder of its own."""
+
+    help = (
+        "Export what everybody here shares into a new folder: the knowledge base as YAML, company knowledge with its"
+        " history as JSON. People export their own memory (memory_export); `bigmind backup` is for the whole instance."
+    )
+    examples = ("bigmind export shared", "bigmind export shared --only entries --json")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the folder, and the sections."""
+        parser.add_argument("folder", type=Path, help="A folder that does not exist yet.")
+        names = [section.name for section in SECTIONS]
+        parser.add_argument("--only", nargs="+", choices=names, default=names, help="Export only these.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the sections, and say how to take each back."""
+        folder: Path = options["folder"]
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except OSError as error:
+            raise Refused(f"{folder}: {error.strerror}. Name a folder that does not exist yet.") from None
+        chosen = [section for section in SECTIONS if section.name in options["only"]]
+        written = {}
+        for section in chosen:
+            (folder / section.name).mkdir(mode=0o700)
+            written[section.name] = section.write(folder / section.name)
+        if options["json"]:
+            self.print_json({"folder": str(folder), "written": written})
+        else:
+            rows = [(section.title, f"{written[section.name]:,}", section.taken_back_by) for section in chosen]
+            self.print_table(["what", "items", "taken back by"], rows)

@@ -1,0 +1,192 @@
+"""Company knowledge as one document: entries, everything that was decided about them, and what was said."""
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Any, Literal
+from uuid import UUID
+
+from django.core.management.color import no_style
+from django.db import connection, transaction
+from django.utils import timezone
+from pydantic import BaseModel, ConfigDict
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.text import digest
+from bigmind.core.vocabulary import Moment
+from curation.models import Comment, Review
+from knowledge.models import CompanyEntry
+from knowledge.services.company import index_company_entry
+
+from .history import broken_seals
+
+PEOPLE = ("proposed_by", "owner", "endorsed_by", "decided_by")
+
+
+class _Exported(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ExportedReview(_Exported):
+    """One step in the life of an entry, with the seal that binds it to the one before."""
+
+    id: int
+    number: int
+    action: str
+    by: str | None
+    by_id_kept: UUID
+    by_name: str
+    agent_name: str
+    notes: str
+    before: dict[str, Any] | None
+    after: dict[str, Any]
+    undoes: int | None
+    batch: UUID
+    created_at: Moment
+    seal: str
+
+
+class ExportedComment(_Exported):
+    """One contribution to the discussion."""
+
+    by: str | None
+    text: str
+    created_at: Moment
+
+
+class ExportedCompanyEntry(_Exported):
+    """One entry with its history. People are named by their user names."""
+
+    id: int
+    category: str
+    title: str
+    content: str
+    importance: int
+    project: str
+    topics: list[str]
+    evidence: str
+    warnings: list[str]
+    status: str
+    revision: int
+    source_kind: str
+    source_id: str
+    origin: str
+    verified_at: Moment | None
+    review_after: date | None
+    decided_at: Moment | None
+    decision_notes: str
+    told_at: Moment | None
+    superseded_by: int | None
+    created_at: Moment
+    updated_at: Moment
+    proposed_by: str | None
+    owner: str | None
+    endorsed_by: str | None
+    decided_by: str | None
+    reviews: list[ExportedReview]
+    comments: list[ExportedComment]
+
+
+class CompanyDocument(_Exported):
+    """All company knowledge. The format is versioned: a reader refuses a version it does not know."""
+
+    format: Literal["bigmind-company"] = "bigmind-company"
+    version: Literal[1] = 1
+    exported_at: Moment | None = None
+    entries: list[ExportedCompanyEntry]
+
+
+def export_company() -> CompanyDocument:
+    """Return all company knowledge with its history: for operators, who see what waits and what was refused."""
+    entries = (
+        CompanyEntry.objects.select_related(*PEOPLE).prefetch_related("reviews__by", "comments__by").order_by("pk")
+    )
+    return CompanyDocument(exported_at=timezone.now(), entries=[_exported(entry) for entry in entries])
+
+
+@transaction.atomic
+def import_company(actor: Actor, document: CompanyDocument) -> int:
+    """Bring company knowledge into an instance that has none, ids and seals included; return how many entries came.
+
+    People are found by their user names; who is not here stays named in the history, and nowhere else.
+
+    Raises:
+        Forbidden: the caller is no admin.
+        Conflict: there is company knowledge here.
+        Invalid: the history in the document is not what was written.
+    """
+    actor.require("admin")
+    if CompanyEntry.objects.exists():
+        raise Conflict(
+            "There is company knowledge here already.", hint="Restore a backup, or import into a new BigMind."
+        )
+    people = {user.username: user for user in User.objects.all()}
+    entries = [_entry(told, people) for told in document.entries]
+    CompanyEntry.objects.bulk_create(entries)
+    for told in document.entries:
+        # Also what `auto_now` would set to today.
+        CompanyEntry.objects.filter(pk=told.id).update(superseded_by=told.superseded_by, updated_at=told.updated_at)
+    _bring_history(document.entries, people)
+    if broken := next(iter(broken_seals()), None):
+        raise Invalid(f"C{broken.entry_id}, row {broken.number}: {broken.why}.", hint="Export it again.")
+    for entry in CompanyEntry.objects.approved():
+        index_company_entry(entry)
+    _renumber()
+    return len(entries)
+
+
+def _exported(entry: CompanyEntry) -> ExportedCompanyEntry:
+    named = {"proposed_by", "owner", "endorsed_by", "decided_by", "superseded_by", "reviews", "comments"}
+    return ExportedCompanyEntry(
+        **{name: getattr(entry, name) for name in ExportedCompanyEntry.model_fields.keys() - named},
+        **{name: _name(getattr(entry, name)) for name in PEOPLE},
+        superseded_by=entry.superseded_by_id,
+        reviews=[_exported_review(review) for review in sorted(entry.reviews.all(), key=lambda one: one.number)],
+        comments=[
+            ExportedComment(by=_name(comment.by), text=comment.text, created_at=comment.created_at)
+            for comment in sorted(entry.comments.all(), key=lambda one: one.pk)
+        ],
+    )
+
+
+def _exported_review(review: Review) -> ExportedReview:
+    told = ExportedReview.model_fields.keys() - {"by", "undoes"}
+    plain = {name: getattr(review, name) for name in told}
+    return ExportedReview(**plain, by=_name(review.by), undoes=review.undoes_id)
+
+
+def _entry(told: ExportedCompanyEntry, people: dict[str, User]) -> CompanyEntry:
+    fields = told.model_dump(exclude={*PEOPLE, "superseded_by", "reviews", "comments"})
+    return CompanyEntry(
+        **fields, digest=digest(told.content), **{name: people.get(getattr(told, name) or "") for name in PEOPLE}
+    )
+
+
+def _bring_history(entries: Iterable[ExportedCompanyEntry], people: dict[str, User]) -> None:
+    reviews = [
+        Review(entry_id=entry.id, by=people.get(told.by or ""), undoes_id=told.undoes, **_plain(told))
+        for entry in entries
+        for told in entry.reviews
+    ]
+    Review.objects.bulk_create(sorted(reviews, key=lambda review: review.pk))
+    Comment.objects.bulk_create(
+        Comment(entry_id=entry.id, by=people.get(told.by or ""), text=told.text, created_at=told.created_at)
+        for entry in entries
+        for told in entry.comments
+    )
+
+
+def _plain(told: ExportedReview) -> dict[str, Any]:
+    return told.model_dump(exclude={"by", "undoes"})
+
+
+def _renumber() -> None:
+    """Let new rows be numbered after those that came with their numbers."""
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), [CompanyEntry, Review]):
+            cursor.execute(statement)
+
+
+def _name(user: User | None) -> str | None:
+    return user.username if user else None

@@ -1,0 +1,90 @@
+"""Taking the knowledge base out: as the YAML files that kb_seed takes back, one family of entries after the other.
+
+An entry that a source made keeps the source and its key there; the others get a source of their own and a digest as
+key. So whatever comes in again from the same files is known again.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from knowledge.models import Entry
+from knowledge.parsers.entries import SourceEntry
+from knowledge.parsers.yaml_files import EntryFile
+
+from .entry_sources import MARK
+
+OWN_SOURCE = "knowledge-base"
+FILE_ENTRIES = 2_000
+FILE_CHARS = 1_000_000
+"""How much goes into one file: kb_seed takes 4 MiB, and a character may have four bytes."""
+
+
+def exported_entries() -> Iterator[EntryFile]:
+    """Yield the files of the knowledge base, source by source, each in the order in which the entries were made."""
+    entries = {entry.pk: entry for entry in Entry.objects.order_by("created_at", "pk")}
+    for source, families in sorted(_families(entries).items()):
+        yield from _files(source, families, entries)
+
+
+def _families(entries: dict[UUID, Entry]) -> dict[str, list[list[Entry]]]:
+    """The entries by their source: each root with all that hangs below it, since a parent must be in the same file."""
+    members: dict[UUID, list[Entry]] = {}
+    for entry in entries.values():
+        members.setdefault(_root(entry, entries), []).append(entry)
+    found: dict[str, list[list[Entry]]] = {}
+    for root, family in members.items():
+        found.setdefault(_source(entries[root]), []).append(family)
+    return found
+
+
+def _root(entry: Entry, entries: dict[UUID, Entry]) -> UUID:
+    seen = {entry.pk}
+    while entry.parent_id in entries and entry.parent_id not in seen:
+        entry = entries[entry.parent_id]
+        seen.add(entry.pk)
+    return entry.pk
+
+
+def _source(entry: Entry) -> str:
+    mark = entry.metadata.get(MARK)
+    return str(mark.get("source") or OWN_SOURCE) if isinstance(mark, dict) else OWN_SOURCE
+
+
+def _files(source: str, families: list[list[Entry]], entries: dict[UUID, Entry]) -> Iterator[EntryFile]:
+    rows: list[SourceEntry] = []
+    size = 0
+    for family in families:
+        told = [_row(entry, source, entries) for entry in family]
+        length = sum(len(row.content) for row in told)
+        if rows and (len(rows) + len(told) > FILE_ENTRIES or size + length > FILE_CHARS):
+            yield EntryFile(tuple(rows), source)
+            rows, size = [], 0
+        rows += told
+        size += length
+    if rows:
+        yield EntryFile(tuple(rows), source)
+
+
+def _row(entry: Entry, source: str, entries: dict[UUID, Entry]) -> SourceEntry:
+    fields: dict[str, Any] = {
+        "key": _key(entry, source),
+        "content": entry.content,
+        "entry_type": entry.entry_type,
+        "roles": entry.roles or ["all"],
+        "tags": entry.tags,
+        "project": entry.project,
+        "source_file": entry.source_file,
+        "source_story": entry.source_story,
+        "parent": _key(entries[entry.parent_id], source) if entry.parent_id in entries else "",
+        "confidence": entry.confidence,
+        "metadata": {name: value for name, value in entry.metadata.items() if name != MARK},
+    }
+    # What is stored was judged when it came in; here it only changes its form.
+    return SourceEntry.model_construct(**fields, origin="")
+
+
+def _key(entry: Entry, source: str) -> str:
+    mark = entry.metadata.get(MARK)
+    is_its_own = isinstance(mark, dict) and _source(entry) == source and mark.get("place")
+    return str(mark["place"]) if is_its_own and isinstance(mark, dict) else entry.digest[:16]

@@ -1,0 +1,117 @@
+"""T17, small: what everybody shares goes out as files and comes into an empty instance without loss."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from curation.models import Comment, Review
+from curation.services.decisions import approve_global
+from curation.services.history import broken_seals
+from knowledge.models import CompanyEntry, Entry, Passage
+from knowledge.services.entries import add_entry
+from tests.curation.factories import approved_entry, propose
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+LESSONS = """\
+source: notes.md
+entries:
+- key: story
+  content: "The story: of the depot.\\n\\nWith a paragraph.  \\nAnd an odd end "
+  entry_type: summary
+  project: depot
+- key: story/doors
+  content: Doors are locked at six.
+  tags: [doors, "no"]
+  parent: story
+  confidence: 0.8
+  metadata: {weight: 3, "007": [true, null]}
+"""
+
+
+def _run(*words: str) -> str:
+    output = StringIO()
+    call_command(*words, stdout=output, stderr=output)
+    return output.getvalue()
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*.*"))}
+
+
+def test_the_knowledge_base_comes_back_as_it_went(tmp_path):
+    admin = make_actor(admin=True)
+    (tmp_path / "notes.yaml").write_text(LESSONS)
+    _run("kb_seed", str(tmp_path / "notes.yaml"))
+    seeded = Entry.objects.get(content="Doors are locked at six.")
+    add_entry(admin, content="Said by an agent.", entry_type="fact", tags=["a"], roles=["dev"], parent_id=seeded.pk)
+    add_entry(admin, content="Another, without a source.", entry_type="template")
+    _run("export", str(tmp_path / "first"), "--only", "entries")
+    Entry.objects.all().delete()
+
+    _run("kb_seed", *map(str, (tmp_path / "first" / "entries").iterdir()))
+    _run("export", str(tmp_path / "second"), "--only", "entries")
+
+    assert Entry.objects.count() == 4
+    assert Entry.objects.get(content="Said by an agent.").parent.content == "Doors are locked at six."
+    assert Entry.objects.get(entry_type="summary").project == "depot"
+    assert _files(tmp_path / "first") == _files(tmp_path / "second")
+
+
+def test_company_knowledge_comes_back_with_its_history_and_goes_on(tmp_path):
+    admin, curator = make_actor(admin=True), make_actor(curator=True)
+    entry = approved_entry(curator=curator)
+    waiting = propose()
+    approve_global(curator, entry_id=entry.pk, action="deprecate", notes="No longer so.")
+    Comment.objects.create(entry=waiting, by=curator.user, text="Why?")
+    _run("export", str(tmp_path / "first"), "--only", "company")
+    _forget_company_knowledge()
+
+    _run("company_import", str(tmp_path / "first" / "company" / "company.json"), "--user", admin.user.username)
+    _run("export", str(tmp_path / "second"), "--only", "company")
+
+    first, second = (
+        json.loads((tmp_path / name / "company" / "company.json").read_text()) for name in ("first", "second")
+    )
+    assert first["entries"] == second["entries"]
+    assert list(broken_seals()) == []
+    assert propose().pk > waiting.pk
+    assert Review.objects.filter(entry=entry).last().notes == "No longer so."
+    told = set(Passage.objects.filter(kind="company").values_list("source_id", flat=True))
+    assert told == {str(one.pk) for one in CompanyEntry.objects.approved()}
+
+
+def test_company_knowledge_is_not_mixed_and_a_changed_history_is_refused(tmp_path):
+    make_actor(admin=True)
+    approved_entry()
+    _run("export", str(tmp_path / "out"), "--only", "company")
+    file = tmp_path / "out" / "company" / "company.json"
+
+    with pytest.raises(CommandError, match="company knowledge here already"):
+        _run("company_import", str(file))
+    _forget_company_knowledge()
+    told = json.loads(file.read_text())
+    told["entries"][0]["reviews"][0]["notes"] = "Never said."
+    file.write_text(json.dumps(told))
+    with pytest.raises(CommandError, match="it is not what was written"):
+        _run("company_import", str(file))
+
+    assert not CompanyEntry.objects.exists()
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path):
+    with pytest.raises(CommandError, match="Name a folder that does not exist yet"):
+        _run("export", str(tmp_path))
+
+
+def _forget_company_knowledge() -> None:
+    """Empty the tables as another instance has them; the history itself refuses to be deleted."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("TRUNCATE knowledge_companyentry CASCADE")
+    Passage.objects.filter(kind="company").delete()
