@@ -198,6 +198,13 @@ class Environment(BaseSettings):
         ge=0,
         description="Tokens that an endpoint with a key may be sent in a day (UTC). 0 switches the limit off.",
     )
+    budibase_url: str = Field(
+        default="",
+        description="Budibase server whose apps are mapped by itself, such as `https://budibase.example.com`.",
+    )
+    budibase_api_key: SecretStr = Field(
+        default=SecretStr(""), description="Key for Budibase’s public API. It is read, never written."
+    )
     search_fusion: Literal["blend", "rrf"] = Field(
         default="blend",
         description="How a search joins what it found by words and by meaning: `blend` adds their scores, `rrf` their "
@@ -283,6 +290,15 @@ class Environment(BaseSettings):
         if text and not is_well_formed(text):
             raise ValueError("is no key of a BigMind: it begins with bm_ and is shown once, when it is made")
         return key
+
+    @field_validator("budibase_url")
+    @classmethod
+    def address_without_name(cls, url: str) -> str:
+        """Refuse what is no address of the web, or has a key in it, which logs would show."""
+        parts = urlsplit(url)
+        if url and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query):
+            raise ValueError("must look like https://budibase.example.com, without name, password or query")
+        return url.rstrip("/")
 
     @field_validator("webhook_secret")
     @classmethod

@@ -15,6 +15,7 @@ TOOLSETS: dict[str, str] = {
     "kb": "The knowledge base that everybody here shares.",
     "docs": "Documentation that cannot lie: commands, endpoints, guides, looked up exactly.",
     "directory": "Who is here, and who worked on what, as far as people share it.",
+    "apps": "Maps of outside apps: names to ids, schemas and workflows, learnt once for everybody.",
     "notes": "Texts addressed by domain and key.",
     "admin": "Health, statistics, pruning, export and import.",
 }

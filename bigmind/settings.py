@@ -232,6 +232,10 @@ COMPANY_PLAIN_HTTP = ENVIRONMENT.company_plain_http
 # Only an address that was configured may be one that others can reach.
 COMPANY_SEES_URL = ENVIRONMENT.public_url
 INSTANCE_NAME = ENVIRONMENT.instance_name
+# --- Outside apps ---------------------------------------------------------------------------------------------
+
+BUDIBASE_URL = ENVIRONMENT.budibase_url
+BUDIBASE_API_KEY = ENVIRONMENT.budibase_api_key.get_secret_value()
 
 # --- Telling people outside -----------------------------------------------------------------------------------
 
@@ -278,6 +282,7 @@ CELERY_BEAT_SCHEDULE = {
     "set-aside-expired-notes": {"task": "knowledge.tasks.forget_expired_notes", "schedule": 60.0},
     "index-people": {"task": "knowledge.tasks.index_people", "schedule": 600.0, "options": {"expires": 600}},
     "tally-servings": {"task": "knowledge.tasks.tally_servings", "schedule": 600.0, "options": {"expires": 600}},
+    "carry-on-app-runs": {"task": "knowledge.tasks.carry_on_app_runs", "schedule": 60.0, "options": {"expires": 60}},
     "forget-old-questions": {"task": "knowledge.tasks.forget_old_questions", "schedule": 86_400.0},
     "forget-silent-instances": {"task": "knowledge.tasks.forget_silent_instances", "schedule": 86_400.0},
     "deliver-pending": {"task": "curation.tasks.deliver_pending", "schedule": 60.0},

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from knowledge.models import Session
 from knowledge.search import indexes
-from knowledge.services import embedding, gaps, instances, notes, people, servings, sessions
+from knowledge.services import app_runs, embedding, gaps, instances, notes, people, servings, sessions
 
 
 @shared_task
@@ -53,3 +53,9 @@ def forget_old_questions() -> None:
 def forget_silent_instances() -> None:
     """Forget the instances that nobody has heard of for half a year."""
     instances.forget_silent_instances()
+
+
+@shared_task
+def carry_on_app_runs() -> None:
+    """Read what the runs of app maps have left."""
+    app_runs.carry_on_runs()

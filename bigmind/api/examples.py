@@ -168,6 +168,56 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "statistics": {"sessions": 812, "facts": 240},
     },
     "directory_forget_instance": {"instance_id": INSTANCE},
+    "app_list": {},
+    "app_get": {"app": "CRM"},
+    "app_resolve": {"name": "Elicit", "app": "CRM", "request": "add a comment on Elicit"},
+    "app_bootstrap": {
+        "apps": [
+            {
+                "name": "CRM",
+                "app_id": "app_abc123",
+                "aliases": ["client management"],
+                "tables": [{"name": "Clients", "table_id": "ta_xyz789"}],
+            }
+        ]
+    },
+    "app_learn": {
+        "app": "CRM",
+        "tables": [
+            {
+                "name": "Clients",
+                "table_id": "ta_xyz789",
+                "fields": {
+                    "Name": {"type": "string", "primary": True},
+                    "Notes": {"type": "longform"},
+                    "Status": {"type": "options", "values": ["Active", "Inactive", "Lead"]},
+                },
+            }
+        ],
+        "entities": [
+            {
+                "name": "Elicit",
+                "table": "Clients",
+                "row_id": "ro_def456",
+                "match_field": "Name",
+                "match_value": "Elicit",
+            }
+        ],
+        "workflows": [
+            {
+                "name": "add_comment",
+                "trigger": "add comment/note on [entity]",
+                "steps": "resolve entity -> update_record, append to Notes field",
+                "field": "Notes",
+            }
+        ],
+    },
+    "app_set_default": {"name": "Elicit", "app": "CRM"},
+    "app_report_failure": {"app": "CRM", "failure": "row_gone", "entity": "Elicit", "failed_id": "ro_def456"},
+    "app_forget": {"app": "CRM", "entity": "Elicit"},
+    "app_rebuild": {"app": "CRM", "tables": [{"name": "Clients", "table_id": "ta_xyz789"}]},
+    "app_export": {"layout": "file"},
+    "app_import": {"files": {"crm.yaml": "app:\n  name: CRM\n  appId: app_abc123\n"}, "dry_run": True},
     "memory_get_stats": {},
     "memory_health_check": {"stale_days": 90},
     "memory_vacuum": {"older_than_days": 90, "dry_run": True},

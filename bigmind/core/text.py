@@ -37,6 +37,7 @@ KINDS = {kind: re.compile(f"[{characters}]") for kind, characters in HIDDEN.item
 # No text may have these: nobody means to store them, and they break databases, JSON and terminals.
 REFUSED = re.compile(f"[{HIDDEN['NUL character']}{HIDDEN['control character']}{HIDDEN['lone surrogate']}]")
 LINE_BREAK = re.compile("[\n\r\t\u2028\u2029]")
+FOLDED_CHARS = 200
 MARKDOWN_OPENER = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[#>[<]|[-+*](?:\s|$)|-{2}|[*_]{3}|`{3}|~{3}|=+$))")
 # From the first of a row on, and all or none: else a long row of backslashes takes a time that grows with its square.
 LAST_BACKSLASHES = re.compile(r"(?<!\\)(\\++)(?=\||\Z)")
@@ -161,6 +162,13 @@ def fence(text: str, *, label: str) -> str:
 def normalised(text: str) -> str:
     """Return what makes two texts the same fact: NFC, white space collapsed, case kept."""
     return one_line(unicodedata.normalize("NFC", text))
+
+
+def folded(name: str) -> str:
+    """Return what a name is looked up by: case, spaces, hyphens and underscores do not matter, other signs do."""
+    said = one_line(unicodedata.normalize("NFKC", name)).casefold()
+    # Some characters become eighteen: what is looked up must not outgrow what a name may be.
+    return ("".join(char for char in said if char not in " -_") or said)[:FOLDED_CHARS]
 
 
 def digest(text: str) -> str:

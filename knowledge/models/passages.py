@@ -21,6 +21,9 @@ class Kind(models.TextChoices):
     COMPANY = "company"
     REFERENCE = "reference"
     PERSON = "person"
+    APP_TABLE = "app_table"
+    APP_ENTITY = "app_entity"
+    APP_WORKFLOW = "app_workflow"
 
 
 def in_parts(text: str) -> str:

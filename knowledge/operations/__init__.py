@@ -3,6 +3,7 @@
 from bigmind.core.operations import Operation
 
 from . import (
+    app_maps,
     asides,
     company,
     directory,
@@ -30,6 +31,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *company.OPERATIONS,
     *recall.OPERATIONS,
     *directory.OPERATIONS,
+    *app_maps.OPERATIONS,
     *upkeep.OPERATIONS,
     *exports.OPERATIONS,
 )

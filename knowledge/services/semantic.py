@@ -11,7 +11,21 @@ from knowledge.services.servings import Told, serve_found
 from knowledge.services.sources import SOURCES, visible_things
 
 AnyKind = Annotated[
-    list[Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company", "reference"]],
+    list[
+        Literal[
+            "fact",
+            "chunk",
+            "summary",
+            "note",
+            "hypothesis",
+            "entry",
+            "company",
+            "reference",
+            "app_table",
+            "app_entity",
+            "app_workflow",
+        ]
+    ],
     Field(description="What to look among. Default: everything."),
 ]
 AllTags = Annotated[

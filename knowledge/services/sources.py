@@ -12,7 +12,20 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from accounts.models import User
-from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Kind, Note, Reference, Session
+from knowledge.models import (
+    AppEntity,
+    AppTable,
+    AppWorkflow,
+    Chunk,
+    CompanyEntry,
+    Entry,
+    Fact,
+    Hypothesis,
+    Kind,
+    Note,
+    Reference,
+    Session,
+)
 from knowledge.search.hybrid import Finding
 
 Things = Mapping[str, QuerySet[Any]]
@@ -116,6 +129,30 @@ SOURCES: dict[str, Source] = {
         is_shared=True,
         title=lambda reference: reference.name or reference.title,
         told=lambda reference: {"owner": str(reference.edited_by or reference.collection)},
+    ),
+    Kind.APP_TABLE: Source(
+        "apps",
+        lambda user: AppTable.objects.select_related("app"),
+        moment="last_seen",
+        is_shared=True,
+        title=lambda table: f"{table.app} › {table.name}",
+        told=lambda table: {"owner": "everybody"},
+    ),
+    Kind.APP_ENTITY: Source(
+        "apps",
+        lambda user: AppEntity.objects.select_related("table__app"),
+        moment="last_seen",
+        is_shared=True,
+        title=lambda entity: f"{entity.table.app} › {entity.table.name} › {entity.name}",
+        told=lambda entity: {"owner": "everybody"},
+    ),
+    Kind.APP_WORKFLOW: Source(
+        "apps",
+        lambda user: AppWorkflow.objects.select_related("app"),
+        moment="last_seen",
+        is_shared=True,
+        title=lambda workflow: f"{workflow.app} › {workflow.name}",
+        told=lambda workflow: {"owner": "everybody"},
     ),
 }
 

@@ -1,9 +1,12 @@
 """Filters for what agents read: stored text is shown as data that cannot forge structure."""
 
+from typing import Any
+
 from django import template
 
 from bigmind.core import text as texts
 from bigmind.core.tokens import cut_to_tokens
+from knowledge.parsers.app_map_text import write_reply
 
 register = template.Library()
 
@@ -24,3 +27,9 @@ def fence(text: str, label: str = "stored text") -> str:
 def tokens(text: str, budget: int) -> str:
     """Cut a text between words so that it costs at most this many tokens."""
     return cut_to_tokens(text, budget)
+
+
+@register.filter
+def resolved_yaml(reply: Any) -> str:
+    """Show where something is, by name and id, as the few lines of YAML an agent needs."""
+    return write_reply(reply.model_dump())

@@ -38,6 +38,9 @@ SHARED = {
     "entry": ("shared entry", "kb-entry"),
     "company": ("company knowledge", "company-entry"),
     "reference": ("documentation", "reference"),
+    "app_entity": ("row of an app", ""),
+    "app_table": ("table of an app", ""),
+    "app_workflow": ("workflow of an app", ""),
 }
 """What everybody here sees: what people call it, and the route of the page about one, where there is such a page."""
 FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}

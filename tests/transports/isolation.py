@@ -18,7 +18,12 @@ from bigmind.core.sections import Section
 from curation.models import Claim, Comment
 from curation.services.decisions import approve_global
 from curation.services.proposals import promote_to_global
+from knowledge.app_vocabulary import LearntEntity
 from knowledge.models import (
+    AmbiguousName,
+    App,
+    AppEntity,
+    AppTable,
     Chunk,
     CompanyEntry,
     Entry,
@@ -33,6 +38,7 @@ from knowledge.models import (
     Summary,
     UnansweredQuestion,
 )
+from knowledge.services.app_learning import learn_app
 from knowledge.services.entries import add_entry
 from knowledge.services.exports import export_memory
 from knowledge.services.facts import deprecate_fact, store_fact
@@ -169,8 +175,15 @@ def share_entries(actor: Actor, owned: Owned) -> Owned:
     """Add two entries that belong together, of which others try to change the first, and an item of documentation."""
     parent = add_entry(actor, content=f"{SHARED} entry", entry_type="summary").entry
     add_entry(actor, content=f"{SHARED} entry below it", entry_type="fact", parent_id=parent.pk)
+    share_an_app_map(actor)
     reference = make_reference(name="helios users list", title=f"{SHARED} listing", summary=f"{SHARED} reference")
     return replace(owned, entry=parent.pk, reference=reference.pk)
+
+
+def share_an_app_map(actor: Actor) -> None:
+    """Let somebody learn about an outside app: everybody may read it and add to it."""
+    row = LearntEntity(name=f"{SHARED} row", table=f"{SHARED} table", row_id="ro_1")
+    learn_app(actor, app=SHARED, entities=[row])
 
 
 def stored_by(user: User, owned: Owned) -> list[Any]:
@@ -185,6 +198,7 @@ def stored_by(user: User, owned: Owned) -> list[Any]:
         Entry.objects.all(),
     ]
     rows += [model.objects.all() for model in (CompanyEntry, Comment, Claim, Feedback, Reference)]
+    rows += [model.objects.all() for model in (App, AppTable, AppEntity, AmbiguousName)]
     passages = Passage.objects.filter(owner=user).order_by("pk").values_list("pk", "text")
     return [*(list(found.order_by("pk").values()) for found in rows), list(passages)]
 
@@ -304,6 +318,19 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "directory_list_instances": lambda owned: [{"limit": 200}],
     "directory_register_instance": lambda owned: [{"instance_id": str(owned.instance), "name": "Taken over"}],
     "directory_forget_instance": lambda owned: [{"instance_id": str(owned.instance)}],
+    "app_list": lambda owned: [{}],
+    "app_get": lambda owned: [{"app": SHARED}],
+    "app_resolve": lambda owned: [{"name": f"{SHARED} row"}],
+    "app_export": lambda owned: [{}, {"layout": "folder"}],
+    "app_learn": lambda owned: [{"app": SHARED, "aliases": [f"{SHARED} too"]}],
+    "app_bootstrap": lambda owned: [{"apps": [{"name": f"{SHARED} of somebody", "tables": []}]}],
+    "app_import": lambda owned: [{"files": {"more.yaml": f"app:\n  name: {SHARED} imported\n"}}],
+    "app_set_default": lambda owned: [{"name": f"{SHARED} row", "app": SHARED}],
+    "app_report_failure": lambda owned: [
+        {"app": SHARED, "failure": "row_gone", "entity": f"{SHARED} row", "outcome": "found", "found_id": "ro_2"}
+    ],
+    "app_forget": lambda owned: [{"app": SHARED}, {"app": SHARED, "table": f"{SHARED} table"}],
+    "app_rebuild": lambda owned: [{"app": SHARED, "tables": []}],
     "memory_get_instructions": lambda owned: [{}],
     "memory_get_stats": lambda owned: [{}],
     "memory_health_check": lambda owned: [{"stale_days": 1}],
@@ -393,6 +420,18 @@ ROWS: dict[str, tuple[str, ...]] = {
     "the directory: what people share": ("directory_list", "directory_search"),
     "the directory: one’s own instances, and those that people share": ("directory_list_instances",),
     "instances: taking one off the list": ("directory_forget_instance",),
+    "app maps: reading, learning, mending": (
+        "app_list",
+        "app_get",
+        "app_resolve",
+        "app_export",
+        "app_bootstrap",
+        "app_learn",
+        "app_set_default",
+        "app_report_failure",
+        "app_import",
+    ),
+    "app maps: forgetting a table or an app, building it anew": ("app_forget", "app_rebuild"),
     "the guide": ("memory_get_instructions",),
 }
 ADDRESSED = (

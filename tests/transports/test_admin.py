@@ -17,6 +17,8 @@ from accounts.services.invitations import invite
 from accounts.services.keys import create_key
 from accounts.services.sign_in_links import make_sign_in_link
 from accounts.services.sign_in_tries import count_try
+from bigmind.api.examples import example_arguments
+from bigmind.core.operations import accepted
 from bigmind.core.sections import Section
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
@@ -26,6 +28,9 @@ from curation.services.proposals import promote_to_global
 from curation.services.queue import claim_entry
 from knowledge.embeddings.budget import spend
 from knowledge.models import (
+    AmbiguousName,
+    App,
+    AppRun,
     Chunk,
     CompanyCopy,
     CompanyEntry,
@@ -33,6 +38,7 @@ from knowledge.models import (
     Dispatch,
     Fact,
     Gap,
+    Healing,
     Hypothesis,
     Note,
     Passage,
@@ -46,6 +52,7 @@ from knowledge.models import (
     UnansweredQuestion,
     Writing,
 )
+from knowledge.services.app_learning import learn_app
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
@@ -119,6 +126,10 @@ def one_of_everything() -> None:
     ReferenceDrift.objects.create(reference=reference)
     ReferenceUse.objects.create(reference=reference)
     spend(100)
+    learn_app(actor, **accepted(learn_app, example_arguments(CATALOGUE["app_learn"])))
+    AmbiguousName.objects.create(name="Elicit", look_up="elicit")
+    Healing.objects.create(app=App.objects.get(), app_name="CRM", failure="row_gone", outcome="found", user=user)
+    AppRun.objects.create(purpose="bootstrap", connector="budibase", asked_by=user)
     sessions = list(Session.objects.of(user).values_list("pk", flat=True))
     change_sharing(actor, sections=list(Section), in_directory=True, session_ids=sessions)
     server = CompanyServer.objects.create(url="https://bigmind.example.com")

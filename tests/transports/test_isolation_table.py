@@ -224,7 +224,7 @@ def test_the_answer_is_what_the_table_says(row: str, column: str, word: str, set
         change_sharing(owner, sections=[], in_directory=True, session_ids=[])
 
     for subject in ROWS.get(row, (row,)):
-        is_shared = subject in SHARED_SUBJECTS or subject.startswith("kb_")
+        is_shared = subject in SHARED_SUBJECTS or subject.startswith(("kb_", "app_"))
         shown = SHOWN.get(subject, SHARED if is_shared else SECRET)
         for ask in _requests(subject, owned):
             answer = _answer(visitor, ask, owner.user, owned)

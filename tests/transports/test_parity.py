@@ -26,12 +26,13 @@ from bigmind import __version__
 from bigmind.api.arguments import IN_THE_QUERY
 from bigmind.api.examples import example_arguments
 from bigmind.api.routes import path_parameters
-from bigmind.core.operations import Operation
+from bigmind.core.operations import Operation, accepted
 from bigmind.management.commands.op import CLIENT
 from bigmind.mcp.tools import call_tool, tool_of
 from bigmind.mcp.turns import Turn
 from bigmind.operations import CATALOGUE, TOOLSETS
 from curation.services.proposals import promote_to_global
+from knowledge.services.app_learning import learn_app
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
@@ -78,6 +79,7 @@ def _person() -> Person:
     summary = add_entry(actor, content="STORY-007: routing.", entry_type="summary").entry
     entry = add_entry(actor, content="Routes are ordered.", entry_type="fact", parent_id=summary.pk).entry
     reference = make_reference(name="helios gw users list", title="List users")
+    learn_app(actor, **accepted(learn_app, example_arguments(CATALOGUE["app_learn"])))
     with override_settings(BIGMIND_MODE="team"):
         proposal = promote_to_global(actor, category="standard", title="Health", content="Answer /healthz.").entry
     instance = register_instance(actor, instance_id=uuid4(), name="laptop").instance

@@ -1,0 +1,227 @@
+"""Arguments of the operations about app maps, and an app map as it travels: learnt, imported, exported."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
+
+from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
+from bigmind.core.text import checked_content, clean_name
+from bigmind.core.vocabulary import TITLE_CHARS, SharedLongText, SharedTags
+from knowledge.models.app_maps import ID_CHARS
+
+TABLES, ENTITIES, WORKFLOWS, FIELDS, APPS = 500, 2_000, 200, 500, 200
+VALUE_CHARS = 500
+_ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,49}")
+ATTRIBUTES = ("type", "primary", "values", "target", "display")
+"""What is known of a field, in the order in which it is written."""
+
+FieldValue = str | bool | int | FiniteFloat | list[str]
+
+
+def _joined(steps: Any) -> Any:
+    return " -> ".join(steps) if isinstance(steps, list) and all(isinstance(step, str) for step in steps) else steps
+
+
+def checked_fields(fields: dict[str, dict[str, FieldValue]]) -> dict[str, dict[str, FieldValue]]:
+    """Return the fields of a schema with clean names and values of a decent size.
+
+    Raises:
+        ValueError: naming the field that is wrong.
+    """
+    if len(fields) > FIELDS:
+        raise ValueError(f"has {len(fields):,} fields; the limit is {FIELDS}")
+    return {_clean(name, "a field"): _checked_field(name, known) for name, known in fields.items()}
+
+
+def _checked_field(name: str, known: dict[str, FieldValue]) -> dict[str, FieldValue]:
+    for attribute in known:
+        if attribute == "name" or not _ATTRIBUTE.fullmatch(attribute):
+            raise ValueError(f"says {attribute[:50]!r} of the field {name[:100]!r}; letters, digits, - and _ name it")
+    cleaned = {attribute: _clean_value(value, name) for attribute, value in known.items()}
+    return {attribute: cleaned[attribute] for attribute in sorted(cleaned, key=_place)}
+
+
+def _place(attribute: str) -> tuple[int, str]:
+    place = ATTRIBUTES.index(attribute) if attribute in ATTRIBUTES else len(ATTRIBUTES)
+    return place, attribute if place == len(ATTRIBUTES) else ""
+
+
+def _clean_value(value: FieldValue, field: str) -> FieldValue:
+    if isinstance(value, str):
+        return _clean(value, f"the field {field[:100]!r}", VALUE_CHARS, may_be_empty=True)
+    if isinstance(value, list):
+        if len(value) > FIELDS:
+            raise ValueError(f"has {len(value):,} values in the field {field[:100]!r}; the limit is {FIELDS}")
+        return [_clean(one, f"the field {field[:100]!r}", VALUE_CHARS) for one in value]
+    return value
+
+
+def _clean(text: str, what: str, limit: int = TITLE_CHARS, *, may_be_empty: bool = False) -> str:
+    try:
+        cleaned = clean_name(text)
+    except ValueError as error:
+        raise ValueError(f"names {what} that {error}") from error
+    if not cleaned and not may_be_empty:
+        raise ValueError(f"has an empty text for {what}")
+    if len(cleaned) > limit:
+        raise ValueError(f"has {len(cleaned):,} characters for {what}; the limit is {limit}")
+    return cleaned
+
+
+LookedUp = Annotated[
+    str,
+    Field(max_length=TITLE_CHARS),
+    AfterValidator(clean_name),
+    Field(min_length=1, max_length=TITLE_CHARS, description="Name of an entity, table or app; case does not matter."),
+]
+AnApp = Annotated[
+    str,
+    Field(max_length=ID_CHARS),
+    AfterValidator(clean_name),
+    Field(min_length=1, max_length=ID_CHARS, description="Name, alias or id of the app."),
+]
+ATable = Annotated[
+    str,
+    Field(max_length=ID_CHARS),
+    AfterValidator(clean_name),
+    Field(min_length=1, max_length=ID_CHARS, description="Name or id of the table."),
+]
+AnEntity = Annotated[LookedUp, Field(description="Name of the entity.")]
+AWorkflow = Annotated[LookedUp, Field(description="Name of the workflow.")]
+NewName = Annotated[
+    str,
+    Field(max_length=TITLE_CHARS),
+    AfterValidator(clean_name),
+    NoSecrets,
+    Field(min_length=1, max_length=TITLE_CHARS),
+]
+NewNameOrNone = Annotated[str, Field(max_length=TITLE_CHARS), AfterValidator(clean_name), NoSecrets]
+OutsideId = Annotated[
+    str, Field(max_length=ID_CHARS), AfterValidator(clean_name), NoSecrets, Field(max_length=ID_CHARS)
+]
+MatchValue = Annotated[
+    str, Field(max_length=VALUE_CHARS), AfterValidator(clean_name), NoSecrets, Field(max_length=VALUE_CHARS)
+]
+Fields = Annotated[
+    dict[str, dict[str, FieldValue]],
+    AfterValidator(checked_fields),
+    AfterValidator(refuse_secrets_in_json),
+    Field(
+        description="Field → what is known: type, primary, values, target (of a link), display.",
+        examples=[{"Name": {"type": "string", "primary": True}}],
+    ),
+]
+Aliases = Annotated[SharedTags, Field(description="Other names people use.", examples=[["client management"]])]
+Request = Annotated[
+    str,
+    AfterValidator(checked_content),
+    Field(max_length=2_000, description="What the user asked for, in their words: picks the workflow."),
+]
+ConnectorName = Annotated[
+    str,
+    AfterValidator(clean_name),
+    Field(max_length=50, description="Name of a configured connector, such as budibase."),
+]
+
+
+class _Learnt(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class LearntTable(_Learnt):
+    """One table."""
+
+    name: NewName
+    table_id: OutsideId = ""
+    fields: Fields = {}
+
+
+class LearntEntity(_Learnt):
+    """One row that is asked for by name."""
+
+    name: NewName
+    table: NewName
+    table_id: OutsideId = ""
+    row_id: OutsideId = ""
+    match_field: NewNameOrNone = ""
+    match_value: MatchValue = ""
+
+
+class LearntWorkflow(_Learnt):
+    """One thing people ask for, and the steps that do it."""
+
+    name: NewName
+    trigger: Annotated[SharedLongText, Field(max_length=500)] = ""
+    steps: Annotated[SharedLongText, BeforeValidator(_joined), Field(max_length=4_000)] = ""
+    field: NewNameOrNone = ""
+    table: NewNameOrNone = ""
+
+
+class DiscoveredAppIn(_Learnt):
+    """One app that was discovered, with the names and ids of its tables."""
+
+    name: NewName
+    app_id: OutsideId = ""
+    aliases: Aliases = []
+    tables: Annotated[list[LearntTable], Field(max_length=TABLES)] = []
+
+
+class StoredEntity(LearntEntity):
+    """An entity as a file has it."""
+
+    last_seen: date | None = None
+
+
+class AppMap(_Learnt):
+    """All that is known of one app."""
+
+    name: NewName
+    app_id: OutsideId = ""
+    aliases: Aliases = []
+    connector: ConnectorName = ""
+    file: NewNameOrNone = ""
+    tables: list[LearntTable] = []
+    entities: list[StoredEntity | LearntEntity] = []
+    workflows: list[LearntWorkflow] = []
+
+
+def map_told(
+    name: str,
+    *,
+    app_id: str = "",
+    aliases: Sequence[str] = (),
+    connector: str = "",
+    file: str = "",
+    tables: Sequence[LearntTable] = (),
+    entities: Sequence[LearntEntity] = (),
+    workflows: Sequence[LearntWorkflow] = (),
+) -> AppMap:
+    """Return an app map of parts that have been checked already."""
+    return AppMap.model_construct(
+        name=name,
+        app_id=app_id,
+        aliases=list(aliases),
+        connector=connector,
+        file=file,
+        tables=list(tables),
+        entities=list(entities),
+        workflows=list(workflows),
+    )
+
+
+class AmbiguousChoice(_Learnt):
+    """A name that stands in several apps, and the choice that was made. Places are files: `crm`, or `crm/Clients`."""
+
+    name: NewName
+    found_in: Annotated[list[NewName], Field(max_length=APPS)] = []
+    default: NewNameOrNone = ""
+
+
+Tables = Annotated[list[LearntTable], Field(max_length=TABLES, description="Tables, with what is known of them.")]
+Entities = Annotated[list[LearntEntity], Field(max_length=ENTITIES, description="Rows, by the name people say.")]
+Workflows = Annotated[
+    list[LearntWorkflow], Field(max_length=WORKFLOWS, description="What people ask for, and how it is done.")
+]

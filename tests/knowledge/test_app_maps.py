@@ -1,0 +1,345 @@
+"""App maps: what is learnt, resolved, cut to size, mended and forgotten, and who may."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
+from bigmind.core.operations import carry_out
+from knowledge.models import AmbiguousName, App, AppEntity, AppTable, Healing, Passage
+from knowledge.services.app_forgetting import forget_in_app, set_default_app
+from knowledge.services.app_healing import report_failure
+from knowledge.services.app_learning import learn_app
+from knowledge.services.app_maps import MAP_BYTES, get_app, list_apps
+from knowledge.services.app_resolving import resolve_name
+from knowledge.services.app_runs import bootstrap_apps, rebuild_app
+from knowledge.services.semantic import semantic_search
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+FIELDS = {"Name": {"type": "string", "primary": True}, "Status": {"type": "options", "values": ["Active", "Lead"]}}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_team(settings):
+    settings.BIGMIND_MODE = "team"
+
+
+def _row(name, row_id="ro_1", table="Clients", **more):
+    return {"name": name, "table": table, "row_id": row_id, "match_field": "Name", "match_value": name, **more}
+
+
+def _learn(actor=None, app="CRM", **told):
+    return carry_out(learn_app, actor or make_actor(), {"app": app, "app_id": f"app_{app.lower()}", **told})
+
+
+def _crm(**told):
+    tables = [{"name": "Clients", "table_id": "ta_1", "fields": FIELDS}]
+    return _learn(tables=tables, entities=[_row("Elicit")], **told)
+
+
+@pytest.mark.parametrize("name", ["Elicit", "ELICIT", " elicit ", "e-licit", "Eli cit"])
+def test_a_name_is_found_whatever_its_case_and_spacing(name):
+    _crm()
+
+    assert resolve_name(make_actor(), name=name).place.row_id == "ro_1"
+
+
+@pytest.mark.parametrize("app", ["CRM", "crm", "Client-Management", "app_crm"])
+def test_an_app_is_found_by_name_alias_and_id(app):
+    _crm(aliases=["client management"])
+
+    assert resolve_name(make_actor(), name="Elicit", app=app).place.app == "CRM"
+
+
+def test_names_that_differ_by_a_sign_are_two():
+    _learn(entities=[_row("C", "ro_c"), _row("C++", "ro_cpp"), _row("C#", "ro_cs")])
+
+    assert resolve_name(make_actor(), name="c++").place.row_id == "ro_cpp"
+
+
+def test_a_table_and_an_app_are_resolved_too():
+    _crm()
+    actor = make_actor()
+
+    assert resolve_name(actor, name="clients").place.table_id == "ta_1"
+    assert resolve_name(actor, name="ta_1").fields["Status"] == {"type": "options", "values": ["Active", "Lead"]}
+    assert resolve_name(actor, name="crm").place.kind == "app"
+
+
+def test_an_unknown_name_says_what_looks_like_it_and_never_invents():
+    _crm()
+
+    unknown = resolve_name(make_actor(), name="Elicitt")
+
+    assert (unknown.status, unknown.place, unknown.did_you_mean) == ("unknown", None, ["Elicit"])
+
+
+def test_an_unknown_app_says_how_to_bring_it_in():
+    _crm()
+
+    unknown = resolve_name(make_actor(), name="Elicit", app="Billing")
+
+    assert unknown.status == "unknown"
+    assert "discover_apps (1 call)" in unknown.next_step
+
+
+def test_a_known_row_without_an_id_is_found_with_one_call():
+    _learn(entities=[_row("Elicit", "", table_id="ta_1")])
+
+    known = resolve_name(make_actor(), name="Elicit")
+
+    assert "query_records in Clients (ta_1) of CRM (app_crm) where Name = Elicit (1 call)" in known.next_step
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ("Add a comment on Elicit", "add_comment"),
+        ("leave a note on Elicit please, add it", "add_comment"),
+        ("mark Elicit as Active", "change_status"),
+        ("associate Elicit to Website", "link_project"),
+    ],
+)
+def test_the_words_of_a_request_pick_the_workflow(request_, expected):
+    _crm(
+        workflows=[
+            {"name": "add_comment", "trigger": "add comment/note on [entity]", "field": "Notes"},
+            {"name": "change_status", "trigger": "mark [entity] as [status]", "field": "Status"},
+            {"name": "link_project", "trigger": "link/associate [entity] to [project]", "field": "Projects"},
+        ]
+    )
+
+    ways = resolve_name(make_actor(), name="Elicit", request=request_).workflows
+
+    assert [(way.name, way.fits) for way in ways] == [(expected, True)]
+
+
+def test_a_request_that_fits_no_workflow_is_shown_all():
+    _crm(workflows=[{"name": "add_comment", "trigger": "add comment"}, {"name": "archive", "trigger": "archive [x]"}])
+
+    ways = resolve_name(make_actor(), name="Elicit", request="what is their phone number?").workflows
+
+    assert [(way.name, way.fits) for way in ways] == [("add_comment", False), ("archive", False)]
+
+
+def test_a_name_in_two_tables_of_one_app_is_ambiguous_until_somebody_chooses():
+    actor = make_actor()
+    _learn(entities=[_row("Elicit"), _row("Elicit", "ro_2", table="Leads")])
+
+    before = resolve_name(actor, name="Elicit")
+    set_default_app(actor, name="elicit", app="CRM", table="Leads")
+
+    assert [one.table for one in before.candidates] == ["Clients", "Leads"]
+    assert resolve_name(actor, name="Elicit").place.row_id == "ro_2"
+
+
+def test_a_choice_can_be_taken_back_and_ends_with_the_place():
+    actor = make_actor()
+    _crm()
+    _learn(app="Billing", entities=[_row("Elicit", "ro_2", table="Customers")])
+    set_default_app(actor, name="Elicit", app="Billing")
+
+    set_default_app(actor, name="Elicit")
+    assert resolve_name(actor, name="Elicit").status == "ambiguous"
+    set_default_app(actor, name="Elicit", app="Billing")
+    forget_in_app(actor, app="Billing", entity="Elicit")
+
+    assert resolve_name(actor, name="Elicit").place.app == "CRM"
+    assert not AmbiguousName.objects.exists()
+
+
+def test_a_choice_of_an_app_that_has_no_such_name_is_refused():
+    _crm()
+    _learn(app="Billing", entities=[])
+
+    with pytest.raises(NotFound, match="Billing has nothing called"):
+        set_default_app(make_actor(), name="Elicit", app="Billing")
+
+
+def test_what_is_used_moves_up_and_what_was_not_leaves_the_map_first():
+    actor = make_actor()
+    _learn(entities=[_row(f"Client {number:03}", f"ro_{number:03}") for number in range(100)])
+    AppEntity.objects.update(last_seen=timezone.now() - timedelta(days=30))
+
+    resolve_name(actor, name="Client 007")
+    read = get_app(actor, app="CRM")
+
+    assert len(read.yaml.encode()) <= MAP_BYTES
+    assert "Client 007:" in read.yaml
+    assert f"# left out: {read.entities_left_out} entities." in read.yaml
+    assert read.yaml.count("    rowId:") == 100 - read.entities_left_out
+    assert resolve_name(actor, name="Client 050").place.row_id == "ro_050"
+
+
+def test_a_map_of_schemas_and_workflows_alone_keeps_to_its_size_too():
+    long = "é" * 190
+    fields = {f"{long}{number}": {"type": "options", "values": [long, long]} for number in range(10)}
+    tables = [{"name": f"{long}{number}", "table_id": f"ta_{number}", "fields": fields} for number in range(20)]
+    workflows = [{"name": f"{long}{number}", "trigger": long, "steps": long * 5} for number in range(20)]
+    _learn(tables=tables, workflows=workflows)
+
+    read = get_app(make_actor(), app="CRM", max_bytes=1000)
+
+    assert len(read.yaml.encode()) <= 1000
+    assert read.tables_left_out + read.fields_left_out > 0
+
+
+def test_one_table_of_a_map_can_be_read():
+    _learn(
+        tables=[{"name": "Clients", "fields": FIELDS}, {"name": "Projects"}],
+        entities=[_row("Elicit"), _row("Website", table="Projects")],
+        workflows=[{"name": "change_status", "trigger": "mark", "field": "Status"}],
+    )
+
+    text = get_app(make_actor(), app="CRM", table="clients").yaml
+
+    assert "Elicit" in text
+    assert "change_status" in text
+    assert "Projects" not in text
+
+
+def test_new_fields_follow_and_known_ones_keep_what_is_not_told():
+    _crm()
+
+    _learn(tables=[{"name": "Clients", "fields": {"Status": {"type": "options"}, "VAT": {"type": "string"}}}])
+
+    assert [one["name"] for one in AppTable.objects.get().fields] == ["Name", "Status", "VAT"]
+    assert AppTable.objects.get().fields[1]["values"] == ["Active", "Lead"]
+
+
+def test_a_table_and_an_app_that_were_renamed_outside_keep_their_map():
+    _crm()
+
+    carry_out(
+        learn_app,
+        make_actor(),
+        {"app": "Sales", "app_id": "app_crm", "tables": [{"name": "Customers", "table_id": "ta_1"}]},
+    )
+
+    found = resolve_name(make_actor(), name="Elicit")
+    assert (found.place.app, found.place.table) == ("Sales", "Customers")
+    assert resolve_name(make_actor(), name="crm").place.app == "Sales"
+
+
+def test_what_is_learnt_is_found_by_search():
+    _crm(workflows=[{"name": "add_comment", "trigger": "add comment on [entity]"}])
+
+    found = semantic_search(make_actor(), query="Elicit row in Clients")
+
+    assert found.items[0].title == "CRM › Clients › Elicit"
+    assert {one.kind for one in found.items} >= {"app_entity", "app_table"}
+
+
+def test_secrets_are_refused_in_what_everybody_reads():
+    with pytest.raises(Invalid, match="secret"):
+        _learn(
+            workflows=[{"name": "pay", "steps": "password = 'kX9-vQ2!mZ7_pL4w'; api_key=sk-proj-9fK2mX7vQ1zL5wR8tY3u"}]
+        )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"a\0b": {"type": "string"}},
+        {"Name": {"type": "x" * 600}},
+        {"Name": {"na me": "x"}},
+        {"Name": {"length": float("inf")}},
+        {f"f{number}": {} for number in range(501)},
+    ],
+)
+def test_a_schema_that_cannot_be_stored_is_refused_by_the_name_of_its_field(fields):
+    with pytest.raises(Invalid) as refusal:
+        _learn(tables=[{"name": "Clients", "fields": fields}])
+
+    assert refusal.value.message.startswith("tables.0.fields")
+
+
+def test_a_member_forgets_rows_and_workflows_and_a_curator_tables_and_apps():
+    member, curator = make_actor(), make_actor(curator=True)
+    _crm(workflows=[{"name": "add_comment"}])
+
+    forget_in_app(member, app="CRM", entity="elicit")
+    forget_in_app(member, app="CRM", workflow="Add Comment")
+    for told in ({}, {"table": "Clients"}):
+        with pytest.raises(Forbidden):
+            forget_in_app(member, app="CRM", **told)
+    forget_in_app(curator, app="CRM", table="Clients")
+    forget_in_app(curator, app="CRM")
+
+    assert not App.objects.exists()
+    assert not Passage.objects.filter(kind__startswith="app_").exists()
+
+
+def test_a_member_who_finds_a_table_gone_warns_others_and_deletes_nothing():
+    _crm()
+
+    told = report_failure(make_actor(), app="CRM", failure="table_gone", table="Clients", outcome="not_found")
+
+    assert told.status == "reported"
+    assert "reported gone" in resolve_name(make_actor(), name="Elicit").next_step
+    _crm()
+    assert "reported gone" not in resolve_name(make_actor(), name="Elicit").next_step
+    assert Healing.objects.get().outcome == "reported"
+
+
+def test_a_curator_who_finds_a_table_gone_forgets_it_with_its_rows():
+    _crm()
+
+    told = report_failure(make_actor(curator=True), app="CRM", failure="table_gone", table="ta_1", outcome="not_found")
+
+    assert told.status == "forgotten"
+    assert not AppEntity.objects.exists()
+
+
+def test_a_row_without_a_field_to_find_it_by_is_looked_for_by_the_primary_field():
+    _crm()
+    AppEntity.objects.update(match_field="", match_value="")
+
+    told = report_failure(make_actor(), app="CRM", failure="row_gone", entity="Elicit")
+
+    assert "Query Clients (ta_1) by Name = Elicit (1 call)" in told.next_step
+
+
+def test_a_map_is_built_anew_from_what_an_agent_found():
+    _crm()
+    _learn(tables=[{"name": "Old", "table_id": "ta_9"}], entities=[_row("Ghost", table="Old")])
+    curator = make_actor(curator=True)
+
+    told = rebuild_app(curator, app="CRM")
+    carry_out(rebuild_app, curator, {"app": "CRM", "tables": [{"name": "Clients", "table_id": "ta_1"}]})
+
+    assert "get_tables for the app app_crm (1 call)" in told.next_step
+    assert list(AppEntity.objects.values_list("name", flat=True)) == ["Elicit"]
+    with pytest.raises(Forbidden):
+        rebuild_app(make_actor(), app="CRM", tables=[])
+
+
+def test_bringing_in_needs_a_connector_or_apps():
+    for told in ({}, {"connector": "budibase", "apps": [{"name": "CRM"}]}):
+        with pytest.raises(Invalid, match="connector or apps is required"):
+            carry_out(bootstrap_apps, make_actor(), told)
+    with pytest.raises(Conflict, match="No budibase server is configured"):
+        bootstrap_apps(make_actor(), connector="budibase")
+
+
+def test_an_alias_of_two_apps_is_asked_about():
+    _learn(app="CRM", aliases=["main"])
+    _learn(app="Billing", aliases=["main"])
+
+    assert resolve_name(make_actor(), name="x", app="main").status == "ambiguous"
+    with pytest.raises(Conflict, match="another name of CRM, Billing"):
+        get_app(make_actor(), app="main")
+
+
+def test_the_index_takes_the_same_number_of_queries_however_many_apps_there_are(django_assert_num_queries):
+    actor = make_actor()
+    for number in range(20):
+        _learn(app=f"App {number}", entities=[_row("Elicit")])
+
+    with django_assert_num_queries(6):
+        index = list_apps(actor)
+
+    assert index.total == 20
+    assert index.ambiguous[0].found_in[:2] == ["app-0", "app-1"]
