@@ -21,10 +21,11 @@ FILE_CHARS = 1_000_000
 
 
 def exported_entries() -> Iterator[EntryFile]:
-    """Yield the files of the knowledge base, source by source, each in the order in which the entries were made."""
-    entries = {entry.pk: entry for entry in Entry.objects.order_by("created_at", "pk")}
+    """Yield the files of the knowledge base, source by source, each in the order of its keys: it is always the same."""
+    entries = Entry.objects.in_bulk()
     for source, families in sorted(_families(entries).items()):
-        yield from _files(source, families, entries)
+        in_order = [sorted(family, key=lambda entry: _key(entry, source)) for family in families]
+        yield from _files(source, sorted(in_order, key=lambda family: _key(family[0], source)), entries)
 
 
 def _families(entries: dict[UUID, Entry]) -> dict[str, list[list[Entry]]]:

@@ -29,6 +29,8 @@ TRIES = 5
 TRIED_FROM = scaled(20)
 # T8
 CONTENDERS = scaled(200)
+# T17
+ROUND_TRIPPED = scaled(10_000, at_least=200)
 
 # How soon a killed part has to be back, whatever the scale.
 READY_WITHIN = 15.0

@@ -1,0 +1,121 @@
+"""T17: what goes out comes back as it was, thousands of items at once, and a restored instance finds the same."""
+
+import json
+import time
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind.backup.making import make_backup
+from bigmind.backup.restoring import restore_backup
+from curation.services.moving_in import import_bundle
+from knowledge.importers.bundles import bundle_of
+from knowledge.models import Entry, Fact, Passage
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entry_imports import NewEntry, import_entries
+from knowledge.services.exports import export_memory
+from knowledge.services.semantic import semantic_search
+from tests.backup.conftest import fresh, on_database  # noqa: F401 - a fixture
+from tests.factories import make_actor
+from tests.torture.importer import lesson
+from tests.torture.scale import ROUND_TRIPPED
+
+pytestmark = [pytest.mark.torture, pytest.mark.django_db(transaction=True)]
+
+BATCH = 1_000
+QUESTIONS = 100
+
+
+def test_the_knowledge_base_is_the_same_file_for_file(tmp_path: Path, report: Callable[[str], None]) -> None:
+    actor = make_actor(admin=True)
+    _add_entries(actor)
+    _run("export", str(tmp_path / "first"), "--only", "entries")
+    Entry.objects.all().delete()
+    Passage.objects.all().delete()
+
+    started = time.monotonic()
+    _run("kb_seed", *map(str, (tmp_path / "first" / "entries").iterdir()))
+    took = time.monotonic() - started
+    _run("export", str(tmp_path / "second"), "--only", "entries")
+
+    report(f"{ROUND_TRIPPED} entries came back in {took:.1f} s")
+    assert Entry.objects.count() == ROUND_TRIPPED
+    assert _files(tmp_path / "first") == _files(tmp_path / "second")
+
+
+def test_a_memory_is_the_same_document(tmp_path: Path, report: Callable[[str], None]) -> None:
+    ada, bob = make_actor(), make_actor()
+    _remember(ada, tmp_path)
+    (tmp_path / "ada.json").write_text(export_memory(ada).model_dump_json())
+
+    started = time.monotonic()
+    import_bundle(bob, bundle_of(tmp_path / "ada.json"))
+    took = time.monotonic() - started
+
+    report(f"{ROUND_TRIPPED} facts came back in {took:.1f} s")
+    assert _told(ada) == _told(bob)
+
+
+def test_a_restored_instance_finds_the_same_ten(
+    tmp_path: Path,
+    report: Callable[[str], None],
+    fresh: str,  # noqa: F811
+) -> None:
+    actor = make_actor()
+    _remember(actor, tmp_path)
+    while embed_pending():
+        pass
+    before, told = _top_ten(actor), _told(actor)
+    started = time.monotonic()
+    backup = make_backup(tmp_path / "backups")
+    made = time.monotonic() - started
+
+    with on_database(fresh):
+        started = time.monotonic()
+        restore_backup(backup.folder)
+        took = time.monotonic() - started
+        again = Actor.of(User.objects.get(pk=actor.user.pk))
+
+        report(f"{ROUND_TRIPPED} facts: backup of {backup.bytes:,} bytes in {made:.1f} s, restored in {took:.1f} s")
+        assert _told(again) == told
+        assert _top_ten(again) == before
+
+
+def _add_entries(actor: Actor) -> None:
+    for begin in range(0, ROUND_TRIPPED, BATCH):
+        numbers = range(begin, min(begin + BATCH, ROUND_TRIPPED))
+        rows = [NewEntry(content=lesson(number), tags=[f"t{number % 7}"], project="depot") for number in numbers]
+        import_entries(actor, entries=list(rows))
+
+
+def _remember(actor: Actor, folder: Path) -> None:
+    """Give somebody many facts, by the importer that is fastest."""
+    rows = [{"memory": lesson(number), "created_at": "2026-01-24T10:00:00Z"} for number in range(ROUND_TRIPPED)]
+    file = folder / "mem0.json"
+    file.write_text(json.dumps(rows))
+    import_bundle(actor, bundle_of(file), name="mem0")
+    assert Fact.objects.of(actor.user).count() == ROUND_TRIPPED
+
+
+def _told(actor: Actor) -> list[str]:
+    """A memory as its document tells it, but for the numbers that rows have here."""
+    return sorted(fact.model_dump_json(exclude={"id"}) for fact in export_memory(actor).facts)
+
+
+def _top_ten(actor: Actor) -> list[list[tuple[str, str]]]:
+    step = max(1, ROUND_TRIPPED // QUESTIONS)
+    asked = [lesson(number) for number in range(0, step * QUESTIONS, step)]
+    return [[(hit.kind, hit.id) for hit in semantic_search(actor, query=text[:500]).items] for text in asked]
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted(folder.rglob("*.yaml"))}
+
+
+def _run(*words: str) -> None:
+    call_command(*words, stdout=StringIO(), stderr=StringIO())
