@@ -53,7 +53,7 @@ def read_map_folder(folder: Path) -> dict[str, bytes]:
         raise Invalid(f"{folder} is not a folder.", hint="Give the path of the folder with _index.yaml.")
     files: dict[str, bytes] = {}
     size = 0
-    for path in _files_in(folder):
+    for path in files_in(folder):
         raw = read_bytes(path, within=folder)
         size += len(raw)
         if len(files) >= FILES or size > FOLDER_BYTES:
@@ -71,12 +71,17 @@ def parse_maps(files: Mapping[str, bytes]) -> MapFolder:
         Invalid: a file cannot be read or says something that an app map has no place for; with file and line.
     """
     for path in files:
-        _checked_path(path)
+        checked_path(path)
     trees = {path: _tree(raw, path) for path, raw in sorted(files.items())}
     return _Folder(trees).read()
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
+def files_in(folder: Path) -> Iterator[Path]:
+    """Yield the YAML files of a folder and of the folders in it.
+
+    Raises:
+        Invalid: one of them is a link.
+    """
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue
@@ -96,7 +101,12 @@ def _yaml_in(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _checked_path(path: str) -> None:
+def checked_path(path: str) -> None:
+    """Refuse a path that is none in a folder of app maps.
+
+    Raises:
+        Invalid: it leads elsewhere, or too deep.
+    """
     parts = path.split("/")
     if len(parts) > 2 or not all(_NAME.fullmatch(part) and ".." not in part for part in parts):
         raise Invalid(
@@ -211,7 +221,7 @@ class _Folder:
         }
         if "folder" in members:
             folder = index.text(members["folder"], "folder")
-            _checked_path(folder)
+            checked_path(folder)
             return self._folder(folder, told)
         path = index.text(members["file"], "file") if "file" in members else ""
         if path and ("/" in path or not _NAME.fullmatch(path)):

@@ -33,14 +33,17 @@ KINDS = [
     ("entry", "Shared entries"),
     ("company", "Company knowledge"),
     ("reference", "Documentation"),
+    ("app_entity", "Rows of apps"),
+    ("app_table", "Tables of apps"),
+    ("app_workflow", "Workflows of apps"),
 ]
 SHARED = {
     "entry": ("shared entry", "kb-entry"),
     "company": ("company knowledge", "company-entry"),
     "reference": ("documentation", "reference"),
-    "app_entity": ("row of an app", ""),
-    "app_table": ("table of an app", ""),
-    "app_workflow": ("workflow of an app", ""),
+    "app_entity": ("row of an app", "app-map-of-entity"),
+    "app_table": ("table of an app", "app-map-of-table"),
+    "app_workflow": ("workflow of an app", "app-map-of-workflow"),
 }
 """What everybody here sees: what people call it, and the route of the page about one, where there is such a page."""
 FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}

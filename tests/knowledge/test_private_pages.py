@@ -35,6 +35,10 @@ KINDS = {
 }
 LISTS = ["home", "memory", "memory-facts", "memory-sessions", "memory-notes", "memory-hypotheses", "memory-aside"]
 POSTED_ONLY = {
+    "apps-bootstrap",
+    "apps-default",
+    "apps-run",
+    "app-map-rebuild",
     "memory-restore",
     "memory-hypothesis-resolve",
     "memory-import-confirm",
@@ -78,6 +82,8 @@ def test_a_page_asks_strangers_to_sign_in(client, name):
         arguments = ["fact", make_fact(actor).pk]
     if "entry_id" in str(pattern.pattern):
         arguments = [add_entry(actor, content="Shared, but not with strangers.", entry_type="fact").id]
+    if str(pattern.pattern).startswith("apps/"):
+        arguments = ["entity" if one == "part" else 1 for one in re.findall(r"<\w+:(\w+)>", str(pattern.pattern))]
     if "gap_id" in str(pattern.pattern) or "question_id" in str(pattern.pattern):
         arguments = [1]
     address = reverse(name, args=arguments)

@@ -1,0 +1,50 @@
+"""Write all app maps into a folder of YAML files that people edit."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts.actor import Actor
+from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.owner import owner_of_instance
+from knowledge.parsers.app_map_files import files_in
+from knowledge.parsers.reading import refuse_outside, replace_text
+from knowledge.services.app_folders import export_maps
+
+
+class Command(OperatorCommand):
+    """Writes the files, each in one step; what else is in the folder stays, and is named."""
+
+    help = "Export all app maps as YAML: an index, and a file or a folder for each app."
+    examples = ("bigmind apps_export knowledge", "bigmind apps_export knowledge --layout folder")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the folder and the layout."""
+        parser.add_argument("folder", type=Path, help="Where the files go. It is made if it is missing.")
+        parser.add_argument(
+            "--layout", choices=("file", "folder"), default="file", help="A file or folder for each app."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write."""
+        folder: Path = options["folder"]
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise Refused(f"{folder} is not a folder.")
+        files = export_maps(Actor.of(owner_of_instance()), layout=options["layout"]).files
+        for path, text in files.items():
+            _write(folder, folder / path, text)
+        others = [path.relative_to(folder).as_posix() for path in files_in(folder)] if folder.is_dir() else []
+        for path in others:
+            if path not in files:
+                self.remark(f"{path} is of no app that is mapped now. Delete it, or an import brings it back.")
+        if options["json"]:
+            self.print_json({"files": sorted(files)})
+        else:
+            self.stdout.write(f"{len(files)} files in {folder}.")
+
+
+def _write(folder: Path, path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    refuse_outside(path, folder)
+    replace_text(path, text)

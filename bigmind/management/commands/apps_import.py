@@ -1,0 +1,37 @@
+"""Bring a folder of app maps in: `_index.yaml` with a file or a folder for each app."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from bigmind.management.base import OperatorCommand
+from knowledge.parsers.app_map_files import parse_maps, read_map_folder
+from knowledge.services.app_folders import import_folder
+
+
+class Command(OperatorCommand):
+    """Merges what the files say; what others learnt stays, and a fault anywhere imports nothing."""
+
+    help = "Import app maps from a folder of YAML. They are merged; a fault is named with file and line."
+    examples = ("bigmind apps_import knowledge --dry-run", "bigmind apps_import knowledge --json")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the folder."""
+        parser.add_argument("folder", type=Path, help="The folder with _index.yaml.")
+        parser.add_argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read, check and merge."""
+        report = import_folder(parse_maps(read_map_folder(options["folder"])), dry_run=options["dry_run"])
+        for note in report.notes:
+            self.remark(note)
+        if options["json"]:
+            counts = {name: getattr(report, name) for name in ("added", "updated", "unchanged")}
+            self.print_json({**asdict(report), **counts})
+            return
+        done = "Would import" if report.dry_run else "Imported"
+        rows = [(one.app, len(one.added), len(one.updated), one.unchanged) for one in report.apps]
+        self.print_table(("app", "new", "changed", "known"), rows)
+        self.stdout.write(f"{done}: {report.added} new, {report.updated} changed, {report.unchanged} known already.")

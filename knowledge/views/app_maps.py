@@ -1,0 +1,219 @@
+"""The pages of the app maps that everybody here shares: read, correct, forget, build anew, take along."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.authentication import actor_of
+from bigmind.core.errors import Conflict, Forbidden, Invalid
+from bigmind.core.operations import carry_out
+from bigmind.core.pages import Page, page_of
+from knowledge.app_vocabulary import AmbiguousChoice
+from knowledge.connectors import configured
+from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
+from knowledge.services.app_forgetting import forget_in_app, may_clear, set_default_app
+from knowledge.services.app_learning import learn_app
+from knowledge.services.app_maps import fields_of, get_app, list_apps
+from knowledge.services.app_runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
+from knowledge.views.app_map_forms import EntityForm, WorkflowForm, told_of_entity, told_of_workflow
+from knowledge.views.forms import posted
+from knowledge.views.pages import offset_in, own_page, tell
+
+ENTITIES_SHOWN = 50
+HEALINGS_SHOWN = 20
+RUNS_SHOWN = 5
+
+
+@own_page
+@require_safe
+def apps(request: HttpRequest) -> HttpResponse:
+    """Show the apps that are mapped, the names that stand in several, and what is being read."""
+    actor = actor_of(request)
+    index = list_apps(actor, limit=50, offset=offset_in(request))
+    numbers = dict(App.objects.filter(name__in=[one.name for one in index.items]).values_list("name", "pk"))
+    context = {
+        "rows": [{"app": one, "pk": numbers.get(one.name)} for one in index.items],
+        "page": Page(index.items, index.total, index.limit, index.offset),
+        "choices": _choices(index.ambiguous),
+        "runs": AppRun.objects.select_related("app", "asked_by").order_by("-created_at")[:RUNS_SHOWN],
+        "is_running": bool(index.running),
+        "unfinished": UNFINISHED,
+        "connectors": configured(),
+    }
+    return render(request, "knowledge/app_maps.html", context)
+
+
+@own_page
+@require_safe
+def app(request: HttpRequest, app_id: int) -> HttpResponse:
+    """Show what is known of one app, and what was mended in it."""
+    actor = actor_of(request)
+    shown = get_object_or_404(App, pk=app_id)
+    entities = AppEntity.objects.filter(table__app=shown).select_related("table").order_by("-last_seen", "-pk")
+    context = {
+        "app": shown,
+        "tables": [{"table": one, "fields": fields_of(one)} for one in shown.tables.order_by("pk")],
+        "page": page_of(entities, limit=ENTITIES_SHOWN, offset=offset_in(request)),
+        "workflows": shown.workflows.select_related("table").order_by("pk"),
+        "healings": shown.healings.select_related("user", "agent").order_by("-at", "-pk")[:HEALINGS_SHOWN],
+        "runs": shown.runs.filter(state__in=UNFINISHED),
+        "may_clear": may_clear(actor),
+        "can_rebuild": shown.connector in configured(),
+        "map": get_app(actor, app=shown.app_id or shown.name),
+    }
+    return render(request, "knowledge/app_map.html", context)
+
+
+@own_page
+@require_safe
+def found(request: HttpRequest, kind: str, part_id: int) -> HttpResponse:
+    """Turn to the map that a search found something of."""
+    if kind == "table":
+        return redirect("app-map", get_object_or_404(AppTable, pk=part_id).app_id)
+    if kind == "workflow":
+        return redirect("app-map", get_object_or_404(AppWorkflow, pk=part_id).app_id)
+    return redirect("app-map", get_object_or_404(AppEntity.objects.select_related("table"), pk=part_id).table.app_id)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def entity_edit(request: HttpRequest, app_id: int, entity_id: int) -> HttpResponse:
+    """Correct where a row is, and what it is found by."""
+    actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
+    entity = get_object_or_404(AppEntity, pk=entity_id, table__app=shown)
+    form = EntityForm(posted(request), initial=told_of_entity(entity))
+    where = {"app": shown.name, "app_id": shown.app_id}
+    learnt = form.attempt(lambda told: carry_out(learn_app, actor, {**where, "entities": [form.row(told, entity)]}))
+    if learnt:
+        tell(request, f"Saved: {entity.name}.")
+        return redirect("app-map", shown.pk)
+    return render(
+        request, "knowledge/app_map_form.html", {"form": form, "app": shown, "heading": f"Correct {entity.name}"}
+    )
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def workflow_edit(request: HttpRequest, app_id: int, workflow_id: int) -> HttpResponse:
+    """Correct what people ask for, and how it is done."""
+    actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
+    workflow = get_object_or_404(AppWorkflow, pk=workflow_id, app=shown)
+    form = WorkflowForm(posted(request), initial=told_of_workflow(workflow))
+    where = {"app": shown.name, "app_id": shown.app_id}
+    learnt = form.attempt(
+        lambda told: carry_out(learn_app, actor, {**where, "workflows": [{**told, "name": workflow.name}]})
+    )
+    if learnt:
+        tell(request, f"Saved: {workflow.name}.")
+        return redirect("app-map", shown.pk)
+    return render(
+        request, "knowledge/app_map_form.html", {"form": form, "app": shown, "heading": f"Correct {workflow.name}"}
+    )
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def forgetting(request: HttpRequest, app_id: int, part: str = "app", part_id: int = 0) -> HttpResponse:
+    """Ask once more, saying what goes; then forget it."""
+    actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
+    if part in {"app", "table"} and not may_clear(actor):
+        raise Forbidden("Others rely on this map.", hint="Ask a curator to forget tables and apps.")
+    named = _named(shown, part, part_id)
+    if request.method == "POST":
+        forgotten = forget_in_app(actor, app=shown.app_id or shown.name, **named)
+        tell(request, f"Forgotten: {forgotten.what}.")
+        return redirect("apps") if part == "app" else redirect("app-map", shown.pk)
+    context = {
+        "app": shown,
+        "kind": part,
+        "named": list(named.values())[-1] if named else shown.name,
+        **_counts(shown, named),
+    }
+    return render(request, "knowledge/app_forget.html", context)
+
+
+@own_page
+@require_POST
+def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
+    """Let a map be built anew in the background."""
+    shown = get_object_or_404(App, pk=app_id)
+    begun = rebuild_app(actor_of(request), app=shown.app_id or shown.name)
+    if begun.run:
+        tell(request, f"{shown} is being read anew. Its map can be used meanwhile.")
+    else:
+        messages.info(request, f"No connector reads {shown}. An agent can: {begun.next_step}")
+    return redirect("app-map", shown.pk)
+
+
+@own_page
+@require_POST
+def bringing_in(request: HttpRequest) -> HttpResponse:
+    """Let a connector read which apps and tables there are."""
+    bootstrap_apps(actor_of(request), connector=request.POST.get("connector", ""))
+    tell(request, "Apps and tables are being read. What has been read can be used at once.")
+    return redirect("apps")
+
+
+@own_page
+@require_POST
+def stopping(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Stop a run, or go on with one."""
+    change, said = (resume_run, "It goes on where it was.") if "resume" in request.POST else (cancel_run, "Stopped.")
+    change(actor_of(request), run_id=run_id)
+    tell(request, said)
+    return redirect("apps")
+
+
+@own_page
+@require_POST
+def choosing(request: HttpRequest) -> HttpResponse:
+    """Remember which app is meant by a name, or ask again."""
+    name, file = request.POST.get("name", ""), request.POST.get("place", "")
+    place, _, table = file.partition("/")
+    chosen = App.objects.filter(file=place).first() if place else None
+    try:
+        said = {"app": chosen.app_id or chosen.name, **({"table": table} if table else {})} if chosen else {}
+        carry_out(set_default_app, actor_of(request), {"name": name, **said})
+    except (Invalid, Conflict) as refusal:
+        messages.error(request, str(refusal))
+        return redirect("apps")
+    tell(
+        request,
+        f"“{name}” means {chosen} from now on." if chosen else f"Agents will ask again which “{name}” is meant.",
+    )
+    return redirect("apps")
+
+
+def _choices(choices: Sequence[AmbiguousChoice]) -> list[dict[str, Any]]:
+    """The names that stand in several places, each with what the places are called."""
+    names = dict(App.objects.values_list("file", "name"))
+    return [{"choice": one, "places": [(place, _place(place, names)) for place in one.found_in]} for one in choices]
+
+
+def _place(place: str, names: Mapping[str, str]) -> str:
+    file, _, table = place.partition("/")
+    return " › ".join(part for part in (names.get(file, file), table) if part)
+
+
+def _named(shown: App, kind: str, part_id: int) -> dict[str, str]:
+    """What the operation is told about what goes."""
+    if kind == "entity":
+        entity = get_object_or_404(AppEntity, pk=part_id, table__app=shown)
+        return {"table": entity.table.table_id or entity.table.name, "entity": entity.name}
+    if kind == "table":
+        table = get_object_or_404(AppTable, pk=part_id, app=shown)
+        return {"table": table.table_id or table.name}
+    if kind == "workflow":
+        return {"workflow": get_object_or_404(AppWorkflow, pk=part_id, app=shown).name}
+    return {}
+
+
+def _counts(shown: App, named: dict[str, str]) -> dict[str, Any]:
+    entities = AppEntity.objects.filter(table__app=shown)
+    if "table" in named:
+        entities = entities.filter(table__in=shown.tables.filter(table_id=named["table"]))
+    return {"entities": entities.count(), "tables": shown.tables.count()}

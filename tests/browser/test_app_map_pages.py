@@ -1,0 +1,105 @@
+"""The pages of the app maps in a browser: for everyone, in both schemes, on a phone, without scripts."""
+
+import os
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page
+
+from bigmind.core.operations import carry_out
+from knowledge.models import App, AppEntity, AppRun, AppTable, AppWorkflow
+from knowledge.services.app_healing import report_failure
+from knowledge.services.app_learning import learn_app
+from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.conftest import Visits
+from tests.factories import make_actor
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+HOSTILE = "<script>alert(1)</script><img src=https://evil.example/x onerror=alert(2)>{{ 7|add:7 }}"
+
+
+def _learn(app: str, row: str) -> None:
+    told = {
+        "app": app,
+        "app_id": f"id {app}"[:200],
+        "aliases": [f"also {app}"[:90]],
+        "tables": [
+            {"name": "Clients", "table_id": f"ta {app}"[:200], "fields": {"Name": {"type": "string", "primary": True}}}
+        ],
+        "entities": [{"name": row, "table": "Clients", "row_id": row, "match_field": "Name", "match_value": row}],
+        "workflows": [{"name": row, "trigger": f"on [{row}]", "steps": row, "field": "Notes"}],
+    }
+    carry_out(learn_app, make_actor(), told)
+
+
+def _addresses() -> list[str]:
+    app = App.objects.order_by("pk").first()
+    assert app is not None
+    entity, table = AppEntity.objects.filter(table__app=app).get(), AppTable.objects.filter(app=app).get()
+    workflow = AppWorkflow.objects.get(app=app)
+    return [
+        reverse("apps"),
+        reverse("app-map", args=[app.pk]),
+        reverse("app-map-entity", args=[app.pk, entity.pk]),
+        reverse("app-map-workflow", args=[app.pk, workflow.pk]),
+        reverse("app-map-forget", args=[app.pk]),
+        reverse("app-map-forget-part", args=[app.pk, "table", table.pk]),
+        reverse("app-map-forget-part", args=[app.pk, "entity", entity.pk]),
+        reverse("apps-import"),
+    ]
+
+
+def _look_at(page: Page, address: str) -> list[str]:
+    found = []
+    for scheme in ("light", "dark"):
+        for width in (1280, 320):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(address)
+            found += [f"{address} {scheme} {width}: {finding}" for finding in findings(page)]
+            found += [f"{address} {width} scrolls sideways"] if scrolls_sideways(page) else []
+            if folder := os.environ.get("SCREENSHOTS"):
+                name = address.strip("/").replace("/", "-") or "home"
+                page.screenshot(path=Path(folder) / f"{name}-{scheme}-{width}.png", full_page=True)
+    return found
+
+
+@pytest.mark.parametrize("words", ["Elicit", HOSTILE], ids=["plain", "hostile"])
+def test_every_page_is_usable_by_everyone(visits: Visits, words: str) -> None:
+    _learn("CRM" if words == "Elicit" else HOSTILE, words)
+    _learn("Billing", words)
+    app = App.objects.order_by("pk").first()
+    assert app is not None
+    report_failure(make_actor(), app=app.app_id, failure="row_gone", entity=words, outcome="found", found_id="ro_new")
+    AppRun.objects.create(purpose="bootstrap", connector="budibase", total=8, done=3, state="running")
+    AppRun.objects.create(purpose="rebuild", connector="budibase", app=app, state="failed", error=words)
+    page = visits.by(make_actor(curator=True).user)
+
+    found = [finding for address in _addresses() for finding in _look_at(page, address)]
+
+    assert found == []
+
+
+def test_an_empty_page_is_usable_by_everyone(visits: Visits) -> None:
+    page = visits.by(make_actor().user)
+
+    assert _look_at(page, reverse("apps")) == []
+
+
+def test_a_name_is_settled_and_a_row_corrected_without_scripts(visits: Visits) -> None:
+    _learn("CRM", "Elicit")
+    _learn("Billing", "Elicit")
+    page = visits.by(make_actor().user, javascript=False)
+
+    page.goto(reverse("apps"))
+    page.get_by_label("“Elicit” means the one in").select_option("Billing")
+    page.get_by_role("button", name="Remember").click()
+    settled = page.get_by_label("“Elicit” means the one in").input_value()
+    page.get_by_role("link", name="CRM", exact=True).click()
+    page.get_by_role("link", name="Correct Elicit").first.click()
+    page.get_by_label("Row id").fill("ro_9")
+    page.get_by_role("button", name="Save").click()
+
+    assert settled == "billing"
+    assert AppEntity.objects.get(table__app__name="CRM").row_id == "ro_9"

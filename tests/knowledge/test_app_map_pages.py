@@ -1,0 +1,236 @@
+"""The pages of the app maps: what people see of them, and what they may change."""
+
+import io
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from bigmind.core.operations import carry_out
+from knowledge.models import AmbiguousName, App, AppEntity, AppRun, AppTable, AppWorkflow
+from knowledge.parsers.app_map_archives import packed
+from knowledge.services.app_folders import export_maps
+from knowledge.services.app_healing import report_failure
+from knowledge.services.app_learning import learn_app
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _in_a_team(settings):
+    settings.BIGMIND_MODE = "team"
+
+
+def _learn(app="CRM", rows=("Elicit",)):
+    fields = {"Name": {"type": "string", "primary": True}, "Status": {"type": "options", "values": ["Active"]}}
+    told = {
+        "app": app,
+        "app_id": f"app_{app.lower()}",
+        "tables": [{"name": "Clients", "table_id": f"ta_{app.lower()}", "fields": fields}],
+        "entities": [
+            {"name": name, "table": "Clients", "row_id": f"ro_{n}", "match_field": "Name", "match_value": name}
+            for n, name in enumerate(rows)
+        ],
+        "workflows": [
+            {"name": "add_comment", "trigger": "add comment on [entity]", "steps": "update", "field": "Notes"}
+        ],
+    }
+    carry_out(learn_app, make_actor(), told)
+    return App.objects.get(name=app)
+
+
+def test_an_empty_page_says_how_to_begin(client):
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("apps"))
+
+    assert "No app is mapped yet" in page.text
+    assert "BIGMIND_BUDIBASE_URL" in page.text
+
+
+def test_everybody_sees_what_is_known_and_what_was_mended(client):
+    app = _learn()
+    report_failure(make_actor(), app="CRM", failure="row_gone", entity="Elicit", outcome="found", found_id="ro_new")
+    client.force_login(make_actor().user)
+
+    index, page = client.get(reverse("apps")), client.get(reverse("app-map", args=[app.pk]))
+
+    assert "app_crm" in index.text
+    for said in ("Elicit", "ro_new", "Name = Elicit", "add comment on [entity]", "found again", "Active", "YAML"):
+        assert said in page.text
+    assert "Build anew" not in page.text
+
+
+def test_a_row_and_a_workflow_are_corrected(client):
+    app = _learn()
+    client.force_login(make_actor().user)
+
+    client.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "ro_9"})
+    told = {"trigger": "note on [entity]", "steps": "open\r\nwrite"}
+    client.post(reverse("app-map-workflow", args=[app.pk, AppWorkflow.objects.get().pk]), told)
+
+    assert AppEntity.objects.get().row_id == "ro_9"
+    assert (AppWorkflow.objects.get().trigger, AppWorkflow.objects.get().steps) == ("note on [entity]", "open\nwrite")
+
+
+def test_what_cannot_be_stored_is_said_beside_the_form(client):
+    app = _learn()
+    client.force_login(make_actor().user)
+
+    page = client.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "x" * 400})
+
+    assert page.status_code == 200
+    assert "nothing was saved yet" in page.text
+    assert AppEntity.objects.get().row_id == "ro_0"
+
+
+def test_members_forget_rows_and_curators_tables_and_apps(client):
+    app = _learn()
+    row = reverse("app-map-forget-part", args=[app.pk, "entity", AppEntity.objects.get().pk])
+    table = reverse("app-map-forget-part", args=[app.pk, "table", AppTable.objects.get().pk])
+    whole = reverse("app-map-forget", args=[app.pk])
+
+    client.force_login(make_actor().user)
+    asked = client.get(row)
+    client.post(row)
+    refused = [client.post(address).status_code for address in (table, whole)]
+    client.force_login(make_actor(curator=True).user)
+    client.post(table)
+    client.post(whole)
+
+    assert "Forget this entity?" in asked.text
+    assert refused == [403, 403]
+    assert not App.objects.exists()
+
+
+def test_an_ambiguous_name_is_settled_and_opened_again(client):
+    _learn()
+    _learn("Billing")
+    client.force_login(make_actor().user)
+
+    before = client.get(reverse("apps"))
+    client.post(reverse("apps-default"), {"name": "Elicit", "place": "billing"})
+    chosen = AmbiguousName.objects.get().default_app
+    client.post(reverse("apps-default"), {"name": "Elicit", "place": ""})
+
+    assert "ask each time" in before.text
+    assert chosen.name == "Billing"
+    assert AmbiguousName.objects.get().default_app is None
+
+
+def test_a_run_is_shown_with_its_progress_stopped_and_resumed(client):
+    actor = make_actor()
+    run = AppRun.objects.create(purpose="bootstrap", connector="budibase", total=8, done=3, asked_by=actor.user)
+    client.force_login(actor.user)
+
+    page = client.get(reverse("apps"))
+    client.post(reverse("apps-run", args=[run.pk]))
+    stopped = AppRun.objects.get().state
+    client.post(reverse("apps-run", args=[run.pk]), {"resume": "1"})
+
+    assert 'max="8" value="3"' in page.text
+    assert (stopped, AppRun.objects.get().state) == ("cancelled", "waiting")
+
+
+def test_maps_are_taken_along_as_a_zip_and_brought_in_again(client):
+    actor = make_actor()
+    _learn()
+    before = export_maps(actor).files
+    client.force_login(actor.user)
+
+    for layout in ("file", "folder"):
+        archive = client.get(reverse("apps-export"), {"layout": layout}).content
+        App.objects.all().delete()
+        _upload(client, "maps.zip", archive, deed="rehearse")
+        assert not App.objects.exists()
+        _upload(client, "maps.zip", archive, deed="import")
+        assert export_maps(actor).files == before
+
+
+def test_a_zip_of_a_folder_is_taken_for_the_folder(client):
+    actor = make_actor()
+    _learn()
+    files = export_maps(actor).files
+    App.objects.all().delete()
+    client.force_login(actor.user)
+
+    _upload(client, "maps.zip", packed({f"knowledge/{path}": text for path, text in files.items()}), deed="import")
+
+    assert export_maps(actor).files == files
+
+
+def _upload(client, name, raw, deed):
+    return client.post(reverse("apps-import"), {"document": SimpleUploadedFile(name, raw), "deed": deed})
+
+
+def _bomb():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("crm.yaml", b" " * 60_000_000)
+    return buffer.getvalue()
+
+
+def _link():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        info = zipfile.ZipInfo("crm.yaml")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, "/etc/passwd")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (packed({"../crm.yaml": "app:\n  name: CRM\n"}), "not a path in a folder of app maps"),
+        (packed({"a/b/c/d.yaml": "app:\n  name: CRM\n"}), "not a path in a folder of app maps"),
+        (_bomb(), "unpacks to more than"),
+        (_link(), "is a link"),
+        (b"PK\x03\x04 broken", "not a zip that can be read"),
+        (packed({"crm.yaml": "app: &a\n  name: CRM\n"}), "crm.yaml, line 1: has an alias or anchor"),
+    ],
+)
+def test_a_hostile_zip_is_refused_and_nothing_is_stored(client, raw, said):
+    client.force_login(make_actor().user)
+
+    page = _upload(client, "maps.zip", raw, deed="import")
+
+    assert said in page.text
+    assert not App.objects.exists()
+
+
+def test_a_search_leads_to_the_map(client):
+    app = _learn()
+    client.force_login(make_actor().user)
+
+    page = client.get("/", {"query": "Elicit row in Clients"})
+    led = client.get(reverse("app-map-of-entity", args=[AppEntity.objects.get().pk]))
+
+    assert reverse("app-map-of-entity", args=[AppEntity.objects.get().pk]) in page.text
+    assert led.url == reverse("app-map", args=[app.pk])
+
+
+def test_the_number_of_queries_does_not_depend_on_how_much_is_known(client):
+    client.force_login(make_actor(curator=True).user)
+    app = _learn(rows=["Row 1", "Row 2"])
+    _learn("Billing", rows=["Row 1"])
+    addresses = [reverse("apps"), reverse("app-map", args=[app.pk])]
+    few = [_queries(client, address) for address in addresses]
+    _learn(rows=[f"Row {number}" for number in range(60)])
+    for number in range(10):
+        _learn(f"App {number}", rows=["Row 1", "Row 2", "Row 3"])
+
+    many = [_queries(client, address) for address in addresses]
+
+    assert all(later <= before for before, later in zip(few, many, strict=True))
+    assert max(many) <= 22
+
+
+def _queries(client, address):
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(address).status_code == 200
+    return len(queries)
