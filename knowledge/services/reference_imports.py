@@ -1,7 +1,7 @@
 """Bringing references in: what a source says now against what is known, without touching what people have written."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 from uuid import UUID
@@ -46,7 +46,8 @@ from knowledge.services.reference_texts import (
     write_text,
 )
 
-BATCH = 1_000
+BATCH = 500
+TROUBLES = 1_000
 NAMED = 50
 """Of each list of keys in a report, so many are named; all are counted."""
 _NAME_COLUMNS = ("reference_id", "sort", "said", "lookup", "method")
@@ -172,10 +173,14 @@ def keep_versions(references: Sequence[Reference], *, why: str, by: User | None)
 
 
 def find_anew(references: Sequence[Reference], shelf: ReferenceCollection) -> None:
-    """Let these references be found by what they say now."""
-    forget_passages(Kind.REFERENCE, [one.pk for one in references])
-    index_new(Kind.REFERENCE, [Indexed(one.pk, passage_of(one), "") for one in references], owner=None)
-    name_anew(shelf, references)
+    """Let these references be found by what they say now.
+
+    Some at a time: no statement may take as long as thousands of long texts do.
+    """
+    for some in _batches(references):
+        forget_passages(Kind.REFERENCE, [one.pk for one in some])
+        index_new(Kind.REFERENCE, [Indexed(one.pk, passage_of(one), "") for one in some], owner=None)
+        name_anew(shelf, some)
 
 
 def remove_references(references: Sequence[Reference], *, by: User | None) -> None:
@@ -257,7 +262,7 @@ def _report(collection: str, plan: _Plan, troubles: list[str], *, dry_run: bool)
         **counts,
         unchanged=len(plan.unchanged),
         keys={name: listed[:NAMED] for name, listed in keys.items() if listed},
-        troubles=troubles[:BATCH],
+        troubles=troubles[:TROUBLES],
         dry_run=dry_run,
     )
 
@@ -298,7 +303,8 @@ def _carry_out(
         made = Reference(collection=shelf, key=key, digest=told[key].digest, origin=origin)
         write_text(made, told[key].text)
         fresh.append(made)
-    copy_new(fresh, unique="id")
+    for some in _batches(fresh):
+        copy_new(some, unique="id")
     rewritten = _rewritten(by, [known[key].pk for key in (*plan.changed, *plan.returned)], told, origin=origin)
     find_anew([*fresh, *rewritten], shelf)
     if plan.removed:
@@ -342,6 +348,10 @@ def _note_provenance(rows: Sequence[Reference], told: Mapping[str, _Told], *, or
             row.source, row.version, row.origin = text["source"], text["version"], origin
             moved.append(row)
     Reference.objects.bulk_update(moved, ["source", "version", "origin"], batch_size=BATCH)
+
+
+def _batches(rows: Sequence[Reference]) -> Iterator[Sequence[Reference]]:
+    return (rows[start : start + BATCH] for start in range(0, len(rows), BATCH))
 
 
 def _store(rows: Sequence[Reference], fields: list[str]) -> None:
