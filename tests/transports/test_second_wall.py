@@ -44,8 +44,15 @@ OUTSIDE = {
     "knowledge.Gap": "shared with everybody, as far as two people asked",
     "knowledge.Passage": "an answer names no passage whose thing is not read, too: decision 0014",
     "knowledge.PassageVector": "as passages; numbers alone",
+    "knowledge.Reference": "documentation is shared with everybody",
+    "knowledge.ReferenceDrift": "as documentation: what is to be decided",
+    "knowledge.ReferenceImport": "as documentation: who brought it in",
+    "knowledge.ReferenceVersion": "as documentation: what it said before",
     "knowledge.UnansweredQuestion": "gathered over all who asked; shown by a rule of its own",
     "knowledge.Writing": "who wrote what when; no content",
+    "account": "asked before anybody is known: addresses",
+    "mfa": "asked before anybody has entered; secrets are encrypted",
+    "socialaccount": "asked before anybody is known: who somebody is elsewhere",
     "admin.LogEntry": "the log of the admin site",
 }
 
