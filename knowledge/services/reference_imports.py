@@ -7,7 +7,7 @@ from typing import Annotated
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 from pydantic import Field
@@ -124,6 +124,7 @@ def import_references(
     added, changed, removed, unchanged.
     """
     require_documentarian(actor)
+    _take_ones_time()
     told = _told(drafts, version)
     shelf = None if dry_run else _shelf(collection, title)
     known = {one.key: one for one in Reference.objects.filter(collection__slug=collection).only(*_KNOWN)}
@@ -190,6 +191,12 @@ def remove_references(references: Sequence[Reference], *, by: User | None) -> No
     Reference.objects.filter(pk__in=ids).update(removed_at=timezone.now(), edited_at=None, edited_by=None)
     forget_passages(Kind.REFERENCE, ids)
     ReferenceName.objects.filter(reference__in=ids).delete()
+
+
+def _take_ones_time() -> None:
+    """Let this transaction wait while thousands of long texts are screened between two statements of it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout TO 0")
 
 
 _KNOWN = ("id", "key", "digest", "edited_at", "removed_at", "origin", "source", "version", "collection")
