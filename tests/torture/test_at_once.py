@@ -41,6 +41,26 @@ def test_the_same_fact_stored_by_all_at_once_is_stored_once(bigmind: Instance, c
     assert stored_texts(bigmind.home)[fact["fact"]] == findable_texts(bigmind.home)[fact["fact"]] == 1
 
 
+def test_what_all_learn_of_one_app_at_once_is_all_there(bigmind: Instance, client: httpx.Client) -> None:
+    answers = _all_at_once(lambda n: client.post("apps/learn/", json=_learnt(n)))
+
+    assert _statuses(answers) == {200: CONTENDERS}
+    ((apps,),) = query(bigmind.home, "SELECT count(*) FROM knowledge_app WHERE name = 'Torture'")
+    ((tables,),) = query(bigmind.home, "SELECT count(*) FROM knowledge_apptable")
+    rows = query(bigmind.home, "SELECT name FROM knowledge_appentity")
+    ((fields,),) = query(bigmind.home, "SELECT jsonb_array_length(fields) FROM knowledge_apptable")
+    assert (apps, tables, fields) == (1, 1, CONTENDERS)
+    assert sorted(name for (name,) in rows) == sorted(["Shared", *(f"Row {n}" for n in range(CONTENDERS))])
+    assert sum(answer.json()["is_new"] for answer in answers) == 1
+
+
+def _learnt(n: int) -> dict[str, Any]:
+    """What one of them found out: a row and a field of its own, and a row that all found."""
+    rows = [{"name": name, "table": "Clients", "row_id": f"ro_{n}"} for name in (f"Row {n}", "Shared")]
+    tables = [{"name": "Clients", "table_id": "ta_1", "fields": {f"Field {n}": {"type": "string"}}}]
+    return {"app": "Torture", "app_id": "app_torture", "tables": tables, "entities": rows}
+
+
 def test_a_note_set_by_all_at_once_is_one_note_with_the_words_of_one_of_them(
     bigmind: Instance, client: httpx.Client
 ) -> None:
