@@ -107,6 +107,12 @@ class Environment(BaseSettings):
         description="PostgreSQL 16 or later with pgvector, e.g. `postgres://user:password@host/name`. "
         "Default: the embedded server in BIGMIND_HOME.",
     )
+    database_owner_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="The same database as another role, that owns the tables: it migrates and makes indexes, and the "
+        "role of BIGMIND_DATABASE_URL is let read and write rows and nothing else. Only processes that migrate or "
+        "work need it. Default: one role does all.",
+    )
     redis_url: SecretStr = Field(
         default=SecretStr(""),
         description="Redis for the task queue and shared counters. Default: files in BIGMIND_HOME and memory.",

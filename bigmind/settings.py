@@ -105,22 +105,29 @@ def _database_url() -> str:
     return Cluster(ENVIRONMENT.home).url
 
 
-_DATABASE = dj_database_url.parse(_database_url())
+def _database(url: str) -> dict[str, Any]:
+    """How a database is connected to. What its address says itself comes last: it may name a certificate, say."""
+    told = dj_database_url.parse(url)
+    options = {
+        "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s",
+        "application_name": "bigmind",
+        **told.get("OPTIONS", {}),
+    }
+    return {**told, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+
+
 DATABASES = {
     "default": {
-        **_DATABASE,
+        **_database(_database_url()),
         # Pages and tool calls run on two bounded pools of threads that live as long as the process, so each thread
         # may keep its connection. It is asked whether it still lives before a request uses it.
         "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {
-            "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s",
-            "application_name": "bigmind",
-            # What the address itself says comes last: it may name a password file, a certificate, other options.
-            **_DATABASE.get("OPTIONS", {}),
-        },
     }
 }
+# The owner of the tables, where it is another role: bigmind/core/roles.py.
+if _OWNER := ENVIRONMENT.database_owner_url.get_secret_value():
+    DATABASES["owner"] = {**_database(_OWNER), "CONN_MAX_AGE": 0}
+    DATABASE_ROUTERS = ["bigmind.core.roles.AsOwnerWhileMigrating"]
 
 # --- People ---------------------------------------------------------------------------------------------------
 

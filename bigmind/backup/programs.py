@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import psycopg
-from django.db import connection
 
 from bigmind.core.errors import Invalid
+from bigmind.core.roles import owner
 from bigmind.embedded.programs import BIN, PACKAGE
 
 # Every owner's rows, in any time: what holds a request back must not cut a backup short.
@@ -41,13 +41,13 @@ _ENVIRONMENT = {
 
 def connected() -> psycopg.Connection[Any]:
     """Open a connection of our own to the database, without the limits that requests have."""
-    told = {name: value for name, value in connection.get_connection_params().items() if name in _ENVIRONMENT}
+    told = {name: value for name, value in owner().get_connection_params().items() if name in _ENVIRONMENT}
     return psycopg.connect(**told, options=_options(), application_name="bigmind-backup")
 
 
 def server_version() -> int:
     """Return the major version of the database server."""
-    major, _ = connection.get_database_version()
+    major, _ = owner().get_database_version()
     return int(major)
 
 
@@ -82,7 +82,7 @@ def run(
 
 def client_environment() -> dict[str, str]:
     """Return the variables by which PostgreSQL's programs reach the database."""
-    told = connection.get_connection_params()
+    told = owner().get_connection_params()
     reached = {variable: str(told[name]) for name, variable in _ENVIRONMENT.items() if told.get(name)}
     return {**reached, "PGOPTIONS": _options(), "PGAPPNAME": "bigmind-backup", "PGCLIENTENCODING": "UTF8"}
 

@@ -14,6 +14,7 @@ from django.db import connection
 from kombu.exceptions import OperationalError as BrokerError
 
 from bigmind.celery import app as celery
+from bigmind.core.roles import OWNS_TABLES
 from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
 from bigmind.embedded.home import free_bytes, reason_for, running_on
 from bigmind.embedded.listeners import listen
@@ -28,7 +29,7 @@ COMFORTABLE_FREE_BYTES = 1024**3
 # Beyond this, sign-in links and expiry dates are judged differently by web server and database.
 CLOCK_TOLERANCE_SECONDS = 5
 START = "Start BigMind: make run"
-_POWERS = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_POWERS = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
 
 class Status(StrEnum):
@@ -135,7 +136,7 @@ def database() -> Iterator[Check]:
             version, ours = server.info.server_version // 10000, time.time()
             row = server.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
             theirs = row[0] if row else ours
-            powers = server.execute(_POWERS).fetchone()
+            role, is_above = server.execute(_POWERS).fetchone() or ("", False)
     except psycopg.OperationalError as error:
         advice = "Check that the server runs, and BIGMIND_DATABASE_URL."
         yield Check("database", Status.PROBLEM, str(error).strip().splitlines()[-1], advice)
@@ -143,18 +144,26 @@ def database() -> Iterator[Check]:
         yield from (Check(name, Status.SKIPPED, "the database is away") for name in unseen)
         return
     yield _server(version)
-    yield _wall(bool(powers and powers[0]))
+    yield _wall(role, is_above)
     yield _vector()
     yield _migrations()
     yield _clock(theirs - ours)
 
 
-def _wall(is_passed_by: bool) -> Check:
-    """Whether the policies that keep private rows apart hold for the role we connect as."""
-    if is_passed_by:
+def _wall(role: str, is_above: bool) -> Check:
+    """Whether the policies that keep private rows apart hold for the role we connect as, and what it may do."""
+    if is_above:
         advice = "Let BIGMIND_DATABASE_URL name an ordinary role that owns the database: none holds a superuser."
         return Check("wall", Status.WARNING, "this role sees everybody's private rows", advice)
-    return Check("wall", Status.OK, "the database keeps private rows apart")
+    of_role = f"{role} owns the tables" if _owns_tables() else f"{role} reads and writes rows, and may do no more"
+    return Check("wall", Status.OK, f"the database keeps private rows apart; {of_role}")
+
+
+def _owns_tables() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(OWNS_TABLES)
+        row = cursor.fetchone()
+    return bool(row and row[0])
 
 
 def broker(environment: Environment) -> Check:

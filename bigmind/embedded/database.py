@@ -10,10 +10,13 @@ from django.db import DatabaseError, connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
+from bigmind.core.roles import grant_to_application, may_change_schema, owner
 from bigmind.embedded.refusal import CannotStart
 
 OLDEST_SERVER = 16
 WAIT_AT_MOST = 60.0
+# So long does a part that cannot migrate wait for one that can.
+MIGRATED_WITHIN = 600.0
 # Any two numbers that no other lock of ours uses.
 MIGRATION_LOCK = (7700, 1)
 LOOK_AGAIN = 0.5
@@ -42,24 +45,44 @@ def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MO
         delay = min(delay * 2, 3.0)
 
 
-def prepare_database() -> None:
-    """Check the server and pgvector, and migrate.
+def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
+    """Check the server and pgvector, and migrate; a part that does not know the owner waits for one that does.
 
     Raises:
-        CannotStart: the server is too old, or has no pgvector.
+        CannotStart: the server is too old, has no pgvector, or nobody migrated it in time.
     """
-    with _one_at_a_time():
-        major, _ = connection.get_database_version()
-        if major < OLDEST_SERVER:
-            raise CannotStart(f"The database runs PostgreSQL {major}, and BigMind needs {OLDEST_SERVER} or later.")
-        _install_vector()
-        if pending_migrations():
-            call_command("migrate", interactive=False, verbosity=0)
+    try:
+        if not may_change_schema():
+            _wait_for_migrations(at_most)
+            return
+        with _one_at_a_time():
+            major, _ = connection.get_database_version()
+            if major < OLDEST_SERVER:
+                raise CannotStart(f"The database runs PostgreSQL {major}, and BigMind needs {OLDEST_SERVER} or later.")
+            _install_vector()
+            if pending_migrations():
+                call_command("migrate", interactive=False, verbosity=0)
+            else:
+                grant_to_application()
+    finally:
+        hang_up()
+
+
+def _wait_for_migrations(at_most: float) -> None:
+    give_up = time.monotonic() + at_most
+    while pending := pending_migrations():
+        if time.monotonic() > give_up:
+            raise CannotStart(
+                f"The database still needs {len(pending)} migrations, and this role may not make them. Start a worker "
+                "that has BIGMIND_DATABASE_OWNER_URL, or run there: bigmind migrate."
+            )
+        hang_up()
+        time.sleep(LOOK_AGAIN)
 
 
 def pending_migrations() -> list[str]:
     """Return the names of the migrations that the database still needs."""
-    executor = MigrationExecutor(connection)
+    executor = MigrationExecutor(owner())
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [str(migration) for migration, _ in plan]
 
@@ -85,17 +108,17 @@ def vector_advice() -> str:
 
 
 def hang_up() -> None:
-    """Close this thread's connection, and the pool it came from where settings ask for one."""
-    wrapper = connections["default"]
-    wrapper.close()
-    if isinstance(wrapper, DatabaseWrapper):
-        wrapper.close_pool()
+    """Close this thread's connections, and the pools they came from where settings ask for them."""
+    for wrapper in connections.all(initialized_only=True):
+        wrapper.close()
+        if isinstance(wrapper, DatabaseWrapper):
+            wrapper.close_pool()
 
 
 def _install_vector() -> None:
     if vector_version() is None:
         try:
-            with connection.cursor() as cursor:
+            with owner().cursor() as cursor:
                 cursor.execute("CREATE EXTENSION vector")
         except DatabaseError:
             raise CannotStart(vector_advice()) from None
@@ -108,7 +131,7 @@ def _one_at_a_time() -> Iterator[None]:
     Whoever waits has no statement open meanwhile: an index that is made concurrently waits for every one that is, and
     so the one who makes it would wait for those who wait for them.
     """
-    with connection.cursor() as cursor:
+    with owner().cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
         cursor.execute("SET idle_in_transaction_session_timeout = 0")
     try:
@@ -120,7 +143,7 @@ def _one_at_a_time() -> Iterator[None]:
 
 
 def _has_lock() -> bool:
-    with connection.cursor() as cursor:
+    with owner().cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", MIGRATION_LOCK)
         row = cursor.fetchone()
     return bool(row and row[0])

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import structlog
-from django.db import connection
 
+from bigmind.core.roles import may_change_schema, owner
 from knowledge.models import EmbeddingSpace
 from knowledge.search.scopes import PREFIX
 
@@ -54,7 +54,9 @@ def keep_indexes() -> list[str]:
 
     One after the other, and by one process at a time. Nobody who reads or writes has to wait meanwhile.
     """
-    with _alone() as is_alone, connection.cursor() as cursor:
+    if not may_change_schema():
+        return []  # A worker that knows the owner of the tables does it.
+    with _alone() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return []
         cursor.execute(_THERE, [f"{PREFIX}%"])
@@ -74,18 +76,22 @@ def keep_indexes() -> list[str]:
 def drop_indexes(space: EmbeddingSpace) -> None:
     """Drop the indexes of a space whose vectors are all about to change: each would slow every change down.
 
-    Search looks at every vector until `keep_indexes` has made them again.
+    Search looks at every vector until `keep_indexes` has made them again. Nobody who reads or writes has to wait.
     """
-    with connection.cursor() as cursor:
+    if not may_change_schema():
+        return
+    with _alone() as is_alone, owner().cursor() as cursor:
+        if not is_alone:
+            return
         cursor.execute(_THERE, [f"{PREFIX}{space.pk}\\_%"])
         for name, _ in cursor.fetchall():
-            cursor.execute(f"DROP INDEX IF EXISTS {name}")
+            cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
 
 def _sizes() -> dict[str, int]:
     """The names of the indexes that there should be, or may stay, each with the number of vectors."""
     spaces = dict(EmbeddingSpace.objects.filter(dimensions__lte=MOST_DIMENSIONS).values_list("pk", "dimensions"))
-    with connection.cursor() as cursor:
+    with owner().cursor() as cursor:
         cursor.execute(_SIZES, [LARGE // 2])
         return {f"{PREFIX}{space}_{scope}": size for space, scope, size in cursor.fetchall() if space in spaces}
 
@@ -106,7 +112,7 @@ def _definition(name: str) -> str:
 @contextmanager
 def _alone() -> Iterator[bool]:
     """Take the one turn there is, for as long as it takes; say whether it was free."""
-    with connection.cursor() as cursor:
+    with owner().cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
         is_alone = bool(cursor.fetchone()[0])
         if not is_alone:

@@ -1,0 +1,103 @@
+"""The two roles of the database: the owner of the tables, who changes the schema, and the application, who cannot.
+
+Only where BIGMIND_DATABASE_OWNER_URL names an owner are they two. The application then reads and writes rows and no
+more: it can neither lift the policies that keep private rows apart nor rewrite what only grows.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Model
+from psycopg import sql
+
+OWNER = "owner"
+
+ONLY_GROWS: dict[str, tuple[str, ...]] = {"curation_review": ("by_id", "by_name", "agent_name")}
+"""Tables whose rows stay as they are, each with the columns that name people, who may be erased."""
+READ_ALONE = ("django_migrations",)
+
+OWNS_TABLES = """
+SELECT coalesce(
+    (SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class
+        WHERE oid = to_regclass('public.django_migrations')),
+    has_schema_privilege(current_user, 'public', 'CREATE')
+)
+"""
+"""Asks whether whoever is connected can change the tables, or make them where there are none."""
+_GRANT = (
+    "GRANT USAGE ON SCHEMA public TO {role}",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}",
+    "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {role}",
+    "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role}",
+    "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {role}",
+)
+
+
+_is_migrating = ContextVar("_is_migrating", default=False)
+
+
+class AsOwnerWhileMigrating:
+    """Sends to the owner whatever a migration does to rows: its tables may not be there yet for anybody else."""
+
+    def db_for_read(self, model: type[Model], **hints: object) -> str | None:
+        """The owner while a migration runs; None leaves it to Django."""
+        return OWNER if _is_migrating.get() else None
+
+    db_for_write = db_for_read
+
+
+@contextmanager
+def migrating() -> Iterator[None]:
+    """Let what is done within be done by the owner of the tables."""
+    before = _is_migrating.set(True)
+    try:
+        yield
+    finally:
+        _is_migrating.reset(before)
+
+
+def owner_alias() -> str:
+    """The name of the connection that changes the schema."""
+    return OWNER if OWNER in settings.DATABASES else DEFAULT_DB_ALIAS
+
+
+def owner() -> BaseDatabaseWrapper:
+    """The connection that changes the schema: that of the owner, or the one there is."""
+    return connections[owner_alias()]
+
+
+def may_change_schema() -> bool:
+    """Whether this process can migrate and make indexes, or must leave it to one that knows the owner."""
+    with owner().cursor() as cursor:
+        cursor.execute(OWNS_TABLES)
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def grant_to_application() -> None:
+    """Let the application read and write the rows of every table there is, and no more; again after each migration."""
+    if owner_alias() == DEFAULT_DB_ALIAS:
+        return
+    role = sql.Identifier(connections[DEFAULT_DB_ALIAS].get_connection_params()["user"])
+    with transaction.atomic(using=OWNER), owner().cursor() as cursor:
+        for statement in _GRANT:
+            cursor.execute(sql.SQL(statement).format(role=role))
+        there = set(owner().introspection.table_names(cursor))
+        for table, columns in ONLY_GROWS.items():
+            if table in there:
+                _let_grow_alone(cursor, table, columns, role)
+        for table in there & {*READ_ALONE}:
+            names = {"table": sql.Identifier(table), "role": role}
+            cursor.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON {table} FROM {role}").format(**names))
+
+
+def _let_grow_alone(cursor: CursorWrapper, table: str, columns: tuple[str, ...], role: sql.Identifier) -> None:
+    names = {"table": sql.Identifier(table), "role": role}
+    erasable = sql.SQL(", ").join(map(sql.Identifier, columns))
+    cursor.execute(sql.SQL("REVOKE UPDATE, DELETE ON {table} FROM {role}").format(**names))
+    cursor.execute(sql.SQL("GRANT UPDATE ({erasable}) ON {table} TO {role}").format(erasable=erasable, **names))

@@ -1,0 +1,78 @@
+"""A PostgreSQL server with the roles that docker-compose.yml makes: the owner of the tables, and the application."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+import yaml
+
+from bigmind.embedded.account import server_account
+from bigmind.embedded.creation import NAME
+from bigmind.embedded.home import prepare_home
+from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.programs import programs_for
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+PASSWORD = "correct-horse-battery"
+APPLICATION = "bigmind_app"
+
+
+class TwoRoles:
+    """One server, and how each of its roles reaches it."""
+
+    def __init__(self, home: Path) -> None:
+        self._cluster = Cluster(home, durable=False)
+        self.owner_url = self._cluster.url
+        host = quote(str(self._cluster.socket_folder), safe="")
+        self.application_url = f"postgres://{APPLICATION}:{PASSWORD}@{host}/{NAME}"
+        self.variables = {
+            "BIGMIND_DATABASE_URL": self.application_url,
+            "BIGMIND_DATABASE_OWNER_URL": self.owner_url,
+        }
+
+    def start(self) -> None:
+        """Make the data, the second role as docker-compose.yml makes it, and start the server."""
+        prepare_home(self._cluster.home)
+        self._cluster.start()
+        self._cluster.stop()
+        programs, folder = programs_for(server_account()), self._cluster.folder
+        programs.run("postgres", folder, ["--single", "-j", "template1"], f"{_second_role()};\n\n")
+        with (folder / "pg_hba.conf").open("a") as access:
+            access.write(f"local all {APPLICATION} scram-sha-256\n")
+        self._cluster.start()
+
+    def stop(self) -> None:
+        """Stop the server."""
+        self._cluster.stop(patience=3)
+
+    def as_application(self) -> psycopg.Connection:
+        """Connect as the application."""
+        return psycopg.connect(self.application_url, autocommit=True)
+
+    def as_owner(self) -> psycopg.Connection:
+        """Connect as the owner of the tables."""
+        return psycopg.connect(self.owner_url, autocommit=True, options="-c bigmind.sees=everybody")
+
+
+@contextmanager
+def two_roles() -> Iterator[tuple[TwoRoles, Path]]:
+    """Yield a running server of two roles, and a folder for what uses it."""
+    folder = Path(tempfile.mkdtemp(prefix="bm-"))
+    server = TwoRoles(folder / "database")
+    try:
+        server.start()
+        yield server, folder
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _second_role() -> str:
+    """The statement of docker-compose.yml that makes the role of the application."""
+    statements = COMPOSE["configs"]["roles"]["content"].replace("${BIGMIND_DATABASE_PASSWORD}", PASSWORD).split(";")
+    return next(statement.strip() for statement in statements if f"CREATE ROLE {APPLICATION} " in statement)

@@ -1,0 +1,122 @@
+"""A BigMind whose application is another role than the owner of its tables: it does all it should, and no more."""
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import psycopg
+import pytest
+from psycopg.errors import InsufficientPrivilege
+
+from bigmind.api.examples import example_arguments
+from bigmind.core.roles import ONLY_GROWS
+from bigmind.operations import CATALOGUE
+from tests.embedded.instance import Instance, command, eventually
+from tests.growing.server import APPLICATION, PASSWORD, TwoRoles, two_roles
+from tests.torture.writes import client_of
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[tuple[Instance, TwoRoles]]:
+    with two_roles() as (server, folder):
+        variables = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_RATE_LIMIT": "0", **server.variables}
+        instance = Instance(folder / "home", **variables)
+        try:
+            yield instance.start(), server
+        finally:
+            instance.hurry()
+
+
+@pytest.fixture
+def rest(running: tuple[Instance, TwoRoles]) -> Iterator[httpx.Client]:
+    with client_of(running[0]) as client:
+        yield client
+
+
+@pytest.fixture
+def application(running: tuple[Instance, TwoRoles]) -> Iterator[psycopg.Connection]:
+    with running[1].as_application() as connection:
+        yield connection
+
+
+def test_what_is_written_gets_its_vector_and_is_found(rest: httpx.Client) -> None:
+    rest.post("facts/", json={"fact": "The lantern of the depot is green.", "category": "decision"}).raise_for_status()
+
+    def is_found() -> bool:
+        answer = rest.get("search/", params={"query": "lantern depot", "explain": True}).json()
+        return not answer["fallback"] and "lantern" in json.dumps(answer["items"])
+
+    eventually(is_found)
+
+
+def test_no_operation_needs_more_than_the_application_may(running: tuple[Instance, TwoRoles]) -> None:
+    instance, _ = running
+    with client_of(instance) as rest:
+        broken = {}
+        for operation in CATALOGUE.values():
+            arguments = example_arguments(operation)
+            path = operation.path.format(**arguments)
+            sent = {"params": arguments} if operation.method in {"GET", "DELETE"} else {"json": arguments}
+            answer = rest.request(operation.method, path, **sent)
+            if answer.status_code >= 500:
+                broken[operation.name] = answer.text
+
+    assert broken == {}
+    assert "permission denied" not in "".join(log.read_text() for log in (instance.home / "logs").glob("*.log"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE knowledge_fact DISABLE ROW LEVEL SECURITY",
+        "ALTER TABLE knowledge_fact NO FORCE ROW LEVEL SECURITY",
+        "DROP POLICY seen_by_its_owner ON knowledge_fact",
+        "ALTER TABLE curation_review DISABLE TRIGGER curation_review_only_grows",
+        "SET session_replication_role = replica",
+        "UPDATE curation_review SET seal = ''",
+        "DELETE FROM curation_review",
+        "TRUNCATE knowledge_fact",
+        "DELETE FROM django_migrations",
+        "CREATE TABLE mine ()",
+        "DROP FUNCTION curation_review_only_grows() CASCADE",
+    ],
+)
+def test_the_application_can_neither_lift_the_wall_nor_rewrite_history(
+    application: psycopg.Connection, statement: str
+) -> None:
+    with pytest.raises(InsufficientPrivilege):
+        application.execute(statement)
+
+
+def test_the_application_can_still_erase_a_name_from_history(application: psycopg.Connection) -> None:
+    application.execute("UPDATE curation_review SET by_name = '', agent_name = '', by_id = NULL")
+
+
+def test_a_table_that_is_made_later_is_given_to_the_application(
+    running: tuple[Instance, TwoRoles], application: psycopg.Connection
+) -> None:
+    with running[1].as_owner() as owner:
+        owner.execute("CREATE TABLE later (id bigserial, text text)")
+        try:
+            application.execute("INSERT INTO later (text) VALUES ('x')")
+        finally:
+            owner.execute("DROP TABLE later")
+
+
+def test_every_table_that_only_grows_is_kept_from_the_application(application: psycopg.Connection) -> None:
+    guarded = application.execute(
+        "SELECT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal AND tgname LIKE '%only\\_grows'"
+    ).fetchall()
+
+    assert {table for (table,) in guarded} == set(ONLY_GROWS)
+
+
+def test_the_doctor_says_which_role_it_is(running: tuple[Instance, TwoRoles]) -> None:
+    instance, server = running
+    examined = command(instance.home, "doctor", "--json", **server.variables, BIGMIND_PORT=str(instance.port))
+
+    checks = {check["name"]: check for check in json.loads(examined.stdout)["checks"]}
+
+    assert checks["wall"]["status"] == "ok"
+    assert f"{APPLICATION} reads and writes rows, and may do no more" in checks["wall"]["found"]
+    assert PASSWORD not in examined.stdout
