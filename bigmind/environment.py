@@ -125,7 +125,9 @@ class Environment(BaseSettings):
     log_format: Literal["text", "json"] = Field(default="text", description="`json`: one object a line, for machines.")
     autoopen: bool = Field(default=False, description="Open the sign-in link in the browser when BigMind has started.")
     rate_limit: int = Field(
-        default=600, ge=0, description="Operations a key may perform in a minute. 0 switches the limit off."
+        default=600,
+        ge=0,
+        description="Operations a key may perform in a minute, unless it has a limit of its own. 0: no limit.",
     )
     secrets: Literal["warn", "redact", "block"] = Field(
         default="warn",

@@ -10,13 +10,12 @@ from time import perf_counter
 from typing import Any, Literal
 
 import structlog
-from django.conf import settings
 from django.db import DatabaseError, connection
 from django.template.loader import render_to_string
 from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
-from accounts.services.calls import count_against_limit, once, record_call
+from accounts.services.calls import count_against_limit, limit_of, once, record_call
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.screening.policy import collected_notices
@@ -121,7 +120,7 @@ def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], i
     actor.require(operation.scope)
     actor.require_toolset(operation.toolset)
     accepted = operation.accept(arguments)
-    count_against_limit(actor, per_minute=settings.RATE_LIMIT_PER_MINUTE)
+    count_against_limit(actor, per_minute=limit_of(actor))
 
     def call() -> BaseModel:
         with acts(actor):

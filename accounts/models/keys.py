@@ -46,6 +46,9 @@ class ApiKey(models.Model):
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the key, in hexadecimal.")
     scopes = ArrayField(models.CharField(max_length=10), default=list)
     toolsets = ArrayField(models.CharField(max_length=20), default=list, blank=True, help_text="Empty: all.")
+    per_minute = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Operations it may perform in a minute. Empty: BIGMIND_RATE_LIMIT."
+    )
     replaces = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="replaced_by")
     app = models.ForeignKey(
         "ConnectedApp",
@@ -74,6 +77,7 @@ class ApiKey(models.Model):
             models.CheckConstraint(
                 condition=models.Q(user=None) | models.Q(unlinked_at=None), name="unlinked_means_no_user"
             ),
+            models.CheckConstraint(condition=~models.Q(per_minute=0), name="a_limit_lets_something_through"),
         ]
 
     def __str__(self) -> str:

@@ -3,10 +3,12 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from time import time
 from typing import Any
 
+from django.conf import settings
 from django.core.cache import cache
 from django.db import connection, transaction
 from django.utils import timezone
@@ -31,6 +33,30 @@ SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
 """
 
 
+@dataclass(frozen=True)
+class Allowance:
+    """What a key may still do in this minute: `left` of `limit` operations, and as many again in `seconds`."""
+
+    limit: int
+    left: int
+    seconds: int
+
+
+def limit_of(actor: Actor) -> int:
+    """Return how many operations a minute has for this actor: the key's own limit, else everybody's. 0 is no limit."""
+    own = actor.key.per_minute if actor.key else None
+    return settings.RATE_LIMIT_PER_MINUTE if own is None else own
+
+
+def allowance_of(actor: Actor) -> Allowance | None:
+    """Return what this actor may still do in this minute; None where there is no limit. Asking counts for nothing."""
+    limit = limit_of(actor)
+    if not limit:
+        return None
+    name, seconds = _minute_of(actor)
+    return Allowance(limit, max(0, limit - cache.get(name, 0)), seconds)
+
+
 def count_against_limit(actor: Actor, *, per_minute: int) -> None:
     """Count one operation of this key, or of this person where no key is used.
 
@@ -39,15 +65,20 @@ def count_against_limit(actor: Actor, *, per_minute: int) -> None:
     """
     if not per_minute:
         return
-    minute, second = divmod(int(time()), 60)
-    name = f"calls:{actor.key.pk if actor.key else actor.user.pk}:{minute}"
+    name, seconds = _minute_of(actor)
     cache.add(name, 0, timeout=120)
     try:
         counted = cache.incr(name)
     except ValueError:  # it was forgotten in between, by a cache that had to make room or came back empty
         return
     if counted > per_minute:
-        raise TooMany(f"More than {per_minute} operations in a minute.", retry_after=60 - second)
+        raise TooMany(f"More than {per_minute} operations in a minute.", retry_after=seconds)
+
+
+def _minute_of(actor: Actor) -> tuple[str, int]:
+    """Where the operations of this minute are counted, and how many seconds are left of it."""
+    minute, second = divmod(int(time()), 60)
+    return f"calls:{actor.key.pk if actor.key else actor.user.pk}:{minute}", 60 - second
 
 
 def record_call(

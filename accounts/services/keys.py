@@ -18,6 +18,7 @@ from .key_text import SHOWN_CHARS, digest_of, is_well_formed, new_key_text
 DEFAULT_SCOPES = ("read", "write")
 DEFAULT_OVERLAP = timedelta(hours=24)
 KEYS_END_SOON = timedelta(days=14)
+MOST_PER_MINUTE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,17 @@ def create_key(
     scopes: Collection[str] = DEFAULT_SCOPES,
     toolsets: Collection[str] = (),
     expires_at: datetime | None = None,
+    per_minute: int | None = None,
     replaces: ApiKey | None = None,
     text: str = "",
 ) -> NewKey:
     """Make a key for a user and return it with its text, which is stored nowhere and cannot be shown again.
 
-    `text` is that of a key somebody has made beforehand; without it a new one is made.
+    `text` is that of a key somebody has made beforehand; without it a new one is made. `per_minute` is a limit of its
+    own, instead of everybody's.
 
     Raises:
-        Invalid: a scope is unknown, none is given, or the key would be expired from the start.
+        Invalid: a scope is unknown, none is given, the key would be expired from the start, or its limit is no limit.
     """
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
@@ -52,6 +55,8 @@ def create_key(
         )
     if expires_at and expires_at <= timezone.now():
         raise Invalid("expires_at must lie ahead.")
+    if per_minute is not None and not 1 <= per_minute <= MOST_PER_MINUTE:
+        raise Invalid(f"per_minute must be 1 to {MOST_PER_MINUTE:,}; {per_minute:,} was given.")
     text = text or new_key_text()
     key = ApiKey.objects.create(
         user=user,
@@ -61,6 +66,7 @@ def create_key(
         scopes=[scope for scope in SCOPES if scope in scopes],
         toolsets=sorted(set(toolsets)),
         expires_at=expires_at,
+        per_minute=per_minute,
         replaces=replaces,
     )
     return NewKey(key, text)
@@ -82,7 +88,7 @@ def keys_ending_soon(user: User) -> QuerySet[ApiKey]:
 
 @transaction.atomic
 def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
-    """Make a successor with the same user, label, scopes, toolsets and lifetime; the old key works on for `overlap`.
+    """Make a successor with the same user, label, scopes, toolsets, limit and lifetime; the old works on for `overlap`.
 
     Raises:
         Conflict: the key has ended or has no user, or is a connected app's, which changes its tokens by itself. A key
@@ -100,6 +106,7 @@ def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
         scopes=key.scopes,
         toolsets=key.toolsets,
         expires_at=now + (key.expires_at - key.created_at) if key.expires_at else None,
+        per_minute=key.per_minute,
         replaces=key,
     )
     key.revoked_at = now + overlap

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.actor import Actor
+from accounts.services.keys import MOST_PER_MINUTE
 from bigmind.core.text import clean_name
 
 SCOPES = {
@@ -49,8 +50,12 @@ class KeyForm(forms.Form):
         label="It works for", required=False, choices=list(LIFETIMES.items()), widget=forms.RadioSelect
     )
 
+    per_minute = forms.IntegerField(label="Operations in a minute", required=False, min_value=1)
+
     def __init__(self, *args: Any, actor: Actor, toolsets: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._most = _most_per_minute(actor)
+        self.fields["per_minute"].help_text = _about_limits(self._most)
         _offer(self, "scopes", {name: words for name, words in SCOPES.items() if name in actor.scopes})
         _offer(self, "toolsets", {name: f"{name}: {purpose}" for name, purpose in toolsets.items()})
 
@@ -60,6 +65,13 @@ class KeyForm(forms.Form):
             return clean_name(self.cleaned_data["label"])
         except ValueError as error:
             raise forms.ValidationError(f"The label {error}.") from error
+
+    def clean_per_minute(self) -> int | None:
+        """Refuse a limit above what this person may give."""
+        limit: int | None = self.cleaned_data["per_minute"]
+        if limit is not None and limit > self._most:
+            raise forms.ValidationError(f"Give 1 to {self._most:,}, or nothing. {limit:,} was given.")
+        return limit
 
 
 class ConsentForm(forms.Form):
@@ -109,6 +121,16 @@ def _offer(form: forms.Form, name: str, choices: Mapping[str, str]) -> None:
     field = form.fields[name]
     assert isinstance(field, forms.MultipleChoiceField)
     field.choices = list(choices.items())
+
+
+def _most_per_minute(actor: Actor) -> int:
+    """Only admins let a key do more than the limit of this BigMind: else it would be none."""
+    return MOST_PER_MINUTE if actor.user.is_admin else settings.RATE_LIMIT_PER_MINUTE or MOST_PER_MINUTE
+
+
+def _about_limits(most: int) -> str:
+    everybodys = f"{settings.RATE_LIMIT_PER_MINUTE:,}" if settings.RATE_LIMIT_PER_MINUTE else "as many as it likes"
+    return f"Leave it empty, and it may perform {everybodys}. {most:,} at most."
 
 
 def default_lifetime() -> str:

@@ -86,6 +86,7 @@ def create(request: HttpRequest, toolsets: Mapping[str, str]) -> HttpResponse:
         scopes=asked["scopes"],
         toolsets=asked["toolsets"],
         expires_at=ends_after(asked["lifetime"]),
+        per_minute=asked["per_minute"],
     )
     return hand_over(made)
 

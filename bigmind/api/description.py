@@ -7,7 +7,7 @@ from bigmind.api.examples import example_arguments, example_reply
 from bigmind.api.json_schema import schema_of, without_null
 from bigmind.api.problems import CONTENT_TYPE, TITLES
 from bigmind.api.routes import path_parameters
-from bigmind.api.views import NOTICE, REPLAYED, adds
+from bigmind.api.views import LIMIT, NOTICE, POLICY, REPLAYED, adds
 from bigmind.core.operations import Effect, Operation
 
 Part = dict[str, Any]
@@ -62,7 +62,17 @@ _NOTICE = {
         "description": "What you should know of what you sent, in sentences: that it holds what looks like a secret.",
     }
 }
-_HEADERS = {401: _CHALLENGE, 429: _RETRY, 503: _RETRY}
+_LIMITS = {
+    POLICY: {
+        "schema": {"type": "string"},
+        "description": 'The limit: `"minute";q=600;w=60` is 600 a minute.',
+    },
+    LIMIT: {
+        "schema": {"type": "string"},
+        "description": 'What is left of it: `"minute";r=597;t=41` is 597 operations, and all of them again in 41 s.',
+    },
+}
+_HEADERS = {401: _CHALLENGE, 429: {**_RETRY, **_LIMITS}, 503: _RETRY}
 
 RESPONSES: dict[str, Part] = {
     name: {
@@ -163,8 +173,7 @@ def _body(operation: Operation, arguments: Part) -> Part:
 def _responses(operation: Operation, name: str, *, has_etag: bool) -> dict[str, Part]:
     shown = {"schema": {"$ref": f"#/components/schemas/{name}"}, "example": example_reply(operation)}
     reply: Part = {"description": operation.shape.__doc__ or operation.title, "content": {"application/json": shown}}
-    if operation.effect is not Effect.READ:
-        reply["headers"] = _NOTICE
+    reply["headers"] = _LIMITS if operation.effect is Effect.READ else {**_NOTICE, **_LIMITS}
     responses: dict[str, Part] = {"200": reply}
     if adds(operation):
         responses = {"201": {**reply, "description": f"Added. {reply['description']}"}}

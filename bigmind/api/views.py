@@ -14,6 +14,8 @@ from rest_framework.response import Response
 from rest_framework.settings import APISettings
 from rest_framework.views import APIView
 
+from accounts.actor import Actor
+from accounts.services.calls import allowance_of
 from bigmind.api.arguments import arguments_of
 from bigmind.api.authentication import actor_of
 from bigmind.api.conditions import body_of, etag_of, is_conditional, is_known, write_if_it_holds
@@ -26,6 +28,7 @@ from bigmind.operations import CATALOGUE
 
 REPLAYED = "Idempotency-Replayed"
 NOTICE = "BigMind-Notice"
+LIMIT, POLICY = "RateLimit", "RateLimit-Policy"
 
 IMPORTS = frozenset({"memory_import", "kb_bulk_import"})
 """The operations whose body may be 4 MiB."""
@@ -38,15 +41,17 @@ class JsonOnly(DefaultContentNegotiation):
 
 
 class OperationView(APIView):
-    """One path. `operations` says which operation each method (in lower case) performs."""
+    """One path. `operations` says which operation each method (in lower case) performs; `asks` who was let in."""
 
     operations: Mapping[str, Operation] = {}
+    asks: Actor | None = None
     content_negotiation_class = JsonOnly
     parser_classes = [StrictJSONParser]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Refuse a body that says it is too large before a byte of it is read."""
         super().initial(request, *args, **kwargs)
+        self.asks = actor_of(request)
         length = request.META.get("CONTENT_LENGTH") or "0"
         check_size(int(length) if length.isdecimal() else 0, self.body_bytes)
 
@@ -66,6 +71,14 @@ class OperationView(APIView):
         return self._reply(request, outcome)
 
     post = put = patch = delete = get
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Say with every reply to a key, also a refusal, what it may still do in this minute."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        if self.asks is not None:
+            for name, value in _limits(self.asks).items():
+                response[name] = value
+        return response
 
     def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
         """Name the methods of this path in the header Allow."""
@@ -123,6 +136,17 @@ def adds(operation: Operation) -> bool:
         return False
     is_listed = any(other.path == operation.path and other.method == "GET" for other in CATALOGUE.values())
     return is_listed or operation.path.endswith("s/")
+
+
+def _limits(actor: Actor) -> dict[str, str]:
+    """Return the headers of the limit, as draft-ietf-httpapi-ratelimit-headers-10 writes them."""
+    allowance = allowance_of(actor)
+    if allowance is None:
+        return {}
+    return {
+        POLICY: f'"minute";q={allowance.limit};w=60',
+        LIMIT: f'"minute";r={allowance.left};t={allowance.seconds}',
+    }
 
 
 def _links(request: Request, value: Any) -> dict[str, str]:

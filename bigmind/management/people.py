@@ -30,6 +30,7 @@ def described_key(key: ApiKey, *, text: str = "") -> dict[str, Any]:
         "label": key.label,
         "scopes": key.scopes,
         "toolsets": key.toolsets,
+        "per_minute": key.per_minute,
         "state": key.state,
         "created_at": key.created_at.isoformat(),
         "expires_at": _iso(key.expires_at),

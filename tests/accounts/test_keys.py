@@ -256,3 +256,13 @@ def test_a_successor_lives_as_long_as_the_key_was_made_to_live() -> None:
     assert new.expires_at is not None
     assert abs(new.expires_at - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)
     assert rotate_key(make_key().key).key.expires_at is None
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1_000_001])
+def test_a_limit_that_lets_nothing_through_or_everything_is_refused(limit):
+    with pytest.raises(Invalid, match="per_minute must be 1 to 1,000,000"):
+        create_key(make_user(), per_minute=limit)
+
+
+def test_the_successor_of_a_key_has_its_limit():
+    assert rotate_key(create_key(make_user(), per_minute=30).key).key.per_minute == 30

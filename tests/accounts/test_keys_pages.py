@@ -401,3 +401,18 @@ def test_an_admin_gets_nobody_elses_new_key(client: Client, db: None) -> None:
 @pytest.mark.parametrize("page", ["keys", "key-create"])
 def test_strangers_are_asked_to_sign_in(client: Client, db: None, page: str) -> None:
     assert client.get(reverse(page))["Location"].startswith(reverse("sign-in"))
+
+
+@pytest.mark.parametrize(
+    ("role", "asked", "given"), [("member", 60, 60), ("member", 6000, None), ("admin", 6000, 6000)]
+)
+def test_only_admins_give_a_key_more_than_everybody_has(client, settings, role, asked, given):
+    settings.RATE_LIMIT_PER_MINUTE = 600
+    user = make_user(role=role)
+    client.force_login(user)
+
+    page = client.post(reverse("key-create"), {"label": "Bot", "scopes": ["read"], "per_minute": asked})
+
+    assert [key.per_minute for key in user.keys.all()] == ([given] if given else [])
+    assert given or "Give 1 to 600, or nothing. 6,000 was given." in page.text
+    assert not given or f"{given:,} in a minute" in client.get(reverse("keys")).text

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Agent
@@ -218,3 +219,34 @@ def test_too_many_requests_are_told_when_to_come_back(settings: Any) -> None:
 
     problem = problem_in(response, 429)
     assert int(response["Retry-After"]) == problem["retry_after"] <= 60
+    assert response["RateLimit"].startswith('"minute";r=0;t=')
+
+
+def test_every_reply_to_a_key_says_what_is_left_of_its_minute(settings: Any) -> None:
+    settings.RATE_LIMIT_PER_MINUTE = 5
+    rest = Rest()
+
+    replies = [rest.get("facts/"), rest.get("facts/"), rest.get("facts/1/"), rest.post("facts/", fact="x")]
+
+    assert [reply.status_code for reply in replies] == [200, 200, 405, 422]
+    assert {reply["RateLimit-Policy"] for reply in replies} == {'"minute";q=5;w=60'}
+    assert [reply["RateLimit"].split(";")[1] for reply in replies] == ["r=4", "r=3", "r=3", "r=3"]
+
+
+def test_a_key_with_a_limit_of_its_own_is_told_that_one(settings: Any) -> None:
+    settings.RATE_LIMIT_PER_MINUTE = 600
+    rest = Rest(make_key(per_minute=1))
+
+    replies = [rest.get("facts/"), rest.get("facts/")]
+
+    assert [reply.status_code for reply in replies] == [200, 429]
+    assert replies[0]["RateLimit-Policy"] == '"minute";q=1;w=60'
+
+
+def test_without_a_limit_and_without_a_key_nothing_is_said_of_one(settings: Any) -> None:
+    settings.RATE_LIMIT_PER_MINUTE = 0
+
+    unlimited, nobody = Rest().get("facts/"), Client().get("/api/v1/facts/")
+
+    assert "RateLimit" not in unlimited
+    assert "RateLimit" not in nobody

@@ -33,6 +33,9 @@ class Command(OperatorCommand):
         parser.add_argument("--scopes", default=",".join(DEFAULT_SCOPES), help=f"Some of {','.join(SCOPES)}.")
         parser.add_argument("--toolsets", default="", help=f"Some of {','.join(TOOLSETS)}. Default: all.")
         parser.add_argument("--expires-days", type=int, help="Days after which it opens nothing. Default: never.")
+        parser.add_argument(
+            "--per-minute", type=int, help="Operations it may perform in a minute. Default: BIGMIND_RATE_LIMIT."
+        )
         parser.add_argument("--quiet", action="store_true", help="Print the key and nothing else.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,6 +49,7 @@ class Command(OperatorCommand):
             scopes=_names(options["scopes"]),
             toolsets=_known_toolsets(options["toolsets"]),
             expires_at=timezone.now() + timedelta(days=days) if days else None,
+            per_minute=options["per_minute"],
         )
         if options["json"]:
             self.print_json(described_key(new.key, text=new.text))
