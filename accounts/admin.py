@@ -28,6 +28,7 @@ from accounts.models import (
     SignIn,
     SignInLink,
     SignInTry,
+    TaskTally,
     User,
 )
 from accounts.services.keys import revoke_key
@@ -318,6 +319,16 @@ class CallAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("operation", "request_id", "user__username")
     ordering = ("-at",)
     show_full_result_count = False
+
+
+@admin.register(TaskTally)
+class TaskTallyAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """How often each background task ran and failed. Deleting a row counts it anew."""
+
+    list_display = ("task", "runs", "failures", "seconds", "ended_at", "scheduled_at", "failed_at", "error")
+    list_filter = ("ended_at", "failed_at")
+    search_fields = ("task", "request_id")
+    ordering = ("task",)
 
 
 @admin.register(KeptReply)

@@ -9,3 +9,5 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
 app = Celery("bigmind")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+from bigmind import task_runs  # noqa: E402, F401

@@ -123,6 +123,14 @@ class Environment(BaseSettings):
     debug: bool = Field(default=False, description="Developer's error pages. Never on a machine others can reach.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="How much is logged.")
     log_format: Literal["text", "json"] = Field(default="text", description="`json`: one object a line, for machines.")
+    slow_ms: int = Field(
+        default=1000, ge=1, description="Milliseconds from which on a call, a page or a task is logged as slow."
+    )
+    metrics_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Whoever sends it as `Authorization: Bearer …` may read `/metrics`. Default: only programs on this "
+        "machine may, and only where BIGMIND_PUBLIC_URL is this machine, so that no proxy can ask for others.",
+    )
     autoopen: bool = Field(default=False, description="Open the sign-in link in the browser when BigMind has started.")
     rate_limit: int = Field(
         default=600,

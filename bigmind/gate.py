@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.template.loader import render_to_string
 from pydantic import BaseModel
@@ -17,11 +18,12 @@ from pydantic import BaseModel
 from accounts.actor import Actor, acts
 from accounts.services.calls import count_against_limit, limit_of, once, record_call
 from bigmind.core.errors import BigMindError, Invalid
+from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.tokens import count_tokens
 from bigmind.core.wall import sees_only
-from bigmind.request_ids import current_request_id
+from bigmind.request_ids import current_request_id, tell_once
 
 Door = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200
@@ -99,7 +101,12 @@ def _tokens_delivered(performed: Outcome, door: Door) -> int | None:
 
 
 def _record(actor: Actor, operation: Operation, door: Door, outcome: str, seconds: float, tokens: int | None) -> None:
-    """Write the usage log. What has been stored is stored, and answered so, even if this fails."""
+    """Count the call and write the usage log. What has been stored is stored, and answered so, even if this fails."""
+    CALLS.labels(operation.name, door, outcome).inc()
+    CALL_SECONDS.labels(operation.name).observe(seconds)
+    if tokens:
+        TOKENS.labels(operation.name).inc(tokens)
+    _tell_of(operation, door, outcome, round(seconds * 1000, 1))
     try:
         record_call(
             actor,
@@ -114,6 +121,17 @@ def _record(actor: Actor, operation: Operation, door: Door, outcome: str, second
         if connection.in_atomic_block:
             raise
         log.warning("A call was not recorded.", operation=operation.name, error=str(error))
+
+
+def _tell_of(operation: Operation, door: Door, outcome: str, milliseconds: float) -> None:
+    """Log a call that was refused, failed or took long: one line, and nothing of what was sent or replied."""
+    is_slow = milliseconds >= settings.SLOW_MILLISECONDS
+    if outcome == "ok" and not is_slow:
+        return
+    tell = log.warning if is_slow or outcome == "error" else log.info
+    words = "A call was slow." if outcome == "ok" else "A call failed." if outcome == "error" else "A call was refused."
+    tell(words, operation=operation.name, door=door, outcome=outcome, milliseconds=milliseconds)
+    tell_once()
 
 
 def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None) -> Outcome:

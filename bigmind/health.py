@@ -1,8 +1,10 @@
 """Alive and ready: what load balancers and supervisors ask."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import psycopg
 import structlog
@@ -36,29 +38,39 @@ def healthz(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", "text/plain; charset=utf-8")
 
 
+def parts() -> list[Part]:
+    """Ask everything BigMind stands on how it does."""
+    return [*_database(), _broker()]
+
+
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 when requests can be served, else 503; either way say how each part does.
 
     A broker that is away does not make BigMind unready: reads, writes and search go on, and the work waits in the
     database.
     """
-    parts = [*_database(), _broker()]
-    ready = all(part.ok for part in parts if part.name != "broker")
-    checks = {part.name: {"ok": part.ok, **({"trouble": part.trouble} if part.trouble else {})} for part in parts}
+    found = parts()
+    ready = all(part.ok for part in found if part.name != "broker")
+    checks = {part.name: {"ok": part.ok, **({"trouble": part.trouble} if part.trouble else {})} for part in found}
     response = JsonResponse({"ready": ready, "checks": checks}, status=200 if ready else 503)
     response["Cache-Control"] = "no-store"
     return response
 
 
-ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz}
-"""Both, by path: they are answered before the Host header is judged, because load balancers ask by address."""
+@contextmanager
+def database_aside(*, statement_ms: int | None = None) -> Iterator[psycopg.Connection[Any]]:
+    """Open a connection of its own: the threads' connections may be waiting for a database that is gone."""
+    parameters = {**connection.get_connection_params(), "connect_timeout": PATIENCE_SECONDS}
+    with psycopg.connect(**parameters) as database:
+        if statement_ms is not None:
+            database.autocommit = True
+            database.execute("SELECT set_config('statement_timeout', %s, false)", [str(statement_ms)])
+        yield database
 
 
 def _database() -> list[Part]:
-    parameters = connection.get_connection_params()
     try:
-        # A connection of its own: the pool may be waiting for a database that is gone.
-        with psycopg.connect(**{**parameters, "connect_timeout": PATIENCE_SECONDS}) as database:
+        with database_aside() as database:
             vector = database.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone()
             return [Part("database", ""), _vector(bool(vector)), _migrations(database)]
     except (psycopg.Error, DatabaseError) as error:

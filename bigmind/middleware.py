@@ -1,6 +1,7 @@
 """What surrounds every page and REST request: its id, the health answers, and refusals told as pages."""
 
 from collections.abc import Callable
+from time import perf_counter
 
 import structlog
 from django.conf import settings
@@ -11,12 +12,14 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from bigmind import health
 from bigmind.api.problems import STATUSES, is_rest, problem_of
 from bigmind.core.errors import BigMindError
+from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.wall import sees_everybody, sees_only
-from bigmind.health import ANSWERS
-from bigmind.request_ids import HEADER, begin_request
+from bigmind.metrics.door import metrics
+from bigmind.request_ids import HEADER, begin_request, is_told
 
 HEADINGS = {
     403: "You may not do that",
@@ -25,6 +28,13 @@ HEADINGS = {
     422: "That cannot be accepted",
     429: "That was too much at once",
 }
+NO_ROUTE = "(none)"
+ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {
+    "/healthz": health.healthz,
+    "/readyz": health.readyz,
+    "/metrics": metrics,
+}
+"""What is answered before the Host header is judged, because load balancers and Prometheus ask by address."""
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 log = structlog.get_logger()
@@ -40,11 +50,33 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        started = perf_counter()
         request.id = begin_request(request.headers.get(HEADER, ""))  # type: ignore[attr-defined]
-        respond = ANSWERS.get(request.path_info, self.get_response)
-        response = respond(request)
+        answer = ANSWERS.get(request.path_info)
+        response = answer(request) if answer else self.get_response(request)
         response[HEADER] = request.id  # type: ignore[attr-defined]
+        if answer is None:
+            _count(request, response, perf_counter() - started)
         return response
+
+
+def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    """Count a request by the template of its route, and log it when it was refused, failed or took long."""
+    route = request.resolver_match.route if request.resolver_match else NO_ROUTE
+    REQUESTS.labels(route, response.status_code).inc()
+    REQUEST_SECONDS.labels(route).observe(seconds)
+    status, milliseconds = response.status_code, round(seconds * 1000, 1)
+    is_slow = milliseconds >= settings.SLOW_MILLISECONDS
+    if (status >= 400 or is_slow) and not is_told():
+        tell = log.warning if is_slow or status >= 500 else log.info
+        words = (
+            "A request was slow."
+            if status < 400
+            else "A request failed."
+            if status >= 500
+            else "A request was refused."
+        )
+        tell(words, route=route, method=request.method, outcome=status, milliseconds=milliseconds)
 
 
 class WallMiddleware:
@@ -97,6 +129,7 @@ class RefusalMiddleware:
             return _page(request, exception)
         if isinstance(exception, OperationalError | InterfaceError):
             log.error("The database refused or did not answer.", error=str(exception))
+            DATABASE_ERRORS.labels("page").inc()
             # Without the request: who is signed in is asked of the database, too.
             return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": "5"})
         return None

@@ -2,17 +2,21 @@
 
 import re
 import secrets
+from contextvars import ContextVar
 
 from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
 
 HEADER = "X-Request-Id"
 _ACCEPTABLE = re.compile(r"[\w.-]{8,64}")
 
+_TOLD: ContextVar[bool] = ContextVar("told", default=False)
+
 
 def begin_request(offered: str = "") -> str:
     """Start a request: keep the caller's id if it is a plain one, else make one; return it."""
     request_id = offered if _ACCEPTABLE.fullmatch(offered) else secrets.token_hex(8)
     clear_contextvars()
+    _TOLD.set(False)
     bind_contextvars(request_id=request_id)
     return request_id
 
@@ -20,3 +24,13 @@ def begin_request(offered: str = "") -> str:
 def current_request_id() -> str:
     """Return the id of the request this thread is serving, or an empty text."""
     return str(get_contextvars().get("request_id", ""))
+
+
+def tell_once() -> None:
+    """Note that the log has a line about this request already."""
+    _TOLD.set(True)
+
+
+def is_told() -> bool:
+    """Whether the log has a line about this request already."""
+    return _TOLD.get()

@@ -198,6 +198,8 @@ CONTENT_SECURITY_POLICY = {
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 MCP_BODY_BYTES = 1024 * 1024
 RATE_LIMIT_PER_MINUTE = ENVIRONMENT.rate_limit
+METRICS_TOKEN = ENVIRONMENT.metrics_token.get_secret_value()
+SLOW_MILLISECONDS = ENVIRONMENT.slow_ms
 SECRETS_POLICY = ENVIRONMENT.secrets
 
 # --- REST -----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from django.urls import include, path
 from accounts.views import keys
 from accounts.views.consent import consent
 from bigmind.health import healthz, readyz
+from bigmind.metrics.door import metrics
 from bigmind.operations import TOOLSETS
 from bigmind.views import imports
 from bigmind.views.admin import admin_sign_in
@@ -17,6 +18,7 @@ from bigmind.views.theme import choose_theme
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("api/", include("bigmind.api.urls")),
     path("styleguide/", styleguide, name="styleguide"),
     path("theme/", choose_theme, name="theme"),

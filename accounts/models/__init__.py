@@ -12,6 +12,7 @@ from .sharing import Sharing
 from .sign_in_links import SignInLink
 from .sign_in_tries import SignInTry
 from .sign_ins import SignIn
+from .task_tallies import TaskTally
 from .users import Role, User
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "SignIn",
     "SignInLink",
     "SignInTry",
+    "TaskTally",
     "User",
 ]

@@ -21,6 +21,7 @@ from rest_framework.exceptions import (
 )
 
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, TooMany
+from bigmind.core.metrics import DATABASE_ERRORS
 from bigmind.request_ids import current_request_id
 
 CONTENT_TYPE = "application/problem+json"
@@ -179,6 +180,7 @@ _KINDS: dict[type[APIException], tuple[str, str]] = {
 
 def _database_away(error: Exception) -> HttpResponse:
     log.error("The database refused or did not answer.", error=str(error))
+    DATABASE_ERRORS.labels("rest").inc()
     if isinstance(error.__cause__, QueryCanceled):
         detail, hint = "The database took too long over this request.", "Ask for less at once."
     else:

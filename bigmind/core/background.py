@@ -8,7 +8,11 @@ from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
+from bigmind.request_ids import current_request_id
+
 LEAVE_ALONE_SECONDS = 30.0
+WOKEN_BY = "bigmind_request_id"
+"""The header of a message that names the request it was sent in. What the scheduler sends has none."""
 
 log = structlog.get_logger()
 
@@ -29,7 +33,8 @@ class _Wake:
         if monotonic() < _Broker.away_until:
             return
         try:
-            current_app.send_task(self.task, retry=False, ignore_result=True)
+            woken_by = {WOKEN_BY: current_request_id()}
+            current_app.send_task(self.task, retry=False, ignore_result=True, headers=woken_by)
         except (OperationalError, OSError) as error:
             _Broker.away_until = monotonic() + LEAVE_ALONE_SECONDS
             log.warning("The worker was not woken; the sweep will find the work.", task=self.task, error=str(error))

@@ -22,6 +22,7 @@ from mcp.server.subscriptions import (
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, User
+from bigmind.core.metrics import STREAMS
 from bigmind.core.operations import Effect, Operation
 from bigmind.gate import Outcome
 from bigmind.mcp.resources import CONTEXT, notes_uri
@@ -59,6 +60,7 @@ class Change:
 
 
 _STREAMS: set[Stream] = set()
+STREAMS.set_function(lambda: len(_STREAMS))
 _WATCHES: dict[asyncio.AbstractEventLoop, "asyncio.Task[None]"] = {}
 
 

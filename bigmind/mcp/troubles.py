@@ -6,6 +6,7 @@ from mcp import MCPError, types
 
 from accounts.authentication import BadKey
 from bigmind.core.errors import BigMindError
+from bigmind.core.metrics import DATABASE_ERRORS
 
 log = structlog.get_logger()
 
@@ -31,6 +32,7 @@ def as_protocol_error(error: Exception, request_id: str) -> MCPError:
 def _our_fault(error: Exception, request_id: str) -> Trouble:
     if isinstance(error, OperationalError | InterfaceError):
         log.error("The database does not answer.", request_id=request_id, error=type(error).__name__)
+        DATABASE_ERRORS.labels("mcp").inc()
         sentence = DATABASE_AWAY
     else:
         log.error("A request over MCP failed.", request_id=request_id, exc_info=error)

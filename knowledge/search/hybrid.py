@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from pgvector import HalfVector
 
 from accounts.models import User
+from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
 from knowledge.embeddings.patience import embed_query
 from knowledge.embeddings.providers import provider
 from knowledge.embeddings.vectors import EmbedderError
@@ -117,6 +118,7 @@ def search(
     }
     milliseconds = {step: round(seconds * 1000, 2) for step, seconds in took.items()}
     candidates = {"keyword": len(keyword), "vector": len(vector)}
+    _count(question, took, items)
     return Findings(
         items,
         len(ranked),
@@ -127,6 +129,15 @@ def search(
         question.vector,
         question.space,
     )
+
+
+def _count(question: _Question, took: Mapping[str, float], shown: Iterable[Finding]) -> None:
+    SEARCHES.labels("yes" if question.reason else "no").inc()
+    for step, seconds in took.items():
+        SEARCH_SECONDS.labels(step).observe(seconds)
+    for finding in shown:
+        for arm in finding.arms:
+            FOUND.labels(arm).inc()
 
 
 def _question(query: str) -> _Question:

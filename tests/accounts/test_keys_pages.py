@@ -403,6 +403,7 @@ def test_strangers_are_asked_to_sign_in(client: Client, db: None, page: str) -> 
     assert client.get(reverse(page))["Location"].startswith(reverse("sign-in"))
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("role", "asked", "given"), [("member", 60, 60), ("member", 6000, None), ("admin", 6000, 6000)]
 )

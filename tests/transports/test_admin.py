@@ -17,6 +17,7 @@ from accounts.services.invitations import invite
 from accounts.services.keys import create_key
 from accounts.services.sign_in_links import make_sign_in_link
 from accounts.services.sign_in_tries import count_try
+from accounts.services.task_tallies import tally_task
 from bigmind.api.examples import example_arguments
 from bigmind.core.operations import accepted
 from bigmind.core.sections import Section
@@ -95,6 +96,7 @@ def one_of_everything() -> None:
     browser.force_login(user)
     browser.get(reverse("keys"))
     count_try("ada", "192.0.2.7")
+    tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")
     actor = make_agent(user, "claude-code")
     perform(CATALOGUE["memory_update_profile"], actor, {"role": "Engineer"}, door="command", idempotency_key="profile")
     start_session(actor)

@@ -1,0 +1,1 @@
+"""What Prometheus reads at `/metrics`: what this process counted, and figures that are looked up in the database."""
