@@ -35,7 +35,7 @@ def operations_document() -> str:
 def settings_document() -> str:
     """Return the reference of all settings, in markdown."""
     rows = [
-        f"| `{PREFIX}{name.upper()}` | {_kind(field)} | {_default(field)} | {_cell(field.description or '')} |"
+        f"| `{PREFIX}{name.upper()}` | {kind_of(field)} | {default_of(field)} | {_cell(field.description or '')} |"
         for name, field in Environment.model_fields.items()
     ]
     table = ["| variable | value | default | meaning |", "|---|---|---|---|", *rows]
@@ -117,7 +117,8 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _kind(field: FieldInfo) -> str:
+def kind_of(field: FieldInfo) -> str:
+    """Return what a setting takes, in words."""
     kind: Any = field.annotation
     if kind == bool | None:
         kind = bool
@@ -132,7 +133,8 @@ def _kind(field: FieldInfo) -> str:
     return {bool: "`true` or `false`", SecretStr: "text, kept out of logs", Path: "folder"}.get(kind, "text")
 
 
-def _default(field: FieldInfo) -> str:
+def default_of(field: FieldInfo) -> str:
+    """Return what a setting is when nobody sets it, in words."""
     if field.default_factory is not None:
         return "`~/.bigmind`"
     if field.default in ("", None, PydanticUndefined) or isinstance(field.default, SecretStr):

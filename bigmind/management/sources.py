@@ -5,8 +5,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bigmind.management.fetching import fetched
+from bigmind.management.own_documentation import OWN
 from knowledge.generators.registry import GENERATORS
 from knowledge.generators.sources import Source
+
+# BigMind's own documentation is read from the doors, which knowledge does not know; so its row joins here.
+GENERATORS[OWN.kind] = OWN
 
 
 def add_source_arguments(parser: ArgumentParser, *, many: bool = False) -> None:

@@ -6,6 +6,7 @@ its own and an environment without the operator's secrets; time, output, depth a
 
 import os
 import selectors
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,7 @@ from bigmind.core.errors import Invalid
 from knowledge.generators.commands import FoundCommand, Program, drafts_of
 from knowledge.generators.drafts import Generated, Trouble
 from knowledge.generators.help_text import HelpText, Subcommand, read_help
+from knowledge.generators.sources import Source
 
 SECONDS_EACH = 20.0
 SECONDS_ALTOGETHER = 600.0
@@ -42,6 +44,20 @@ class _Walk:
     ask: _ASK
     found: list[FoundCommand] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
+
+
+def generate(source: Source) -> Generated:
+    """Make the references of a program's commands; the source is the program and what always follows it.
+
+    Raises:
+        Invalid: there is no such program, or it does not tell.
+    """
+    try:
+        words = shlex.split(source.given)
+    except ValueError as error:
+        raise Invalid(f"`{source.given}` is no command line: {error}.") from error
+    is_module = words[1:2] == ["-m"] and len(words) > 2
+    return generate_from_help(words, name=words[2] if is_module else "")
 
 
 def generate_from_help(command: Sequence[str], *, name: str = "", deepest: int = DEEPEST) -> Generated:

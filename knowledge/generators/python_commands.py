@@ -17,6 +17,7 @@ from django.core.management.base import BaseCommand
 from bigmind.core.errors import Invalid
 from knowledge.generators.commands import FoundCommand, Program, drafts_of, first_sentence
 from knowledge.generators.drafts import Example, Generated, Option, Trouble
+from knowledge.generators.sources import Source
 
 DEEPEST = 12
 
@@ -36,6 +37,16 @@ def named_object(path: str) -> Any:
             raise Invalid(f"`{module}` has no `{name}`.", hint=hint)
         found = getattr(found, part)
     return found
+
+
+def generate_click(source: Source) -> Generated:
+    """Make the references of a click command, named as `package.module:name`."""
+    return generate_from_click(named_object(source.given), source=source.given)
+
+
+def generate_argparse(source: Source) -> Generated:
+    """Make the references of an argparse parser, named as `package.module:name`."""
+    return generate_from_argparse(named_object(source.given), source=source.given)
 
 
 def generate_from_click(command: click.Command, *, name: str = "", source: str = "", version: str = "") -> Generated:

@@ -65,6 +65,25 @@ GENERATORS: dict[str, Generator] = {
             "knowledge.generators.curated.generate",
             _is_curated,
         ),
+        Generator(
+            "console",
+            "a console's code, TypeScript or TSX",
+            "knowledge.generators.typescript.generate",
+            lambda source: source.path.suffix.lower() in (".ts", ".tsx", ".mts"),
+        ),
+        # What follows runs or imports what the operator names: `auto` never takes it.
+        Generator("help", "a program to run with --help, such as `git`", "knowledge.generators.help_trees.generate"),
+        Generator(
+            "click", "a click command, `package.module:name`", "knowledge.generators.python_commands.generate_click"
+        ),
+        Generator(
+            "argparse",
+            "an argparse parser, or what returns one, `package.module:name`",
+            "knowledge.generators.python_commands.generate_argparse",
+        ),
+        Generator(
+            "django", "a Django project's settings, `project.settings`", "knowledge.generators.django_projects.generate"
+        ),
     )
 }
 """Every generator by its kind, in the order in which `auto` asks them."""

@@ -21,10 +21,20 @@ from knowledge.generators.console.source import Source
 from knowledge.generators.console.walk import SECONDS, Walk
 from knowledge.generators.drafts import Example, Generated, Option, Trouble
 from knowledge.generators.help_text import read_help
+from knowledge.generators.sources import Source as GivenSource
 from knowledge.generators.usage_lines import UsageLine, read_usage
 
 MOST_SPELLINGS = 12
 MOST_EXAMPLES = 8
+
+
+def generate(source: GivenSource) -> Generated:
+    """Make the references of a console's commands.
+
+    Raises:
+        Invalid: it cannot be read.
+    """
+    return generate_from_typescript(source.text, source.name)
 
 
 def generate_from_typescript(
