@@ -170,7 +170,8 @@ def nearest(text: str, among: Shelves, *, kinds: Iterable[str] = (), request: Re
     rows = names.order_by("pk").values_list("lookup", "reference__name", "reference__title")[:SUGGEST_FROM]
     said = {lookup: name or title for lookup, name, title in rows}
     programs = among.programs
-    asked = _bare(spelled(text), programs)
+    # What follows the first option says how it was meant to be called, and would only blur what was.
+    asked = _bare(spelled(_FLAG.split(text, maxsplit=1)[0] or text), programs)
     synonyms = among.synonyms
     by_meaning = {name: canonical(_bare(name, programs).split(), synonyms) for name in said}
     scores: dict[str, float] = {}

@@ -81,8 +81,13 @@ def write_text(reference: Reference, text: Mapping[str, Any]) -> None:
 
 
 def passage_of(reference: Reference) -> str:
-    """Return what a search finds a reference by: what it is called, what it is about, and what it says."""
+    """Return what a search finds a reference by: what it is called, what it is about, and what it says.
+
+    A group of commands is found by what it is called: it names all commands below it, and would come before each.
+    """
     called = [reference.title, reference.name, ", ".join(reference.aliases), ", ".join(reference.keywords)]
+    if (reference.form or {}).get("is_group"):
+        return "\n".join(part for part in called if part)
     return "\n".join(part for part in (*called, reference.summary, "", reference.content) if part)
 
 

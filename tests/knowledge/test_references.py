@@ -134,6 +134,25 @@ def test_an_invented_command_is_answered_with_nothing_but_the_nearest_real_ones(
     }
 
 
+def test_options_do_not_blur_which_command_was_meant(actor):
+    import_references(actor, collection="helios", drafts=[make_draft("helios key make"), make_draft("helios user add")])
+
+    checked = check_command(actor, command="helios key-mak --user x --user-add y")
+
+    assert checked.nearest[0] == "helios key make"
+
+
+def test_a_command_comes_before_the_group_that_names_it(actor):
+    listed = "Commands: `gw users list`, `gw groups create`, `gw users get`. List, create, show users and groups."
+    group = make_draft("helios", summary=listed, content=listed, command=CommandForm(name="helios", is_group=True))
+    import_references(actor, collection="helios", drafts=[group, GROUPS_CREATE])
+    embed_pending()
+
+    found = search_knowledge(actor, query="create a group")
+
+    assert found.items[0].reference.name == "helios gw groups create"
+
+
 def test_the_exact_name_is_the_first_result(actor):
     hits = search_knowledge(actor, query="helios gw users list")
 

@@ -112,6 +112,7 @@ def test_provides_exact_syntax(ask: Any) -> None:
     assert "helios gw users list" in found["reference"]["content"]
     assert "```example\nhelios gw users list\n```" in said
     assert TABLE in said
+    assert "collection helios" in said
 
 
 def test_falls_back_to_the_list_of_commands(ask: Any) -> None:
