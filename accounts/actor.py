@@ -83,7 +83,7 @@ _ACTING: ContextVar[Actor | None] = ContextVar("acting", default=None)
 
 @contextmanager
 def acts(actor: Actor) -> Iterator[None]:
-    """Let what is stored meanwhile be known as this actor's writing."""
+    """Let what is stored meanwhile be known as this actor's writing, and what is done as their deed."""
     token = _ACTING.set(actor)
     try:
         yield
@@ -92,5 +92,5 @@ def acts(actor: Actor) -> Iterator[None]:
 
 
 def acting() -> Actor | None:
-    """Return who performs the operation of this call; nobody on a page, in a command or in a task."""
+    """Return who performs the operation of this call; on a page whoever is signed in; nobody in a command or task."""
     return _ACTING.get()

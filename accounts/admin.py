@@ -7,6 +7,7 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.models import LogEntry
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -19,6 +20,7 @@ from accounts.models import (
     AppToken,
     Call,
     ConnectedApp,
+    ErasureReport,
     Instance,
     Invitation,
     KeptReply,
@@ -91,6 +93,10 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             delete_user(obj)
         except Conflict as refusal:
             messages.error(request, str(refusal))
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
+        """Keep no name of who is gone: the signed report says what was done."""
+        return []
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Delete one by one, so that the last admin stays."""
@@ -353,6 +359,21 @@ class AlertAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("user__username", "text", "by_name")
     ordering = ("-created_at",)
     raw_id_fields = ("user", "key")
+
+
+@admin.register(ErasureReport)
+class ErasureReportAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """What was erased. The table only grows."""
+
+    list_display = ("__str__", "at", "asked_by", "whose")
+    list_filter = ("at",)
+    list_select_related = ("asked_by", "whose")
+    search_fields = ("asked_by__username", "whose__username")
+    ordering = ("-at",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """Nobody: the database would refuse it."""
+        return False
 
 
 # What is configured in the environment or not used at all must not look as if it could be set here.

@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from accounts.views import invitations, keys, password, people, second_factor, sign_in, sign_in_code, sign_ins, sso
+from accounts.views import (
+    erasures,
+    invitations,
+    keys,
+    password,
+    people,
+    second_factor,
+    sign_in,
+    sign_in_code,
+    sign_ins,
+    sso,
+)
 
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
@@ -33,6 +44,8 @@ urlpatterns = [
     path("people/<uuid:person_id>/password/", people.reset_password, name="person-password"),
     path("people/<uuid:person_id>/second-factor/reset/", people.reset_code, name="person-second-factor"),
     path("people/<uuid:person_id>/delete/", people.delete, name="person-delete"),
+    path("system/erasures/", erasures.erasures, name="erasures"),
+    path("system/erasures/<int:report_id>/", erasures.erasure_file, name="erasure-file"),
     path("keys/", keys.keys, name="keys"),
     path("keys/<uuid:key_id>/new/", keys.new, name="key-new"),
     path("keys/<uuid:key_id>/arrival/", keys.arrival, name="key-arrival"),

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from accounts.actor import Actor, acts
 from bigmind import health
 from bigmind.api.problems import STATUSES, is_rest, problem_of
 from bigmind.core.errors import BigMindError
@@ -92,7 +93,7 @@ class WallMiddleware:
         if is_rest(request) or settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.pk:
             return self.get_response(request)
         is_admin_site = request.path_info.startswith(reverse("admin:index")) and request.user.is_staff
-        with sees_everybody() if is_admin_site else sees_only(request.user.pk):
+        with sees_everybody() if is_admin_site else sees_only(request.user.pk), acts(Actor.of(request.user)):
             return self.get_response(request)
 
 

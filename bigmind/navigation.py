@@ -83,6 +83,7 @@ def navigation_for(
             link("People", "people"),
             link("Embeddings", "embeddings"),
             link("Deliveries", "deliveries"),
+            link("Erasures", "erasures"),
         )
         if settings.COMPANY_URL:
             administration += (link("Company server", "company-server"),)

@@ -48,6 +48,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 
+# What goes with a person besides their rows: see `delete_user`.
+FAREWELLS = ["knowledge.services.farewells.forget_texts_of", "curation.services.farewells.take_names_of"]
+
 MIDDLEWARE = [
     "bigmind.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",

@@ -36,6 +36,7 @@ from knowledge.models import (
     Passage,
     PassageVector,
     Proof,
+    Recall,
     Receipt,
     Reference,
     ReferenceCollection,
@@ -355,6 +356,16 @@ class ProofAdmin(ReadOnlyAdmin):
     list_display = ("entry", "served", "answered", "people", "cited", "misled", "last_cited_at")
     ordering = ("-served",)
     search_fields = ("entry__title",)
+
+
+@admin.register(Recall)
+class RecallAdmin(ReadOnlyAdmin):
+    """What sessions have to hear was recalled."""
+
+    list_display = ("handle", "user", "agent", "at", "told_at")
+    list_filter = ("at", "told_at")
+    search_fields = ("handle", "user__username")
+    ordering = ("-at",)
 
 
 @admin.register(Receipt)

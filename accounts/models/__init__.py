@@ -4,6 +4,7 @@ from .agents import Agent
 from .alerts import Alert
 from .calls import Call, KeptReply
 from .connected_apps import AppToken, ConnectedApp
+from .erasures import ErasureReport
 from .instances import Instance
 from .invitations import Invitation
 from .keys import SCOPES, ApiKey
@@ -23,6 +24,7 @@ __all__ = [
     "AppToken",
     "Call",
     "ConnectedApp",
+    "ErasureReport",
     "Instance",
     "Invitation",
     "KeptReply",

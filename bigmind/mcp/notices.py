@@ -7,6 +7,7 @@ from bigmind.core.operations import Operation
 from bigmind.core.wall import sees_only
 from bigmind.mcp.turns import Turn
 from knowledge.models import Session
+from knowledge.services.recalls import hear_recalls
 
 DAY = 24 * 60 * 60
 STARTS = "memory_start_session"
@@ -19,8 +20,8 @@ KEY_ENDS = "The API key of this connection stops working on {:%Y-%m-%d %H:%M} UT
 
 
 def notices(turn: Turn, operation: Operation) -> list[str]:
-    """Return the lines to add to a reply: that no session was started, that the key ends soon."""
-    lines = []
+    """Return the lines to add to a reply: what was recalled, that no session was started, that the key ends."""
+    lines = hear_recalls(turn.actor) if turn.actor.key or turn.actor.agent else []
     if _forgot_to_start(turn, operation):
         lines.append(FORGOT_TO_START)
     key = turn.actor.key

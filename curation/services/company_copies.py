@@ -17,7 +17,7 @@ from bigmind.core.turns import wait_for_turn
 from curation.models import Action
 from curation.shapes.upstream import UpstreamEntry
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Kind, Status
-from knowledge.search.passages import Indexed, forget_passages, index_new
+from knowledge.search.passages import Indexed, erase_passages, index_new
 from knowledge.services.company import index_company_entry
 
 from .history import record
@@ -109,7 +109,7 @@ def forget_other_servers() -> int:
 def _remove(numbers: list[int]) -> int:
     """Nothing of it stays: what the company has taken back, perhaps for a reason, is not kept on laptops."""
     if numbers:
-        forget_passages(Kind.COMPANY, numbers)
+        erase_passages(Kind.COMPANY, numbers)
     CompanyEntry.objects.filter(pk__in=numbers, is_copy=True).delete()
     return len(numbers)
 

@@ -13,6 +13,7 @@ from bigmind.core.vocabulary import SharedContent
 from curation.models import Comment, Review
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import PUBLISHED, CompanyEntry
+from knowledge.search.writings import note_writings
 
 from .history import no_such_entry, require_own
 from .notices import tell_of_comment
@@ -75,6 +76,7 @@ def comment(actor: Actor, *, entry_id: CompanyEntryId, text: CommentText) -> Com
     entry = readable_entry(actor, entry_id)
     require_own(entry)
     said = Comment.objects.create(entry=entry, by=actor.user, text=text)
+    note_writings("comment", [said.pk], made=True)
     tell_of_comment(said)
     return said
 

@@ -1,48 +1,64 @@
-"""Forgetting a source: everything that a key, an agent or a session wrote goes, in one step."""
+"""Forgetting a source: everything that a key, an agent, a session, an app or a file wrote goes, in one step."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 from pydantic import Field
 
-from accounts.actor import Actor
-from accounts.models import Agent, ApiKey, User
+from accounts.actor import Actor, acting, acts
+from accounts.models import User
 from accounts.services.calls import forget_kept_replies
-from bigmind.core.errors import Invalid, NotFound
+from accounts.services.erasures import Erased, report_erasure
 from bigmind.core.vocabulary import RowId, Since
 from bigmind.core.wall import sees_only
-from curation.models import Action
+from curation.models import Comment
 from knowledge.models import (
-    CachedVector,
+    AppEntity,
+    AppWorkflow,
     Chunk,
     CompanyEntry,
     Entry,
     Fact,
+    Feedback,
     Hypothesis,
     Kind,
     Note,
     Passage,
-    Session,
-    Status,
-    Writing,
 )
-from knowledge.search.passages import forget_passages
-from knowledge.services.sessions import own_session
+from knowledge.search.passages import erase_passages
+from knowledge.services.app_forgetting import forget_entity
+from knowledge.services.gaps import forget_questions, questions_asked
+from knowledge.services.recalls import handle_of, recall
+from knowledge.services.servings import Told
 from knowledge.vocabulary import SomeSessionId
 
-from .decisions import wait_for_pairs
-from .history import WAITING, entry_to_change, record
+from .quarantine import WHY, approved_among, quarantine, tell_owners
+from .recalled_sources import Meant, Source, sources_of
 
 KeyOfSource = Annotated[UUID, Field(description="The id of the key that wrote it, as the page “Keys” shows it.")]
 AgentOfSource = Annotated[RowId, Field(description="The number of the agent that wrote it.")]
+AppOfSource = Annotated[RowId, Field(description="The number of the connected app that wrote it.")]
+FileOfSource = Annotated[str, Field(max_length=500, description="The `source_file` of shared entries.")]
+OriginOfSource = Annotated[
+    Literal["", "user", "inferred", "tool", "imported"],
+    Field(description="Where company entries have their truth from: all of these wait for a curator again."),
+]
 DryRun = Annotated[bool, Field(description="True: only count. False: really forget.")]
 LOOKED_AT = 50
-REOPENED = "What wrote this is not trusted any more: it waits for a curator again."
+LEFT_TO_PEOPLE = (
+    Kind.FACT,
+    Kind.CHUNK,
+    Kind.SUMMARY,
+    Kind.HYPOTHESIS,
+    Kind.NOTE,
+    Kind.ENTRY,
+    Kind.APP_ENTITY,
+    Kind.APP_WORKFLOW,
+)
+PROFILE = "memory_update_profile"
 
 
 @dataclass
@@ -56,35 +72,37 @@ class Forgotten:
     hypotheses: int = 0
     notes: int = 0
     entries: int = 0
+    app_entities: int = 0
+    questions: int = 0
+    feedback: int = 0
+    comments: int = 0
     proposals: int = 0
+    open_sessions_told: int = 0
+    ended_sessions_told: int = 0
+    people_told: int = 0
     look_at: list[str] = field(default_factory=list)
+    report: int | None = None
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Whose writings are meant, and which."""
+@dataclass
+class _Work:
+    """One forgetting while it goes on: the counts, what the report says, and what was told to sessions."""
 
-    user: User
-    writings: "QuerySet[Writing]"
-    session: Session | None
-
-    def ids(self, kind: Kind) -> list[str]:
-        """The ids of what of this kind the source has made."""
-        return list(self.writings.filter(kind=kind, made=True).values_list("source_id", flat=True).distinct())
-
-    def touched(self, kind: Kind) -> list[str]:
-        """The ids of what of this kind the source has made, changed or decided about."""
-        return list(self.writings.filter(kind=kind).values_list("source_id", flat=True).distinct())
+    actor: Actor
+    forgotten: Forgotten
+    erased: Erased
+    told: list[Told] = field(default_factory=list)
+    sessions: list[Any] = field(default_factory=list)
+    approved: list[int] = field(default_factory=list)
 
     @property
-    def sessions(self) -> QuerySet[Session]:
-        """The sessions it closed, and the one that is meant itself: their headlines and summaries are its words."""
-        meant = Q(pk__in=self.ids(Kind.SUMMARY))
-        return Session.objects.of(self.user).filter(meant | Q(pk=self.session.pk) if self.session else meant)
+    def dry_run(self) -> bool:
+        return self.forgotten.dry_run
 
-    def numbers(self, kind: Kind) -> list[int]:
-        """The same as numbers."""
-        return [int(id) for id in self.ids(kind)]
+    def look_at(self, what: str) -> None:
+        """Name something that is left to people, once."""
+        if what not in self.forgotten.look_at:
+            self.forgotten.look_at.append(what)
 
 
 @transaction.atomic
@@ -94,132 +112,189 @@ def forget_source(
     key: KeyOfSource | None = None,
     agent: AgentOfSource | None = None,
     session_id: SomeSessionId | None = None,
+    app: AppOfSource | None = None,
+    source_file: FileOfSource = "",
+    origin: OriginOfSource = "",
     since: Since | None = None,
     dry_run: DryRun = True,
 ) -> Forgotten:
-    """Forget everything that a key, an agent or a session wrote, from a moment on or ever.
+    """Forget everything that a key, agent, session, connected app or imported file wrote, from a moment on or ever.
 
     Call this first as it is, which only counts; then with `dry_run` false, if the user agrees. What it proposed as
-    company knowledge is told to nobody until a curator decides again. Returns the counts; it cannot be undone.
+    company knowledge is told to nobody until a curator decides again, and sessions that were told it hear of that.
+    Returns the counts and the number of a signed report; it cannot be undone.
     """
-    if key is None and agent is None and session_id is None:
-        raise Invalid("key, agent or session_id is required: what wrote what is to be forgotten.")
-    source = _source(actor, key, agent, session_id, since)
-    report = Forgotten(dry_run)
-    with sees_only(source.user.pk):
-        for erase in (_facts, _chunks, _hypotheses, _notes, _sessions, _entries, _changed):
-            erase(source, report)
-        _proposals(actor, source, report)
-        if not dry_run:
-            forget_kept_replies(source.user)
-    return report
+    meant = Meant(key, agent, session_id, app, source_file, origin, since)
+    work = _Work(actor, Forgotten(dry_run), Erased({"what": "source", **meant.said}))
+    sources = list(sources_of(actor, meant))
+    for source in sources:
+        with sees_only(source.user.pk):
+            for step in _STEPS:
+                step(source, work)
+    _proposals(work)
+    _tell(work)
+    if not dry_run:
+        _report(work, {source.user for source in sources})
+    return work.forgotten
 
 
-def _source(actor: Actor, key: UUID | None, agent: int | None, session_id: str | None, since: Any) -> _Source:
-    user, session = actor.user, None
-    writings = Writing.objects.all()
-    if key is not None:
-        user = _key_of(actor, key).user or user
-        writings = writings.filter(key_id=key)
-    if agent is not None:
-        if not Agent.objects.filter(pk=agent, user=user).exists():
-            raise NotFound(f"You have no agent {agent}.", hint="Your profile page shows yours.")
-        writings = writings.filter(agent_id=agent)
-    if session_id is not None:
-        session = own_session(actor, session_id)
-        until = session.ended_at or timezone.now()
-        writings = writings.filter(agent=session.agent, at__gte=session.started_at, at__lte=until)
-    if since is not None:
-        writings = writings.filter(at__gte=since)
-    return _Source(user, writings.filter(user=user), session)
-
-
-def _key_of(actor: Actor, key: UUID) -> ApiKey:
-    """A key of one's own, or for admins any: what they forget they do not read."""
-    keys = ApiKey.objects.all() if "admin" in actor.scopes else ApiKey.objects.filter(user=actor.user)
-    found = keys.select_related("user").filter(pk=key).first()
-    if found is None or found.user is None:
-        raise NotFound(f"You have no key {key}.", hint="The page “Keys” shows yours.")
-    return found
-
-
-def _facts(source: _Source, report: Forgotten) -> None:
+def _facts(source: Source, work: _Work) -> None:
     rows = Fact.objects.of(source.user).filter(_written(Q(pk__in=source.numbers(Kind.FACT)), source, "source_session"))
-    report.facts = _erase(rows, Kind.FACT, report)
+    work.forgotten.facts += _erase(rows, Kind.FACT, work)
 
 
-def _chunks(source: _Source, report: Forgotten) -> None:
+def _chunks(source: Source, work: _Work) -> None:
     """The exchanges it flagged, and whatever stands in the sessions that go."""
     meant = Q(pk__in=source.numbers(Kind.CHUNK)) | Q(session__in=source.sessions)
-    report.chunks = _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, report)
+    work.forgotten.chunks += _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, work)
 
 
-def _hypotheses(source: _Source, report: Forgotten) -> None:
+def _hypotheses(source: Source, work: _Work) -> None:
     mine = Hypothesis.objects.filter(user=source.user)
     rows = mine.filter(_written(Q(pk__in=source.numbers(Kind.HYPOTHESIS)), source, "session"))
-    report.hypotheses = _erase(rows, Kind.HYPOTHESIS, report)
+    work.forgotten.hypotheses += _erase(rows, Kind.HYPOTHESIS, work)
 
 
-def _notes(source: _Source, report: Forgotten) -> None:
-    report.notes = _erase(Note.objects.of(source.user).filter(pk__in=source.numbers(Kind.NOTE)), Kind.NOTE, report)
+def _notes(source: Source, work: _Work) -> None:
+    rows = Note.objects.of(source.user).filter(pk__in=source.numbers(Kind.NOTE))
+    work.forgotten.notes += _erase(rows, Kind.NOTE, work)
 
 
-def _sessions(source: _Source, report: Forgotten) -> None:
-    report.sessions = _erase(source.sessions, Kind.SUMMARY, report)
+def _shared(source: Source, work: _Work) -> None:
+    """The shared entries it added, or that came from the file."""
+    mine = Entry.objects.filter(pk__in=source.ids(Kind.ENTRY), created_by=source.user)
+    rows = Entry.objects.filter(Q(pk__in=mine) | Q(pk__in=source.entries.values("pk")))
+    work.forgotten.entries += _erase(rows, Kind.ENTRY, work)
 
 
-def _entries(source: _Source, report: Forgotten) -> None:
-    """The shared entries it added."""
-    rows = Entry.objects.filter(pk__in=source.ids(Kind.ENTRY), created_by=source.user)
-    report.entries = _erase(rows, Kind.ENTRY, report)
+def _maps(source: Source, work: _Work) -> None:
+    """What it taught the maps of apps. A table or an app may hold what others taught: these are left to people."""
+    entities = AppEntity.objects.filter(pk__in=source.numbers(Kind.APP_ENTITY)).select_related("table__app")
+    workflows = AppWorkflow.objects.filter(pk__in=source.numbers(Kind.APP_WORKFLOW))
+    work.forgotten.app_entities += entities.count()
+    if not work.dry_run:
+        for entity in entities:
+            forget_entity(entity)
+    work.forgotten.app_entities += _erase(workflows, Kind.APP_WORKFLOW, work)
+    for table in source.touched(Kind.APP_TABLE):
+        work.look_at(f"{Kind.APP_TABLE} {table}")
 
 
-def _changed(source: _Source, report: Forgotten) -> None:
-    """Name what was there before, and what it only changed: that is left to people."""
-    for kind in (Kind.FACT, Kind.CHUNK, Kind.SUMMARY, Kind.HYPOTHESIS, Kind.NOTE, Kind.ENTRY):
-        others = sorted(set(source.touched(kind)) - set(source.ids(kind)))
-        report.look_at += [f"{kind} {id}" for id in others[:LOOKED_AT]]
+def _said(source: Source, work: _Work) -> None:
+    """What it said of things: feedback, and comments on company entries."""
+    feedback = Feedback.objects.filter(pk__in=source.numbers("feedback"), user=source.user)
+    comments = Comment.objects.filter(pk__in=source.numbers("comment"), by=source.user)
+    work.forgotten.feedback += feedback.count()
+    work.forgotten.comments += comments.count()
+    work.erased.note("feedback", feedback.exclude(note="").values_list("note", flat=True))
+    work.erased.note("comment", comments.values_list("text", flat=True))
+    if not work.dry_run:
+        feedback.delete()
+        comments.delete()
 
 
-def _proposals(actor: Actor, source: _Source, report: Forgotten) -> None:
-    """What it proposed or decided about waits for a curator again: the history stays, and no agent hears it."""
-    meant = Q(pk__in=[int(id) for id in source.touched(Kind.COMPANY)])
-    if source.session:
-        meant |= Q(source_session=source.session)
-    rows = CompanyEntry.objects.filter(meant).order_by("pk")
-    told = list(rows.filter(status=Status.APPROVED).values_list("pk", flat=True))
-    report.proposals = len(told)
-    report.look_at += [entry.handle for entry in rows[:LOOKED_AT]]
-    if report.dry_run:
+def _questions(source: Source, work: _Work) -> None:
+    """What the person asked in vain in that time: which key asked is not kept, and a hint is easily done without."""
+    if source.since is None:
         return
-    wait_for_pairs()
-    digests = set(_passages(Kind.COMPANY, told).values_list("digest", flat=True))
-    for number in told:
-        entry = entry_to_change(number)
-        record(actor, entry, Action.REOPEN, notes=REOPENED, changes=WAITING)
-    _forget_vectors(digests)
+    questions = questions_asked(source.user, since=source.since, until=source.until)
+    work.forgotten.questions += questions.count()
+    work.erased.note("question", questions.values_list("text", flat=True))
+    if not work.dry_run:
+        forget_questions(questions)
 
 
-def _written(written: Q, source: _Source, session: str) -> Q:
+def _changed(source: Source, work: _Work) -> None:
+    """Name what was there before, and what it only changed: that is left to people."""
+    for kind in LEFT_TO_PEOPLE:
+        others = sorted(set(source.touched(kind)) - set(source.ids(kind)))
+        for id in others[:LOOKED_AT]:
+            work.look_at(f"{kind} {id}")
+    if source.calls.filter(operation=PROFILE, outcome="ok").exists():
+        work.look_at("profile")
+
+
+def _derived(source: Source, work: _Work) -> None:
+    """The company entries that it proposed or decided about, and those that were made from what it wrote."""
+    meant = Q(pk__in=[int(id) for id in source.touched(Kind.COMPANY)]) | Q(pk__in=source.company.values("pk"))
+    meant |= Q(source_session__in=source.sessions)
+    for kind in {one.kind for one in work.told}:
+        meant |= Q(source_kind=kind, source_id__in=[one.source_id for one in work.told if one.kind == kind])
+    rows = CompanyEntry.objects.filter(meant).order_by("pk")
+    work.approved += [number for number in approved_among(rows) if number not in work.approved]
+    # Its words may stand in what it was merged into: only people can tell.
+    merged = CompanyEntry.objects.filter(supersedes__in=rows).order_by("pk")
+    for entry in [*rows[:LOOKED_AT], *merged[:LOOKED_AT]]:
+        work.look_at(entry.handle)
+
+
+def _sessions(source: Source, work: _Work) -> None:
+    work.sessions += list(source.sessions.values_list("pk", flat=True))
+    work.forgotten.sessions += _erase(source.sessions, Kind.SUMMARY, work)
+
+
+def _replies(source: Source, work: _Work) -> None:
+    if not work.dry_run:
+        forget_kept_replies(source.user)
+
+
+_STEPS = (
+    _facts,
+    _chunks,
+    _hypotheses,
+    _notes,
+    _shared,
+    _maps,
+    _said,
+    _questions,
+    _changed,
+    _derived,
+    _sessions,
+    _replies,
+)
+"""What is done for each source, in this order: company entries are looked for while what they were made from is known,
+and sessions go last, because the rest is found by them."""
+
+
+def _proposals(work: _Work) -> None:
+    """What it proposed or decided about waits for a curator again: the history stays, and no agent hears it."""
+    work.forgotten.proposals = len(work.approved)
+    work.erased.quarantined = [handle_of(Kind.COMPANY, str(number)) for number in work.approved]
+    work.told += [Told(Kind.COMPANY.value, str(number)) for number in work.approved]
+    if not work.dry_run:
+        quarantine(work.actor, work.approved)
+
+
+def _tell(work: _Work) -> None:
+    """Let the sessions that were told any of it hear so."""
+    heard = recall(work.told, why=WHY, but=work.sessions, dry_run=work.dry_run)
+    work.erased.told = heard.counts
+    work.forgotten.open_sessions_told = heard.open
+    work.forgotten.ended_sessions_told = heard.ended
+    work.forgotten.people_told = len(heard.people)
+    if not work.dry_run:
+        tell_owners(heard)
+
+
+def _report(work: _Work, users: set[User]) -> None:
+    counted = ("facts", "chunks", "sessions", "hypotheses", "notes", "entries", "app_entities", "questions", "feedback")
+    work.erased.counts = {name: getattr(work.forgotten, name) for name in (*counted, "comments", "proposals")}
+    whose = users.pop() if len(users) == 1 else None
+    with acts(acting() or work.actor):
+        work.forgotten.report = report_erasure(work.erased, whose=whose).pk
+
+
+def _written(written: Q, source: Source, session: str) -> Q:
     return written | Q(**{session: source.session}) if source.session else written
 
 
-def _erase(rows: QuerySet[Any], kind: Kind, report: Forgotten) -> int:
+def _erase(rows: QuerySet[Any], kind: Kind, work: _Work) -> int:
     """Delete rows with their passages, and the vectors of their texts where nothing else has the same."""
     ids = list(rows.values_list("pk", flat=True))
-    if ids and not report.dry_run:
-        digests = set(_passages(kind, ids).values_list("digest", flat=True))
-        forget_passages(kind, ids)
+    work.told += [Told(kind.value, str(id)) for id in ids]
+    if ids and not work.dry_run:
+        passages = Passage.objects.filter(kind=kind, source_id__in=[str(id) for id in ids])
+        work.erased.note(kind, passages.values_list("digest", flat=True))
+        erase_passages(kind, ids)
         rows.model._default_manager.filter(pk__in=ids).delete()
-        _forget_vectors(digests)
     return len(ids)
-
-
-def _forget_vectors(digests: set[str]) -> None:
-    """Forget the cached vectors of texts that nothing has any more."""
-    kept = Passage.objects.filter(digest__in=digests).values("digest")
-    CachedVector.objects.filter(digest__in=digests).exclude(digest__in=kept).delete()
-
-
-def _passages(kind: Kind, ids: Iterable[object]) -> QuerySet[Passage]:
-    return Passage.objects.filter(kind=kind, source_id__in=[str(id) for id in ids])

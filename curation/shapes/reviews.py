@@ -105,5 +105,13 @@ class ForgottenShape(Shape):
     hypotheses: int
     notes: int
     entries: int
+    app_entities: int = Field(description="What it taught the maps of apps.")
+    questions: int = Field(description="Questions that found nothing, asked in that time.")
+    feedback: int
+    comments: int
     proposals: int = Field(description="Approved company entries that wait for a curator again.")
+    open_sessions_told: int = Field(description="Open sessions that were told any of it: they hear at their next call.")
+    ended_sessions_told: int = Field(description="Ended sessions that were told any of it.")
+    people_told: int = Field(description="Whose sessions these are.")
+    report: int | None = Field(description="The number of the signed report; none after a dry run.")
     look_at: list[str] = Field(description="What the source only changed, or proposed: look at it yourself.")

@@ -43,7 +43,7 @@ from .references import (
     ReferenceUse,
     ReferenceVersion,
 )
-from .servings import Proof, Receipt, Serving
+from .servings import Proof, Recall, Receipt, Serving
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
 from .writings import Writing
 
@@ -90,6 +90,7 @@ __all__ = [
     "Passage",
     "PassageVector",
     "Proof",
+    "Recall",
     "Receipt",
     "Reference",
     "ReferenceCollection",

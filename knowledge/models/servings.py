@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import Agent, User
 
 from .company import CompanyEntry
 from .sessions import Session
@@ -61,3 +61,21 @@ class Receipt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.told} items, {self.tokens} tokens"
+
+
+class Recall(models.Model):
+    """What an open session still has to hear: that something it was told was recalled. The handle, and no text."""
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="recalls")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    agent = models.ForeignKey(Agent, models.CASCADE, null=True, blank=True, related_name="+")
+    handle = models.CharField(max_length=60)
+    why = models.CharField(max_length=200)
+    at = models.DateTimeField(default=timezone.now)
+    told_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["user"], condition=models.Q(told_at=None), name="recall_untold")]
+
+    def __str__(self) -> str:
+        return self.handle

@@ -1,6 +1,6 @@
 """Writing passages: in the transaction that writes what they are a piece of."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -10,7 +10,7 @@ from accounts.models import User
 from bigmind.core.background import after_commit
 from bigmind.core.copying import copy_in
 from bigmind.core.text import digest
-from knowledge.models import Kind, Passage
+from knowledge.models import CachedVector, Kind, Passage
 from knowledge.search.pieces import pieces_of
 from knowledge.search.writings import note_writings
 
@@ -44,7 +44,7 @@ def index_passages(
     Args:
         made: Whether the actor of this call is the one who made the thing; else they changed it or brought it back.
     """
-    forget_passages(kind, [source_id])
+    digests = _let_go(kind, [source_id])
     passages = Passage.objects.bulk_create(
         Passage(
             kind=kind,
@@ -58,6 +58,7 @@ def index_passages(
         for ordinal, text in enumerate(piece for text in texts for piece in pieces_of(text))
     )
     queue_vectors([passage.pk for passage in passages])
+    forget_vectors(digests)
     # Company knowledge is indexed when a curator approves it; who wrote it is noted when it is proposed.
     if kind is not Kind.COMPANY:
         note_writings(kind, [source_id], made=made)
@@ -85,6 +86,28 @@ def queue_vectors(passage_ids: Sequence[int]) -> None:
     after_commit("knowledge.tasks.embed_pending")
 
 
+def erase_passages(kind: Kind, source_ids: Iterable[object]) -> None:
+    """Delete the passages of things that are erased, and the cached vectors of texts that nothing else has."""
+    forget_vectors(_let_go(kind, source_ids))
+
+
+def forget_vectors(digests: Collection[str]) -> None:
+    """Forget the cached vectors of texts that no passage has any more."""
+    if not digests:
+        return
+    kept = Passage.objects.filter(digest__in=digests).values("digest")
+    CachedVector.objects.filter(digest__in=digests).exclude(digest__in=kept).delete()
+
+
 def forget_passages(kind: Kind, source_ids: Iterable[object]) -> None:
-    """Delete the passages of things that are no longer to be found."""
-    Passage.objects.filter(kind=kind, source_id__in=[str(source_id) for source_id in source_ids]).delete()
+    """Delete the passages of things that get others at once; their cached vectors stay, for texts that come back."""
+    _let_go(kind, source_ids)
+
+
+def _let_go(kind: Kind, source_ids: Iterable[object]) -> set[str]:
+    """Delete passages, and return the digests of their texts."""
+    passages = Passage.objects.filter(kind=kind, source_id__in=[str(source_id) for source_id in source_ids])
+    digests = set(passages.values_list("digest", flat=True))
+    if digests:
+        passages.delete()
+    return digests

@@ -15,7 +15,7 @@ from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.text import folded
 from knowledge.app_vocabulary import AmbiguousChoice, AnApp, AnEntity, ATable, AWorkflow, LookedUp
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow, Kind
-from knowledge.search.passages import forget_passages
+from knowledge.search.passages import erase_passages
 from knowledge.services.app_finding import app_called, entities_called, entity_of, lock, table_of, take_turn
 
 Chosen = Annotated[AnApp, Field(description="Name or id of the app that is meant. Left out: nothing is remembered.")]
@@ -122,7 +122,7 @@ def forget_entity(entity: AppEntity) -> Forgotten:
     """Forget one row, with what it was found by."""
     app = entity.table.app
     forgotten = Forgotten(f"entity {entity.name}", app.name, entities=1)
-    forget_passages(Kind.APP_ENTITY, [entity.pk])
+    erase_passages(Kind.APP_ENTITY, [entity.pk])
     entity.delete()
     _count_change(app)
     _settle(entity.look_up, app)
@@ -132,8 +132,8 @@ def forget_entity(entity: AppEntity) -> Forgotten:
 def forget_table(table: AppTable) -> Forgotten:
     """Forget a table with its rows."""
     app, entities = table.app, list(table.entities.all())
-    forget_passages(Kind.APP_ENTITY, [one.pk for one in entities])
-    forget_passages(Kind.APP_TABLE, [table.pk])
+    erase_passages(Kind.APP_ENTITY, [one.pk for one in entities])
+    erase_passages(Kind.APP_TABLE, [table.pk])
     forgotten = Forgotten(f"table {table.name}", app.name, entities=len(entities), tables=1)
     table.delete()
     _count_change(app)
@@ -146,9 +146,9 @@ def forget_app(app: App) -> Forgotten:
     """Forget an app with all that is known of it. The history of its mending stays."""
     tables, workflows = list(app.tables.all()), list(app.workflows.all())
     entities = list(AppEntity.objects.filter(table__in=tables))
-    forget_passages(Kind.APP_ENTITY, [one.pk for one in entities])
-    forget_passages(Kind.APP_TABLE, [one.pk for one in tables])
-    forget_passages(Kind.APP_WORKFLOW, [one.pk for one in workflows])
+    erase_passages(Kind.APP_ENTITY, [one.pk for one in entities])
+    erase_passages(Kind.APP_TABLE, [one.pk for one in tables])
+    erase_passages(Kind.APP_WORKFLOW, [one.pk for one in workflows])
     forgotten = Forgotten(f"app {app.name}", app.name, len(entities), len(tables), len(workflows))
     app.delete()
     for look_up in {one.look_up for one in entities}:
@@ -188,7 +188,7 @@ def _forget_workflow(app: App, name: str) -> Forgotten:
         known = ", ".join(app.workflows.order_by("pk").values_list("name", flat=True)[:20])
         hint = f"Known: {known}." if known else "None is known."
         raise NotFound(f"The map of {app} has no workflow “{name}”.", hint=hint)
-    forget_passages(Kind.APP_WORKFLOW, [workflow.pk])
+    erase_passages(Kind.APP_WORKFLOW, [workflow.pk])
     workflow.delete()
     _count_change(app)
     return Forgotten(f"workflow {workflow.name}", app.name, workflows=1)

@@ -14,7 +14,7 @@ from bigmind.core.vocabulary import Limit, Offset, Project, Query
 from knowledge.models import CompanyEntry, Dispatch, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.search.hybrid import Filters, Finding, search
-from knowledge.search.passages import forget_passages, index_passages
+from knowledge.search.passages import erase_passages, index_passages
 from knowledge.services.gaps import note_gap
 from knowledge.services.servings import Told, ranked_behind, serve_found
 from knowledge.vocabulary import CompanyCategoryName
@@ -118,7 +118,7 @@ def index_company_entry(entry: CompanyEntry) -> None:
     if entry.is_approved:
         index_passages(Kind.COMPANY, entry.pk, [entry.text], owner=None, project=entry.project)
     else:
-        forget_passages(Kind.COMPANY, [entry.pk])
+        erase_passages(Kind.COMPANY, [entry.pk])
 
 
 def most_relevant(project: str, topics: Sequence[str], *, among: Iterable[CompanyEntry] = ()) -> list[CompanyEntry]:

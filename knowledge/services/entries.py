@@ -32,7 +32,7 @@ from knowledge.entry_vocabulary import (
 )
 from knowledge.models import CachedVector, Entry, Kind
 from knowledge.search.hybrid import Filters, Finding, search
-from knowledge.search.passages import forget_passages, index_passages
+from knowledge.search.passages import erase_passages, index_passages
 from knowledge.search.seen_errors import keep_fingerprints
 from knowledge.services.gaps import note_gap
 from knowledge.services.likeness import Similar, lookalikes
@@ -291,7 +291,7 @@ def delete_entry(actor: Actor, *, id: EntryId) -> Entry:
     Call this when it is wrong and not worth correcting. Returns what was deleted; it cannot be undone.
     """
     entry = _own_entry(actor, id)
-    forget_passages(Kind.ENTRY, [entry.pk])
+    erase_passages(Kind.ENTRY, [entry.pk])
     deleted = entry.pk
     entry.delete()
     entry.pk = deleted

@@ -13,7 +13,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Confidence, Limit, Offset, Project, Query, Reason
 from knowledge.models import Fact, Kind
-from knowledge.search.passages import forget_passages, index_passages
+from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
 
 from .likeness import Similar, lookalikes
@@ -175,7 +175,7 @@ def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     Returns what was erased; it cannot be undone.
     """
     fact = own_fact(actor, fact_id)
-    forget_passages(Kind.FACT, [fact.pk])
+    erase_passages(Kind.FACT, [fact.pk])
     forget_kept_replies(actor.user)
     erased = fact.pk
     fact.delete()
@@ -200,7 +200,7 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
 def _set_aside(fact: Fact, reason: str) -> None:
     fact.deprecated_at, fact.deprecation_reason = timezone.now(), reason
     fact.save(update_fields=["deprecated_at", "deprecation_reason", "updated_at"])
-    forget_passages(Kind.FACT, [fact.pk])
+    erase_passages(Kind.FACT, [fact.pk])
 
 
 def _point_to_similar(fact: Fact) -> list[Similar]:

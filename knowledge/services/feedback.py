@@ -31,6 +31,7 @@ from knowledge.models import (
     Session,
     Usefulness,
 )
+from knowledge.search.writings import note_writings
 
 _TURNS = 7703
 STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}
@@ -74,6 +75,7 @@ def give_feedback(
     known = Feedback.objects.filter(**mine).first()
     said = Feedback(pk=known.pk if known else None, **mine, verdict=verdict, note=note, agent=actor.agent)
     said.save()
+    note_writings("feedback", [said.pk], made=True)
     if Kind(kind) is Kind.ENTRY:
         _move_confidence(source_id, STEP[Usefulness(verdict)] - (STEP[Usefulness(known.verdict)] if known else 0))
     return ToldFeedback(said, _consequence(kind, verdict, source_id))

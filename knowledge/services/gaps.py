@@ -20,6 +20,7 @@ from pydantic import Field
 from rapidfuzz import fuzz
 
 from accounts.actor import Actor
+from accounts.models import User
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.screening import find_secrets
@@ -156,6 +157,20 @@ def forget_question(actor: Actor, *, question_id: RowId) -> str:
     question.delete()
     _name_anew(Gap.objects.filter(pk=question.gap_id))
     return question.text
+
+
+def questions_asked(user: User, *, since: datetime | None, until: datetime | None) -> "QuerySet[UnansweredQuestion]":
+    """Return what somebody asked in vain in a time."""
+    asked = UnansweredQuestion.objects.filter(user=user)
+    asked = asked.filter(last_asked__gte=since) if since else asked
+    return asked.filter(first_asked__lte=until) if until else asked
+
+
+def forget_questions(questions: "QuerySet[UnansweredQuestion]") -> None:
+    """Erase questions, and what the gaps they stood in were called by them."""
+    gaps = list(questions.values_list("gap", flat=True).distinct())
+    questions.delete()
+    _name_anew(Gap.objects.filter(pk__in=gaps))
 
 
 def forget_old_questions() -> int:

@@ -12,7 +12,7 @@ from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Confidence, Content, Limit, Offset, Project
 from knowledge.models import Hypothesis, Kind
-from knowledge.search.passages import forget_passages, index_passages
+from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import HypothesisId, HypothesisText, SessionId
 
 from .sessions import in_progress, own_session
@@ -121,7 +121,7 @@ def erase_hypothesis(actor: Actor, *, hypothesis_id: HypothesisId) -> Hypothesis
     erased; it cannot be undone.
     """
     belief = own_hypothesis(actor, hypothesis_id)
-    forget_passages(Kind.HYPOTHESIS, [belief.pk])
+    erase_passages(Kind.HYPOTHESIS, [belief.pk])
     forget_kept_replies(actor.user)
     erased = belief.pk
     belief.delete()
@@ -145,7 +145,7 @@ def own_hypothesis(actor: Actor, hypothesis_id: int) -> Hypothesis:
 def index_hypothesis(belief: Hypothesis, *, made: bool = False) -> None:
     """Write the passage of a hypothesis, with how it turned out. One set aside has none."""
     if not belief.is_in_view:
-        forget_passages(Kind.HYPOTHESIS, [belief.pk])
+        erase_passages(Kind.HYPOTHESIS, [belief.pk])
         return
     text = f"{belief.hypothesis}\n\n{belief.resolution}".strip()
     index_passages(Kind.HYPOTHESIS, belief.pk, [text], owner=belief.user, project=belief.project, made=made)

@@ -15,7 +15,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.screening.policy import Screened
 from bigmind.core.vocabulary import Content, Limit, Moment, Offset, Project
 from knowledge.models import Kind, Note
-from knowledge.search.passages import forget_passages, index_passages
+from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import Domain, Key
 
 Expiry = Annotated[Moment, Field(description="When it stops being true, ISO 8601.")]
@@ -93,7 +93,7 @@ def delete_note(actor: Actor, *, domain: Domain, key: Key) -> Note:
     """
     mine = Note.objects.of(actor.user).select_for_update().filter(domain=domain, key=key)
     note = mine.first() or own_note(actor, domain, key)
-    forget_passages(Kind.NOTE, [note.pk])
+    erase_passages(Kind.NOTE, [note.pk])
     forget_kept_replies(actor.user)
     deleted = note.pk
     note.delete()
@@ -116,7 +116,7 @@ def rename_note(
     # An expired note still holds its address until the sweep: it must not stand in the way.
     _refuse_set_aside(actor, *target)
     expired = Note.objects.of(actor.user).expired().filter(domain=target[0], key=target[1])
-    forget_passages(Kind.NOTE, expired.values_list("pk", flat=True))
+    erase_passages(Kind.NOTE, expired.values_list("pk", flat=True))
     expired.delete()
     note.domain, note.key, note.updated_at = *target, timezone.now()
     try:
@@ -162,7 +162,7 @@ def forget_expired_notes() -> int:
     """Delete the notes past their expiry, with their passages; return how many. The scheduler calls this."""
     with transaction.atomic():
         expired = list(Note.objects.expired().select_for_update(skip_locked=True).values_list("pk", flat=True)[:1000])
-        forget_passages(Kind.NOTE, expired)
+        erase_passages(Kind.NOTE, expired)
         Note.objects.filter(pk__in=expired).delete()
     return len(expired)
 
@@ -170,7 +170,7 @@ def forget_expired_notes() -> int:
 def index_note(note: Note, *, made: bool = False) -> None:
     """Write the passage of a note: its address and its content. One set aside has none."""
     if not note.is_in_view:
-        forget_passages(Kind.NOTE, [note.pk])
+        erase_passages(Kind.NOTE, [note.pk])
         return
     text = f"{note.domain} {note.key}\n\n{note.content}"
     index_passages(Kind.NOTE, note.pk, [text], owner=note.user, project=note.project, made=made)

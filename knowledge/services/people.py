@@ -19,7 +19,7 @@ from accounts.services.visibility import SectionNames, choose_sharing, people_sh
 from bigmind.core.sections import Section
 from bigmind.core.text import digest
 from knowledge.models import Kind, Passage
-from knowledge.search.passages import forget_passages, queue_vectors
+from knowledge.search.passages import erase_passages, queue_vectors
 
 from .headlines import SessionIds, choose_headlines, headlines_of_each
 from .topics import MOST, topics_of_each
@@ -51,7 +51,7 @@ def index_people() -> None:
     indexed = Passage.objects.filter(kind=Kind.PERSON).order_by().values_list("source_id", flat=True).distinct()
     sharing = people_sharing(Section.TOPICS) | people_sharing(Section.HEADLINES)
     known = User.objects.in_bulk([UUID(pk) for pk in indexed]) | {user.pk: user for user in sharing}
-    forget_passages(Kind.PERSON, [pk for pk in indexed if UUID(pk) not in known])
+    erase_passages(Kind.PERSON, [pk for pk in indexed if UUID(pk) not in known])
     for user in known.values():
         with transaction.atomic():
             index_person(user)

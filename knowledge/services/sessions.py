@@ -14,7 +14,8 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Dispatch, Kind, Session, Summary
 from knowledge.models.sessions import SessionQuerySet
-from knowledge.search.passages import forget_passages, index_passages
+from knowledge.search.passages import erase_passages, index_passages
+from knowledge.search.writings import note_writings
 from knowledge.vocabulary import (
     ChunkId,
     CodeRefs,
@@ -61,6 +62,8 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     closed = close_sessions(Session.objects.of(actor.user).stale())
     context = build_context(actor, project=project, topics=topics or [])
     session = Session.objects.create(user=actor.user, agent=actor.agent, project=project, topics=topics or [])
+    # Project and topics are words of whoever starts it: also of a session that nobody ever ends.
+    note_writings(Kind.SUMMARY, [session.pk], made=True)
     keep_receipt(session, context.receipt, tokens=context.tokens)
     serve(session, [Told(Kind.COMPANY, str(line.id)) for line in context.company])
     # Said once: the next session hears of what is decided from now on.
@@ -239,8 +242,8 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
     Call this only when the user asks to forget the conversation. Returns what was erased; it cannot be undone.
     """
     session = own_session(actor, session_id)
-    forget_passages(Kind.CHUNK, session.chunks.values_list("pk", flat=True))
-    forget_passages(Kind.SUMMARY, [session.pk])
+    erase_passages(Kind.CHUNK, session.chunks.values_list("pk", flat=True))
+    erase_passages(Kind.SUMMARY, [session.pk])
     forget_kept_replies(actor.user)
     erased = session.pk
     session.delete()
@@ -256,7 +259,7 @@ def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
     Call this only when the user asks to forget it. Returns what was erased; it cannot be undone.
     """
     chunk = own_chunk(actor, chunk_id)
-    forget_passages(Kind.CHUNK, [chunk.pk])
+    erase_passages(Kind.CHUNK, [chunk.pk])
     forget_kept_replies(actor.user)
     chunk.delete()
     chunk.pk = chunk_id
@@ -275,7 +278,7 @@ def index_session(session: Session, *, made: bool = False) -> None:
     A session set aside has none; neither have its chunks.
     """
     if not session.is_in_view:
-        forget_passages(Kind.SUMMARY, [session.pk])
+        erase_passages(Kind.SUMMARY, [session.pk])
         return
     summary = Summary.objects.filter(session=session).first()
     told = [session.one_liner, session.outcome, ", ".join(session.topics)]
@@ -288,7 +291,7 @@ def index_session(session: Session, *, made: bool = False) -> None:
 def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
     """Write the passage of a chunk: its content and why it was flagged. One set aside has none."""
     if not (chunk.is_in_view and chunk.session.is_in_view):
-        forget_passages(Kind.CHUNK, [chunk.pk])
+        erase_passages(Kind.CHUNK, [chunk.pk])
         return
     text = f"{chunk.content}\n\n{chunk.flag_reason}".strip()
     index_passages(Kind.CHUNK, chunk.pk, [text], owner=chunk.user, project=chunk.session.project, made=made)

@@ -18,7 +18,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from accounts.services.calls import forget_kept_replies
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
-from knowledge.search.passages import forget_passages
+from knowledge.search.passages import erase_passages
 
 LOW_CONFIDENCE = 0.5
 SHOWN = 10
@@ -155,7 +155,7 @@ def vacuum(actor: Actor, *, older_than_days: OlderThanDays = 90, dry_run: DryRun
     old = Chunk.objects.filter(user=actor.user, created_at__lt=before)
     pruned = Pruned(dry_run, old.count(), old.values("session").distinct().count(), before)
     if not dry_run:
-        forget_passages(Kind.CHUNK, old.values_list("pk", flat=True))
+        erase_passages(Kind.CHUNK, old.values_list("pk", flat=True))
         forget_kept_replies(actor.user)
         old.delete()
     return pruned

@@ -9,6 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
+from accounts.services.users import delete_user
 from curation.models import Channel, Delivery
 from curation.services.decisions import approve_global
 from curation.services.entries import comment
@@ -124,12 +125,13 @@ def test_what_curators_see_is_usable_by_everyone(visits: Visits, ada: Actor, cor
 
 def test_empty_pages_and_the_outbox_are_usable_by_everyone(visits: Visits) -> None:
     page = visits.by(make_actor(admin=True).user)
-    names = ("company", "company-mine", "company-due", "notices", "deliveries")
+    names = ("company", "company-mine", "company-due", "notices", "deliveries", "erasures")
     found = [finding for name in names for finding in _look_at(page, reverse(name))]
     for fields in ({}, {"attempts": 2, "trouble": "It answered with the status 500."}):
         Delivery.objects.create(channel=Channel.WEBHOOK, event="company.edit", body={}, **fields)
 
-    found += _look_at(page, reverse("deliveries"))
+    delete_user(make_user())
+    found += [finding for name in ("deliveries", "erasures") for finding in _look_at(page, reverse(name))]
 
     assert found == []
 

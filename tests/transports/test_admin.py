@@ -13,6 +13,7 @@ from django.urls import reverse
 from accounts.models import Alert, ApiKey, Call, Role, SignInLink, User
 from accounts.services.app_tokens import let_in
 from accounts.services.connected_apps import introduce_app
+from accounts.services.erasures import Erased, report_erasure
 from accounts.services.invitations import invite
 from accounts.services.keys import create_key
 from accounts.services.sign_in_links import make_sign_in_link
@@ -44,6 +45,7 @@ from knowledge.models import (
     Note,
     Passage,
     Proof,
+    Recall,
     ReferenceDrift,
     ReferenceUse,
     ReferenceVersion,
@@ -122,6 +124,8 @@ def one_of_everything() -> None:
     Proof.objects.create(entry=entry)
     start = start_session(actor).session
     Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))
+    Recall.objects.create(session=start, user=user, handle="C1", why="Poisoned.")
+    report_erasure(Erased({"what": "source"}), whose=user)
     UnansweredQuestion.objects.create(gap=Gap.objects.create(), user=user, text="Who knows?", digest="1")
     reference = make_reference(name="helios users list", title="List users")
     ReferenceVersion.objects.create(reference=reference, number=1, text={}, why="edit")

@@ -1,0 +1,158 @@
+"""Reports of erasures: what went is counted and signed, so that it can be shown without being kept.
+
+The key is made from the secret key of the instance: whoever has the report and the public key can tell that the report
+is word for word what this instance wrote. That the rows are gone, only the instance itself can show.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from accounts.actor import Actor, acting
+from accounts.models import ErasureReport, User
+from bigmind import __version__
+from bigmind.core.errors import NotFound
+
+LISTED = 1_000
+"""Digests of each kind that a report lists; it counts all."""
+NOT_REACHED = (
+    "exports and backups made before",
+    "what agents, their providers and webhooks were sent before",
+    "the usage log: names of operations and times, no texts",
+)
+_SIGNING, _DIGESTING = b"bigmind.erasures.sign", b"bigmind.erasures.digest"
+
+
+class Verdict(StrEnum):
+    """What checking a report came to."""
+
+    OURS = "ours"
+    FOREIGN = "foreign"
+    CHANGED = "changed"
+
+
+@dataclass
+class Erased:
+    """What an erasure did, gathered while it is done."""
+
+    meant: dict[str, Any]
+    counts: dict[str, int] = field(default_factory=dict)
+    digests: dict[str, list[str]] = field(default_factory=dict)
+    quarantined: list[str] = field(default_factory=list)
+    told: dict[str, int] = field(default_factory=dict)
+
+    def note(self, kind: str, texts: Iterable[str]) -> None:
+        """Note the digests of texts of one kind."""
+        self.digests.setdefault(kind, []).extend(keyed_digest(text) for text in texts)
+
+
+def keyed_digest(text: str) -> str:
+    """Return the digest of a text under a key of this instance: nobody without the key can try texts against it."""
+    return hmac.new(_derived(_DIGESTING), text.encode(), hashlib.sha256).hexdigest()
+
+
+def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
+    """Sign what was erased and keep it. Call this in the transaction that erases.
+
+    Who asked is whoever performs the operation of this call, or is on the page; nobody on the command line.
+    """
+    actor, now = acting(), timezone.now()
+    # Whoever deletes themselves is gone by now: the report keeps their id.
+    asked_by = actor.user if actor else None
+    linked = User.objects.filter(pk=asked_by.pk).first() if asked_by else None
+    document = {
+        "report": "BigMind erasure",
+        "bigmind": __version__,
+        "at": now,
+        "asked_by": asked_by.pk if asked_by else "the command line",
+        "whose": whose.pk if whose else None,
+        "meant": erased.meant,
+        "counts": erased.counts,
+        "digests": {kind: sorted(digests)[:LISTED] for kind, digests in sorted(erased.digests.items())},
+        "quarantined": erased.quarantined,
+        "sessions_told": erased.told,
+        "not_reached": NOT_REACHED,
+    }
+    document = json.loads(json.dumps(document, cls=DjangoJSONEncoder))
+    key = _signing_key()
+    return ErasureReport.objects.create(
+        at=now,
+        asked_by=linked,
+        whose=whose,
+        document=document,
+        signature=key.sign(_canonical(document)).hex(),
+        public_key=key.public_key().public_bytes_raw().hex(),
+    )
+
+
+def list_erasures(actor: Actor) -> QuerySet[ErasureReport]:
+    """Return the reports that somebody may read, the newest first: admins all, others those about themselves."""
+    reports = ErasureReport.objects.select_related("asked_by", "whose").order_by("-at", "-pk")
+    return reports if "admin" in actor.scopes else reports.filter(Q(asked_by=actor.user) | Q(whose=actor.user))
+
+
+def get_erasure(actor: Actor, *, report_id: int) -> ErasureReport:
+    """Return one report.
+
+    Raises:
+        NotFound: there is none, or it is about somebody else.
+    """
+    report = list_erasures(actor).filter(pk=report_id).first()
+    if report is None:
+        raise NotFound(f"There is no report {report_id} that you may read.")
+    return report
+
+
+def as_file(report: ErasureReport) -> dict[str, Any]:
+    """Return a report as it is downloaded: its number, what was signed, the signature, and the key to check it with."""
+    return {
+        "number": report.pk,
+        "signed": report.document,
+        "signature": report.signature,
+        "public_key": report.public_key,
+    }
+
+
+def check_report(said: Mapping[str, Any]) -> Verdict:
+    """Say whether a report is word for word what was signed, and whether this instance has signed it."""
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(said["public_key"]))
+        key.verify(bytes.fromhex(said["signature"]), _canonical(said["signed"]))
+    except (InvalidSignature, KeyError, TypeError, ValueError):
+        return Verdict.CHANGED
+    return Verdict.OURS if key.public_bytes_raw() in _our_keys() else Verdict.FOREIGN
+
+
+def person_in(report: ErasureReport, field: str) -> str:
+    """Name who asked, or whose memory it was; by their id where they are gone."""
+    user = report.asked_by if field == "asked_by" else report.whose
+    return str(user) if user else str(report.document.get(field) or "")
+
+
+def _canonical(document: Any) -> bytes:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _our_keys() -> set[bytes]:
+    """The public keys of this instance: of its secret key, and of those it had before."""
+    secrets = [str(settings.SECRET_KEY), *map(str, settings.SECRET_KEY_FALLBACKS)]
+    return {_signing_key(secret).public_key().public_bytes_raw() for secret in secrets}
+
+
+def _signing_key(secret: str | None = None) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes(_derived(_SIGNING, secret))
+
+
+def _derived(purpose: bytes, secret: str | None = None) -> bytes:
+    return hmac.new((secret or settings.SECRET_KEY).encode(), purpose, hashlib.sha256).digest()

@@ -1,0 +1,66 @@
+"""`erasure_verify`: is a report of an erasure what was signed, and did this instance sign it?"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from accounts.models import ErasureReport
+from accounts.services.erasures import Verdict, as_file, check_report
+from bigmind.management.base import OperatorCommand, Refused
+
+FOREIGN = 3
+LARGEST = 50_000_000
+
+
+class Command(OperatorCommand):
+    """Checks the signature of a report."""
+
+    help = "Check a report of an erasure. Exit code 1: not what was signed; 3: intact, signed by another instance."
+    examples = ("bigmind erasure_verify 12", "bigmind erasure_verify erasure-12.json --json")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take a report."""
+        parser.add_argument("report", help="The number of a report that is kept here, or a file that was downloaded.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check it."""
+        said = self._said(options["report"])
+        verdict = check_report(said)
+        if options["json"]:
+            self.print_json({"verdict": verdict, "signed": said.get("signed")})
+        elif verdict is not Verdict.CHANGED:
+            self._show(said["signed"])
+        if verdict is Verdict.CHANGED:
+            raise Refused("The report is not what was signed.")
+        if verdict is Verdict.FOREIGN:
+            raise Refused("The report is intact, but not signed with the key of this instance.", returncode=FOREIGN)
+        self.remark("The report is what this instance has signed.")
+
+    def _said(self, reference: str) -> dict[str, Any]:
+        if reference.isdecimal():
+            report = ErasureReport.objects.filter(pk=int(reference)).first() if len(reference) < 19 else None
+            if report is None:
+                raise Refused(f"There is no report {reference[:20]} here.")
+            return as_file(report)
+        return _read(Path(reference))
+
+    def _show(self, signed: dict[str, Any]) -> None:
+        went = ", ".join(f"{count:,} {kind}" for kind, count in signed["counts"].items() if count) or "nothing"
+        self.stdout.write(f"{signed['at']}, BigMind {signed['bigmind']}, asked by {signed['asked_by']}: {went}.")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read a report that was downloaded."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise Refused(f"{path} is larger than a report can be.")
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{path} is no report: it is not JSON.") from error
+    if not isinstance(said, dict) or not isinstance(said.get("signed"), dict):
+        raise Refused(f"{path} is no report of an erasure.")
+    return said

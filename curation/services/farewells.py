@@ -1,0 +1,24 @@
+"""Farewells: what a person has decided stays, and their name leaves it."""
+
+from django.db.models import F, Q, Value
+from django.db.models.functions import Replace
+
+from accounts.models import User
+from accounts.services.erasures import Erased
+from curation.models import Comment, Delivery, Notice, Review
+
+SOMEBODY = "somebody who has left"
+
+
+def take_names_of(user: User, erased: Erased) -> None:
+    """Take somebody's name from the history of company knowledge, from what others were told, and from what was sent.
+
+    The history itself stays, with the id that its seals cover; decision 0012.
+    """
+    names = {str(user), user.username}
+    reviews = Review.objects.filter(by_id_kept=user.pk)
+    erased.counts["steps of the history without a name"] = reviews.update(by=None, by_name="", agent_name="")
+    about = Q(review__by_id_kept=user.pk) | Q(entry__in=Comment.objects.filter(by=user).values("entry"))
+    for name in names:
+        Notice.objects.filter(about, text__contains=name).update(text=Replace(F("text"), Value(name), Value(SOMEBODY)))
+        Delivery.objects.filter(body__data__by=name).delete()

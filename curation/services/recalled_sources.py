@@ -1,0 +1,159 @@
+"""Sources of text: what a key, an agent, a session, an app or a file wrote, from a moment on or ever."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import Agent, ApiKey, Call, User
+from bigmind.core.errors import Invalid, NotFound
+from knowledge.models import CompanyEntry, Entry, Kind, Session, Writing
+from knowledge.services.sessions import own_session
+
+
+@dataclass(frozen=True)
+class Meant:
+    """What somebody asked to be forgotten, as they said it."""
+
+    key: UUID | None = None
+    agent: int | None = None
+    session_id: str | None = None
+    app: int | None = None
+    source_file: str = ""
+    origin: str = ""
+    since: datetime | None = None
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What was said, for the report."""
+        return {name: str(value) for name, value in vars(self).items() if value}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Whose writings are meant, and which; or shared entries and company entries by where they come from."""
+
+    user: User
+    writings: "QuerySet[Writing]"
+    calls: "QuerySet[Call]"
+    session: Session | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    entries: "QuerySet[Entry]" = field(default_factory=Entry.objects.none)
+    company: "QuerySet[CompanyEntry]" = field(default_factory=CompanyEntry.objects.none)
+
+    def ids(self, kind: Kind | str) -> list[str]:
+        """The ids of what of this kind the source has made."""
+        return list(self.writings.filter(kind=str(kind), made=True).values_list("source_id", flat=True).distinct())
+
+    def numbers(self, kind: Kind | str) -> list[int]:
+        """The same as numbers."""
+        return [int(id) for id in self.ids(kind)]
+
+    def touched(self, kind: Kind | str) -> list[str]:
+        """The ids of what of this kind the source has made, changed or decided about."""
+        return list(self.writings.filter(kind=str(kind)).values_list("source_id", flat=True).distinct())
+
+    @property
+    def sessions(self) -> QuerySet[Session]:
+        """The sessions it began or ended, and the one that is meant itself: what they are called is its words."""
+        meant = Q(pk__in=self.ids(Kind.SUMMARY))
+        return Session.objects.of(self.user).filter(meant | Q(pk=self.session.pk) if self.session else meant)
+
+
+def sources_of(actor: Actor, meant: Meant) -> Iterator[Source]:
+    """Yield what is meant, one source for each person whose memory holds it.
+
+    Raises:
+        Invalid: nothing is named, or what cannot be named together.
+        NotFound: it is not the actor's, nor theirs to manage.
+        Forbidden: only curators recall company knowledge by where it comes from.
+    """
+    shared = [name for name in ("source_file", "origin", "app") if getattr(meant, name)]
+    own = [name for name in ("key", "agent", "session_id") if getattr(meant, name) is not None]
+    if not shared and not own:
+        raise Invalid("key, agent, session_id, app, source_file or origin is required: what is to be forgotten.")
+    if len(shared) > 1 or (shared and own):
+        raise Invalid(f"{shared[0]} is asked for alone.", hint="Ask for each source by itself.")
+    if meant.app is not None:
+        yield from _of_app(actor, meant.app, meant.since)
+    elif meant.source_file:
+        yield replace(_nothing_of(actor.user), entries=_of_file(actor, meant.source_file, meant.since))
+    elif meant.origin:
+        actor.require("curate")
+        rows = CompanyEntry.objects.filter(origin=meant.origin)
+        rows = rows.filter(created_at__gte=meant.since) if meant.since else rows
+        yield replace(_nothing_of(actor.user), company=rows)
+    else:
+        yield _of_writer(actor, meant)
+
+
+def _nothing_of(user: User) -> Source:
+    return Source(user, Writing.objects.none(), Call.objects.none())
+
+
+def _of_app(actor: Actor, app: int, since: datetime | None) -> Iterator[Source]:
+    """What a connected app wrote: for admins in everybody's name, for others in their own."""
+    keys = ApiKey.objects.filter(app=app).exclude(user=None)
+    keys = keys if "admin" in actor.scopes else keys.filter(user=actor.user)
+    if not keys.exists():
+        raise NotFound(f"You have let in no app {app}.", hint="The page “Keys” shows the apps that are connected.")
+    for key in keys.select_related("user").order_by("user", "created_at"):
+        assert key.user is not None
+        yield _since(_of_key(key, key.user), since or key.created_at, since)
+
+
+def _of_file(actor: Actor, source_file: str, since: datetime | None) -> QuerySet[Entry]:
+    """The shared entries that were imported from a file: for curators all, for others those that they added."""
+    rows = Entry.objects.filter(source_file=source_file)
+    rows = rows if "curate" in actor.scopes else rows.filter(created_by=actor.user)
+    return rows.filter(created_at__gte=since) if since else rows
+
+
+def _of_writer(actor: Actor, meant: Meant) -> Source:
+    user, session = actor.user, None
+    source = Source(user, Writing.objects.all(), Call.objects.all())
+    begin: datetime | None = None
+    if meant.key is not None:
+        key = _key_of(actor, meant.key)
+        user, begin = key.user or user, key.created_at
+        source = _of_key(key, user)
+    if meant.agent is not None:
+        agent = Agent.objects.filter(pk=meant.agent, user=user).first()
+        if agent is None:
+            raise NotFound(f"You have no agent {meant.agent}.", hint="Your profile page shows yours.")
+        begin = max(begin, agent.first_seen) if begin else agent.first_seen
+        source = replace(source, writings=source.writings.filter(agent=agent), calls=source.calls.filter(agent=agent))
+    if meant.session_id is not None:
+        session = own_session(actor, meant.session_id)
+        begin, until = session.started_at, session.ended_at or timezone.now()
+        within = source.writings.filter(agent=session.agent, at__gte=begin, at__lte=until)
+        calls = source.calls.filter(agent=session.agent, at__gte=begin, at__lte=until)
+        source = replace(source, writings=within, calls=calls, session=session, until=until)
+    mine = replace(source, user=user, writings=source.writings.filter(user=user), calls=source.calls.filter(user=user))
+    return _since(mine, meant.since or begin, meant.since)
+
+
+def _of_key(key: ApiKey, user: User) -> Source:
+    return Source(user, Writing.objects.filter(key=key, user=user), Call.objects.filter(key=key, user=user))
+
+
+def _since(source: Source, begin: datetime | None, since: datetime | None) -> Source:
+    """Narrow a source to what it wrote since a moment; `begin` is when it can have begun to ask at all."""
+    if since is None:
+        return replace(source, since=begin)
+    writings, calls = source.writings.filter(at__gte=since), source.calls.filter(at__gte=since)
+    return replace(source, since=begin, writings=writings, calls=calls)
+
+
+def _key_of(actor: Actor, key: UUID) -> ApiKey:
+    """A key of one's own, or for admins any: what they forget they do not read."""
+    keys = ApiKey.objects.all() if "admin" in actor.scopes else ApiKey.objects.filter(user=actor.user)
+    found = keys.select_related("user").filter(pk=key).first()
+    if found is None or found.user is None:
+        raise NotFound(f"You have no key {key}.", hint="The page “Keys” shows yours.")
+    return found

@@ -1,0 +1,284 @@
+"""Erasing: after it a marker stands in no column of the database but those that say why (T19)."""
+
+import json
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import ErasureReport, User
+from accounts.services.erasures import Verdict, as_file, check_report
+from accounts.services.users import delete_user
+from bigmind.gate import perform
+from bigmind.mcp.notices import notices
+from bigmind.mcp.turns import Turn
+from bigmind.operations import CATALOGUE
+from curation.models import Notice
+from curation.services.decisions import approve_global
+from curation.services.forgetting import forget_source
+from curation.services.history import broken_seals
+from knowledge.models import CompanyEntry, Session
+from knowledge.services.context import get_context
+from knowledge.services.embedding import embed_pending
+from knowledge.services.sessions import end_session, start_session
+from tests.curation.factories import approved_entry
+from tests.curation.scanning import columns, places_of
+from tests.factories import make_actor, make_agent, make_key, make_user
+
+pytestmark = pytest.mark.django_db
+
+MARKER = "Xylograph"
+STAYS = {
+    # Company knowledge waits for a curator, with its history: told to nobody, and never deleted in silence.
+    "knowledge_companyentry.title",
+    "knowledge_companyentry.content",
+    "knowledge_companyentry.project",
+    "knowledge_companyentry.topics",
+    "curation_review.after",
+    "curation_review.before",
+}
+
+
+def call(actor: Actor, name: str, **arguments: Any) -> Any:
+    key = f"{name}-{timezone.now().timestamp()}"
+    return perform(CATALOGUE[name], actor, arguments, door="mcp", idempotency_key=key).value
+
+
+def write_everywhere(actor: Actor) -> CompanyEntry:
+    """Store the marker in everything that an agent can write, and let a curator approve what it proposes."""
+    session = call(actor, "memory_start_session", project=MARKER, topics=[MARKER])
+    number = str(session.session_id)
+    fact = call(actor, "memory_store_fact", category="decision", fact=f"{MARKER} fact", project=MARKER)
+    call(actor, "memory_flag_important", content=f"{MARKER} chunk", session_id=number)
+    call(actor, "memory_append_chunk", role="user", content=f"{MARKER} exchange", session_id=number)
+    call(actor, "memory_add_hypothesis", hypothesis=f"{MARKER} belief")
+    call(actor, "knowledge_set", domain="email", key=MARKER.lower(), content=f"{MARKER} note")
+    call(actor, "kb_add", content=f"{MARKER} entry", entry_type="fact", tags=[MARKER], source_file=f"{MARKER}.md")
+    call(actor, "memory_feedback", kind="fact", id=str(fact.fact.id), verdict="useful", note=f"{MARKER} helped")
+    call(actor, "memory_semantic_search", query=f"what is a {MARKER} quux zebra")
+    call(actor, "memory_search_chunks", query=f"why does the {MARKER} wobble")
+    proposal = call(actor, "memory_promote_to_global", category="standard", title=MARKER, content=f"{MARKER} rule")
+    call(actor, "memory_discuss_global", entry_id=proposal.entry.id, text=f"{MARKER} said")
+    call(actor, "memory_end_session", one_liner=f"{MARKER} session", session_id=number, summary=f"{MARKER} summary")
+    call(actor, "memory_start_session", project=MARKER)
+    approved = approve_global(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
+    embed_pending()
+    return approved
+
+
+def approved_from(author: Actor) -> CompanyEntry:
+    """Let an agent propose something through the gate, and a curator approve it."""
+    said = {"category": "standard", "title": "Health of services", "content": "Every service answers /healthz."}
+    proposal = call(author, "memory_promote_to_global", **said)
+    return approve_global(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
+
+
+def acting_with_a_key(user: User | None = None) -> Actor:
+    user = user or make_user()
+    return Actor.of(user, key=make_key(user).key)
+
+
+def test_every_column_is_looked_into() -> None:
+    tables = {table for table, _ in columns()}
+
+    assert {"knowledge_fact", "knowledge_passage", "accounts_keptreply", "curation_review"} <= tables
+
+
+def test_what_a_key_wrote_stands_nowhere_any_more() -> None:
+    actor = acting_with_a_key()
+    write_everywhere(actor)
+    assert len(places_of(MARKER)) > 15
+    assert actor.key
+
+    forget_source(actor, key=actor.key.pk, dry_run=False)
+
+    assert places_of(MARKER) - STAYS == set()
+    assert not list(broken_seals())
+
+
+def test_what_an_agent_wrote_since_a_moment_stands_nowhere_any_more() -> None:
+    actor = make_agent(make_user(), "claude-code")
+    begin = timezone.now()
+    write_everywhere(actor)
+    assert actor.agent
+
+    forget_source(actor, agent=actor.agent.pk, since=begin, dry_run=False)
+
+    assert places_of(MARKER) - STAYS == set()
+
+
+def test_what_a_session_wrote_stands_nowhere_any_more() -> None:
+    actor = make_agent(make_user(), "claude-code")
+    write_everywhere(actor)
+    first, second = Session.objects.order_by("started_at")
+
+    for session in (first, second):
+        forget_source(actor, session_id=str(session.pk), dry_run=False)
+
+    assert places_of(MARKER) - STAYS == set()
+
+
+def test_who_is_deleted_leaves_neither_texts_nor_a_name() -> None:
+    user = make_user("wenceslas", display_name="Wenceslas Marigold", email="wenceslas@example.com")
+    write_everywhere(acting_with_a_key(user))
+
+    delete_user(user)
+
+    shared = {"knowledge_entry", "knowledge_passage", "knowledge_entryfingerprint", "curation_comment"}
+    left = {place for place in places_of(MARKER) - STAYS if place.partition(".")[0] not in shared}
+    assert left == set()
+    assert places_of("wenceslas") | places_of("Marigold") == set()
+    assert not list(broken_seals())
+
+
+def test_a_report_is_signed_and_says_no_word_of_what_went() -> None:
+    actor = acting_with_a_key()
+    write_everywhere(actor)
+    assert actor.key
+
+    done = forget_source(actor, key=actor.key.pk, dry_run=False)
+
+    report = ErasureReport.objects.get(pk=done.report)
+    assert check_report(as_file(report)) is Verdict.OURS
+    assert report.document["counts"]["facts"] == 1
+    assert len(report.document["digests"]["fact"]) == 1
+    assert MARKER.lower() not in str(report.document).lower()
+
+
+def test_a_report_that_was_changed_and_one_of_another_instance_are_told_apart(settings: Any) -> None:
+    actor = acting_with_a_key()
+    assert actor.key
+    done = forget_source(actor, key=actor.key.pk, dry_run=False)
+    said = as_file(ErasureReport.objects.get(pk=done.report))
+
+    changed = check_report({**said, "signed": {**said["signed"], "counts": {"facts": 9}}})
+    before, settings.SECRET_KEY = settings.SECRET_KEY, "another"
+    foreign = check_report(said)
+    settings.SECRET_KEY_FALLBACKS = [before]
+    after_a_rotation = check_report(said)
+
+    assert (changed, check_report({})) == (Verdict.CHANGED, Verdict.CHANGED)
+    assert (foreign, after_a_rotation) == (Verdict.FOREIGN, Verdict.OURS)
+
+
+def test_a_dry_run_leaves_no_report() -> None:
+    actor = acting_with_a_key()
+    assert actor.key
+
+    done = forget_source(actor, key=actor.key.pk)
+
+    assert (done.report, ErasureReport.objects.count()) == (None, 0)
+
+
+def test_the_database_refuses_to_change_or_delete_a_report() -> None:
+    actor = acting_with_a_key()
+    assert actor.key
+    forget_source(actor, key=actor.key.pk, dry_run=False)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ErasureReport.objects.update(document={})
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ErasureReport.objects.all().delete()
+
+
+def test_an_open_session_that_was_told_it_hears_at_its_next_call_and_once() -> None:
+    author = acting_with_a_key()
+    entry = approved_from(author)
+    reader = make_agent(make_user(), "claude-code")
+    start_session(reader)
+    assert author.key
+    done = forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
+    turn = Turn(reader, frozenset({"core"}), "r1")
+
+    first, second = (notices(turn, CATALOGUE["memory_list_facts"]) for _ in range(2))
+
+    assert (done.open_sessions_told, done.people_told) == (1, 1)
+    assert any(f"[{entry.handle}]" in line and "recalled" in line for line in first)
+    assert not any("recalled" in line for line in second)
+    assert entry.title not in " ".join(first)
+
+
+def test_the_owner_of_an_ended_session_that_was_told_it_reads_a_notice() -> None:
+    author = acting_with_a_key()
+    entry = approved_from(author)
+    reader = make_agent(make_user(), "claude-code")
+    start_session(reader)
+    end_session(reader, one_liner="Used it")
+    assert author.key
+
+    done = forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
+
+    assert done.ended_sessions_told == 1
+    assert f"told [{entry.handle}], which was recalled" in Notice.objects.get(user=reader.user).text
+    assert entry.title not in get_context(reader).markdown
+
+
+def test_what_came_from_a_file_goes_and_nothing_else() -> None:
+    curator = make_actor(curator=True)
+    call(curator, "kb_add", content="Poisoned.", entry_type="fact", source_file="bad.md")
+    call(curator, "kb_add", content="Sound.", entry_type="fact", source_file="good.md")
+
+    done = forget_source(curator, source_file="bad.md", dry_run=False)
+
+    assert done.entries == 1
+    assert "Poisoned" not in str(call(curator, "kb_list"))
+
+
+def test_company_knowledge_that_a_tool_said_waits_for_a_curator_again() -> None:
+    curator = make_actor(curator=True)
+    from_tool, from_user = approved_entry(origin="tool"), approved_entry(origin="user")
+
+    done = forget_source(curator, origin="tool", dry_run=False)
+
+    statuses = [CompanyEntry.objects.get(pk=entry.pk).status for entry in (from_tool, from_user)]
+    assert (done.proposals, statuses) == (1, ["pending", "approved"])
+
+
+def test_the_command_says_by_its_exit_code_whether_a_report_is_what_was_signed(tmp_path: Any) -> None:
+    actor = acting_with_a_key()
+    assert actor.key
+    number = forget_source(actor, key=actor.key.pk, dry_run=False).report
+    said = as_file(ErasureReport.objects.get(pk=number))
+    changed, foreign = tmp_path / "changed.json", tmp_path / "foreign.json"
+    changed.write_text(json.dumps({**said, "signed": {**said["signed"], "at": "never"}}))
+    other = Ed25519PrivateKey.generate()
+    signed = json.dumps(said["signed"], sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    told = {"signature": other.sign(signed).hex(), "public_key": other.public_key().public_bytes_raw().hex()}
+    foreign.write_text(json.dumps({**said, **told}))
+
+    codes = [_exit_code(str(report)) for report in (number, changed, foreign, tmp_path / "nowhere.json")]
+
+    assert codes == [0, 1, 3, 1]
+
+
+def test_the_page_lists_reports_for_admins_and_for_others_their_own(client: Client) -> None:
+    actor = acting_with_a_key(make_user("ada"))
+    assert actor.key
+    number = forget_source(actor, key=actor.key.pk, dry_run=False).report
+    stranger, admin = make_user("stranger"), make_user("root", role="admin")
+    address = reverse("erasure-file", args=[number])
+
+    seen = {}
+    for user in (actor.user, stranger, admin):
+        client.force_login(user)
+        page, file = client.get(reverse("erasures")), client.get(address)
+        seen[user.username] = (address in page.text, file.status_code)
+    downloaded = client.get(address)
+
+    assert seen == {"ada": (True, 200), "stranger": (False, 404), "root": (True, 200)}
+    assert downloaded.headers["Content-Disposition"] == f'attachment; filename="erasure-{number}.json"'
+    assert check_report(downloaded.json()) is Verdict.OURS
+
+
+def _exit_code(report: str) -> int:
+    try:
+        call_command("erasure_verify", report)
+    except CommandError as error:
+        return error.returncode
+    return 0
