@@ -1,6 +1,8 @@
 """Arguments that recur in every app, described once: their limits are the product's limits."""
 
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Annotated, Any
 
 from django.utils import timezone
@@ -15,6 +17,7 @@ QUERY_CHARS = 2_000
 SENTENCE_CHARS = 2_000
 TAG_CHARS = 100
 TAGS = 50
+NUMBER = re.compile(r"[-+]?[\d_.]+([eE][-+]?\d+)?")
 PAGE_ROWS = 200
 
 
@@ -51,6 +54,13 @@ def _split_lines(lines: Any) -> Any:
     return lines
 
 
+def _not_a_number(moment: Any) -> Any:
+    """Refuse what pydantic would take for seconds since 1970: whoever sends "2026" means a year."""
+    if isinstance(moment, int | float | Decimal) or (isinstance(moment, str) and NUMBER.fullmatch(moment.strip())):
+        raise ValueError("must be a date and a time as ISO 8601 writes them, such as 2026-03-30T09:15:00Z")
+    return moment
+
+
 def _in_utc(moment: datetime) -> datetime:
     """Bring a moment to UTC, which every database can hold; without a zone it is meant in the instance's own."""
     try:
@@ -60,7 +70,7 @@ def _in_utc(moment: datetime) -> datetime:
         raise ValueError("lies outside the calendar. Use a year from 1 to 9999") from error
 
 
-Moment = Annotated[datetime, AfterValidator(_in_utc)]
+Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
 """A point in time, in UTC."""
 
 UnscreenedLongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]

@@ -169,3 +169,9 @@ def test_a_moment_is_understood_with_any_zone_and_without_one(said, meant):
 def test_a_moment_outside_the_calendar_is_refused(said):
     with pytest.raises(ValidationError, match="outside the calendar"):
         TypeAdapter(Moment).validate_python(said)
+
+
+@pytest.mark.parametrize("said", [2026, 0.5, "2026", " 1774862100.5", "-1", "2e9", True])
+def test_a_number_is_not_taken_for_a_moment(said):
+    with pytest.raises(ValidationError, match="as ISO 8601 writes them"):
+        TypeAdapter(Moment).validate_python(said)

@@ -10,6 +10,9 @@ def scaled(full: int, *, at_least: int = 2) -> int:
     return max(at_least, round(full * SCALE))
 
 
+# T2: many of them walk along every limit of the document, whatever the scale.
+CASES = 5_000
+CASES_OF_EACH = scaled(50)
 # T4
 IMPORTED = scaled(10_000)
 SEEDED = scaled(2000)
