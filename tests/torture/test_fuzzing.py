@@ -1,4 +1,4 @@
-"""T2: thousands of requests made from the OpenAPI document, right and wrong ones; each answer is what the document promises."""
+"""T2: thousands of requests made from the OpenAPI document, right and wrong; each answer is what it promises."""
 
 import json
 from collections.abc import Callable

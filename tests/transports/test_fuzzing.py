@@ -1,4 +1,4 @@
-"""A taste of what `make torture` sends to every operation (T2): along all limits of the operations that every agent has."""
+"""A taste of what `make torture` sends (T2): along every limit of the operations that each agent has."""
 
 from pathlib import Path
 
