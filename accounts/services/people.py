@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.actor import Actor
@@ -24,7 +24,7 @@ def list_people(actor: Actor) -> QuerySet[User]:
         usable_keys=_number_of(ApiKey.objects.usable()),
         agents_seen=_number_of(Agent.objects.all()),
         has_second_factor=second_factor_exists(),
-    ).order_by(F("is_active").desc(), "username")
+    ).order_by("-is_active", "username")
 
 
 def find_person(actor: Actor, person_id: UUID) -> User:

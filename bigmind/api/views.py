@@ -153,16 +153,21 @@ def _links(request: Request, value: Any) -> dict[str, str]:
     """Return the Link header of a page of a list: where the next and the previous page are."""
     if not all(hasattr(value, name) for name in ("items", "total", "limit", "offset")):
         return {}
-    starts = {}
-    if value.offset + len(value.items) < value.total and value.items:
-        starts["next"] = value.offset + value.limit
-    if value.offset > 0:
-        starts["prev"] = max(0, value.offset - value.limit)
-    links = ", ".join(f'<{_at(request, start)}>; rel="{rel}"' for rel, start in starts.items())
+    pages: dict[str, dict[str, str]] = {}
+    if getattr(value, "next_cursor", None):
+        pages["next"] = {"cursor": value.next_cursor}
+    elif not hasattr(value, "next_cursor") and value.offset + len(value.items) < value.total and value.items:
+        pages["next"] = {"offset": str(value.offset + value.limit)}
+    if value.offset > 0 and "cursor" not in request.query_params:
+        pages["prev"] = {"offset": str(max(0, value.offset - value.limit))}
+    links = ", ".join(f'<{_at(request, place)}>; rel="{rel}"' for rel, place in pages.items())
     return {"Link": links} if links else {}
 
 
-def _at(request: Request, offset: int) -> str:
+def _at(request: Request, place: Mapping[str, str]) -> str:
     query = request.query_params.copy()
-    query["offset"] = str(offset)
+    for name in ("offset", "cursor"):
+        query.pop(name, None)
+    for name, value in place.items():
+        query[name] = value
     return f"{settings.PUBLIC_URL}{request.path}?{urlencode(list(query.lists()), doseq=True)}"

@@ -19,6 +19,7 @@ TAG_CHARS = 100
 TAGS = 50
 NUMBER = re.compile(r"[-+]?[\d_.]+([eE][-+]?\d+)?")
 PAGE_ROWS = 200
+CURSOR_CHARS = 8_000
 
 
 def _within_bytes(text: str) -> str:
@@ -119,6 +120,10 @@ Project = Annotated[
 Reason = Annotated[str, AfterValidator(checked_content), AfterValidator(_not_blank), Screened, Field(max_length=1_000)]
 Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS)]
 Offset = Annotated[int, Field(ge=0, le=10**9)]
+Cursor = Annotated[
+    str,
+    Field(min_length=1, max_length=CURSOR_CHARS, description="`next_cursor` of the page before, instead of an offset."),
+]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]
 Importance = Annotated[int, Field(ge=1, le=10, description="1 to 10.")]
 RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]

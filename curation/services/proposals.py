@@ -15,7 +15,7 @@ from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
 from bigmind.core.tokens import count_tokens
 from bigmind.core.turns import wait_for_turn
-from bigmind.core.vocabulary import Importance, Limit, Offset, Project
+from bigmind.core.vocabulary import Cursor, Importance, Limit, Offset, Project
 from curation.models import Action
 from curation.vocabulary import (
     CONTENT_TOKENS,
@@ -128,7 +128,12 @@ def promote_to_global(
 
 
 def list_my_proposals(
-    actor: Actor, *, status: Status | None = None, limit: Limit = 20, offset: Offset = 0
+    actor: Actor,
+    *,
+    status: Status | None = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[CompanyEntry]:
     """List what you have proposed as company knowledge, the newest first, with what was decided and why.
 
@@ -139,7 +144,7 @@ def list_my_proposals(
     )
     if status:
         mine = mine.filter(status=status)
-    return page_of(mine.order_by("-created_at", "-pk"), limit=limit, offset=offset)
+    return page_of(mine.order_by("-created_at", "-pk"), limit=limit, offset=offset, cursor=cursor)
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.pages import Page, page_of
-from bigmind.core.vocabulary import Limit, Name, Offset, Project, Query
+from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
 from curation.models import CLAIM_LASTS, Claim
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry, Kind, Status
@@ -90,6 +90,7 @@ def list_queue(
     order: Literal["importance", "oldest", "newest"] = "importance",
     limit: Limit = 20,
     offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[Waiting]:
     """List what waits for a curator: proposals, reported entries, or those due for verification.
 
@@ -98,8 +99,8 @@ def list_queue(
     """
     actor.require("curate")
     entries = _narrowed(why, category, proposer, project, text, risk, older_than_days)
-    page = page_of(entries.order_by(*_ORDERS[order]), limit=limit, offset=offset)
-    return Page(_with_company(page.items, why), page.total, page.limit, page.offset)
+    page = page_of(entries.order_by(*_ORDERS[order]), limit=limit, offset=offset, cursor=cursor)
+    return page.of(_with_company(page.items, why))
 
 
 def place_of(

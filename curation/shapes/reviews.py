@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, field_validator
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 from knowledge.shapes.company import CompanyEntryShape
 
@@ -91,7 +91,7 @@ class WaitingShape(Shape):
         return str(user) if user else None
 
 
-class WaitingPageShape(PageShape[WaitingShape]):
+class WaitingPageShape(ListShape[WaitingShape]):
     """A page of the queue."""
 
 

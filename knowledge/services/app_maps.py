@@ -12,7 +12,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.pages import Page, page_of
-from bigmind.core.vocabulary import Limit, Offset
+from bigmind.core.vocabulary import Cursor, Limit, Offset
 from knowledge.app_vocabulary import (
     AmbiguousChoice,
     AnApp,
@@ -60,6 +60,7 @@ class AppIndex:
     total: int
     limit: int
     offset: int
+    next_cursor: str | None
     yaml: str
     ambiguous: list[AmbiguousChoice] = field(default_factory=list)
     running: list[AppRun] = field(default_factory=list)
@@ -86,13 +87,13 @@ class ReadMap:
     reported_gone_at: datetime | None = None
 
 
-def list_apps(actor: Actor, *, limit: Limit = 50, offset: Offset = 0) -> AppIndex:
+def list_apps(actor: Actor, *, limit: Limit = 50, offset: Offset = 0, cursor: Cursor | None = None) -> AppIndex:
     """List the outside apps that are mapped: ids, aliases, how much is known, and names that stand in several apps.
 
     Call this at the start of a task in an outside app, unless app_resolve already knows what you need. Returns the
     index as YAML; when it is empty, how to fill it.
     """
-    page: Page[App] = page_of(_counted(App.objects.order_by("pk")), limit=limit, offset=offset)
+    page: Page[App] = page_of(_counted(App.objects.order_by("pk")), limit=limit, offset=offset, cursor=cursor)
     choices = ambiguous_names()
     index = write_index([_headline(app) for app in page.items], choices[:AMBIGUOUS_SHOWN]) if page.items else ""
     running = list(AppRun.objects.filter(state__in=UNFINISHED).select_related("app").order_by("pk"))
@@ -100,7 +101,8 @@ def list_apps(actor: Actor, *, limit: Limit = 50, offset: Offset = 0) -> AppInde
         [_line(app) for app in page.items],
         page.total,
         limit,
-        offset,
+        page.offset,
+        page.next_cursor,
         index.strip(),
         choices[:AMBIGUOUS_SHOWN],
         running,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.pages import Page, page_of
-from bigmind.core.vocabulary import Limit, Offset, Project, Query
+from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
 from knowledge.models import CompanyEntry, Dispatch, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.search.hybrid import Filters, Finding, search
@@ -53,6 +53,7 @@ def list_global(
     strict: Strict = False,
     limit: Limit = 20,
     offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[CompanyEntry]:
     """List approved company knowledge: architecture, standards, decisions, patterns, glossary.
 
@@ -66,7 +67,7 @@ def list_global(
         entries = entries.filter(project=project)
     if strict:
         entries = entries.fresh()
-    return page_of(entries, limit=limit, offset=offset)
+    return page_of(entries, limit=limit, offset=offset, cursor=cursor)
 
 
 def search_global(

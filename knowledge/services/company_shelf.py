@@ -70,8 +70,8 @@ def browse_company(
     if project:
         beside, entries = beside.filter(project=project), entries.filter(project=project)
     listed = page_of(entries.order_by(*_ORDERS[order or "importance"]), limit=limit, offset=offset)
-    shelved = [ShelvedCompanyEntry(entry) for entry in listed.items]
-    return CompanyShelf(Page(shelved, listed.total, limit, offset), _categories_in(beside))
+    shelved = listed.of([ShelvedCompanyEntry(entry) for entry in listed.items])
+    return CompanyShelf(shelved, _categories_in(beside))
 
 
 def lately_approved(number: int) -> CompanyEntryQuerySet:

@@ -14,7 +14,7 @@ from accounts.models import Agent, Instance, Profile, Sharing, User
 from accounts.services.visibility import EVERYTHING, as_shared, people_shown
 from bigmind.core.pages import page_of
 from bigmind.core.sections import Section
-from bigmind.core.vocabulary import Limit, Offset, Tag
+from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
 from bigmind.core.wall import sees_everybody
 from knowledge.models import CompanyEntry, Session
 
@@ -59,6 +59,7 @@ class Directory:
     total: int
     limit: int
     offset: int
+    next_cursor: str | None
     topics: list[Topic]
     figures: Figures
 
@@ -68,7 +69,9 @@ class Directory:
         return max(0, self.total - self.offset - len(self.items))
 
 
-def list_directory(actor: Actor, *, topic: Tag = "", limit: Limit = 20, offset: Offset = 0) -> Directory:
+def list_directory(
+    actor: Actor, *, topic: Tag = "", limit: Limit = 20, offset: Offset = 0, cursor: Cursor | None = None
+) -> Directory:
     """List who is here: people with their agents, topics and contributions, as far as each shares them.
 
     Call this to see who there is to ask, or who works on a topic. Returns people by name, the topics that most of them
@@ -80,9 +83,11 @@ def list_directory(actor: Actor, *, topic: Tag = "", limit: Limit = 20, offset: 
         about = Session.objects.in_view().filter(topics__contains=[topic]).values("user")
         people = people.filter(pk__in=people_shown(viewer, Section.TOPICS).values("pk")).filter(pk__in=about)
     with sees_everybody():
-        page = page_of(people.order_by(Lower("username")), limit=limit, offset=offset)
+        by_name = people.annotate(folded=Lower("username")).order_by("folded", "pk")
+        page = page_of(by_name, limit=limit, offset=offset, cursor=cursor)
     topics = topics_among(people_shown(viewer, Section.TOPICS), limit=TOPICS_OF_ALL)
-    return Directory(_people(page.items), page.total, limit, offset, topics, _figures(viewer))
+    people_told = _people(page.items)
+    return Directory(people_told, page.total, limit, page.offset, page.next_cursor, topics, _figures(viewer))
 
 
 def shown_sections(users: Collection[User]) -> dict[UUID, frozenset[Section]]:

@@ -17,7 +17,7 @@ from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest, one_line
 from bigmind.core.tokens import count_tokens
-from bigmind.core.vocabulary import TAG_CHARS, Confidence, Offset, Project, Query, SharedContent
+from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query, SharedContent
 from knowledge.entry_vocabulary import (
     EntryId,
     EntryTags,
@@ -162,7 +162,12 @@ def get_entry(actor: Actor, *, id: EntryId) -> Entry:
 
 
 def get_related_entries(
-    actor: Actor, *, entry_id: EntryId, limit: Annotated[int, Field(ge=1, le=50)] = 5
+    actor: Actor,
+    *,
+    entry_id: EntryId,
+    limit: Annotated[int, Field(ge=1, le=50)] = 5,
+    offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[Entry]:
     """Find entries that belong to one: its parent and children, those with the same parent, and those with two tags or
     more in common.
@@ -180,7 +185,8 @@ def get_related_entries(
         .filter(Q(is_family=1) | Q(in_common__gte=2))
         .select_related("created_by")
     )
-    return page_of(related.order_by("-in_common", "-is_family", "-created_at", "pk"), limit=limit, offset=0)
+    nearest_first = related.order_by("-in_common", "-is_family", "-created_at", "pk")
+    return page_of(nearest_first, limit=limit, offset=offset, cursor=cursor)
 
 
 def list_entries(
@@ -192,6 +198,7 @@ def list_entries(
     project: Project = "",
     limit: Annotated[int, Field(ge=1, le=100)] = 20,
     offset: Offset = 0,
+    cursor: Cursor | None = None,
     order_by: Literal["created_at", "updated_at", "confidence"] = "created_at",
     order: Literal["asc", "desc"] = "desc",
 ) -> Page[Entry]:
@@ -202,7 +209,8 @@ def list_entries(
     entries = _filtered(role, tags, entry_type).select_related("created_by")
     if project:
         entries = entries.filter(project=project)
-    return page_of(entries.order_by(f"{'-' if order == 'desc' else ''}{order_by}", "pk"), limit=limit, offset=offset)
+    ordered = entries.order_by(f"{'-' if order == 'desc' else ''}{order_by}", "pk")
+    return page_of(ordered, limit=limit, offset=offset, cursor=cursor)
 
 
 @transaction.atomic

@@ -11,7 +11,7 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest
-from bigmind.core.vocabulary import Confidence, Limit, Offset, Project, Query, Reason
+from bigmind.core.vocabulary import Confidence, Cursor, Limit, Offset, Project, Query, Reason
 from knowledge.models import Fact, Kind
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
@@ -73,6 +73,7 @@ def list_facts(
     include_deprecated: bool = False,
     limit: Limit = 20,
     offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[Fact]:
     """List stored facts, the newest first, by category, project or a piece of their text.
 
@@ -87,7 +88,7 @@ def list_facts(
         facts = facts.filter(project=project)
     if text:
         facts = facts.filter(fact__icontains=text)
-    return page_of(facts, limit=limit, offset=offset)
+    return page_of(facts, limit=limit, offset=offset, cursor=cursor)
 
 
 @transaction.atomic

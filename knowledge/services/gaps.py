@@ -109,8 +109,7 @@ def list_gaps(
     """List what is not known here, what most people asked first: as much of it as the actor may see."""
     most_asked = _visible(actor).filter(state=state).order_by("-people", "-times", "-pk")
     page = page_of(most_asked, limit=limit, offset=offset)
-    shown = _shown(actor, page.items)
-    return Page(shown, page.total, limit, offset)
+    return page.of(_shown(actor, page.items))
 
 
 def count_gaps(actor: Actor) -> int:

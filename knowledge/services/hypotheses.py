@@ -10,7 +10,7 @@ from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
-from bigmind.core.vocabulary import Confidence, Content, Limit, Offset, Project
+from bigmind.core.vocabulary import Confidence, Content, Cursor, Limit, Offset, Project
 from knowledge.models import Hypothesis, Kind
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import HypothesisId, HypothesisText, SessionId
@@ -75,6 +75,7 @@ def list_hypotheses(
     include_set_aside: bool = False,
     limit: Limit = 20,
     offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[Hypothesis]:
     """List beliefs, the newest first, by status or project.
 
@@ -87,7 +88,7 @@ def list_hypotheses(
         beliefs = beliefs.filter(status=status)
     if project:
         beliefs = beliefs.filter(project=project)
-    return page_of(beliefs, limit=limit, offset=offset)
+    return page_of(beliefs, limit=limit, offset=offset, cursor=cursor)
 
 
 @transaction.atomic

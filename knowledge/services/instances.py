@@ -21,7 +21,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.sections import Section
 from bigmind.core.text import clean_name
 from bigmind.core.turns import wait_for_turn
-from bigmind.core.vocabulary import Limit, Offset
+from bigmind.core.vocabulary import Cursor, Limit, Offset
 from knowledge.models import CompanyEntry
 
 MOST_EACH = 20
@@ -100,12 +100,15 @@ def register_instance(
     return Registration(mine.select_related("user").get(identity=instance_id), mark, entries)
 
 
-def list_instances(actor: Actor, *, limit: Limit = 20, offset: Offset = 0) -> Page[Instance]:
+def list_instances(
+    actor: Actor, *, limit: Limit = 20, offset: Offset = 0, cursor: Cursor | None = None
+) -> Page[Instance]:
     """List the BigMinds on people's own machines: yours, and those of people who share their agents.
 
     Call this to see which instances there are and whether they are online. Returns those seen last first.
     """
-    return page_of(instances_shown(actor).order_by("-last_seen", "pk"), limit=limit, offset=offset)
+    instances = instances_shown(actor).order_by("-last_seen", "pk")
+    return page_of(instances, limit=limit, offset=offset, cursor=cursor)
 
 
 @transaction.atomic

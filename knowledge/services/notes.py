@@ -13,7 +13,7 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.screening.policy import Screened
-from bigmind.core.vocabulary import Content, Limit, Moment, Offset, Project
+from bigmind.core.vocabulary import Content, Cursor, Limit, Moment, Offset, Project
 from knowledge.models import Kind, Note
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import Domain, Key
@@ -67,7 +67,13 @@ def set_note(
 
 
 def get_notes(
-    actor: Actor, *, domain: Domain | None = None, key: Key | None = None, limit: Limit = 50, offset: Offset = 0
+    actor: Actor,
+    *,
+    domain: Domain | None = None,
+    key: Key | None = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[Note]:
     """Read notes: one (domain and key), all of a domain, or all there are.
 
@@ -82,7 +88,7 @@ def get_notes(
         return Page([own_note(actor, domain, key)], total=1, limit=limit, offset=0)
     if domain is not None:
         notes = notes.filter(domain=domain)
-    return page_of(notes, limit=limit, offset=offset)
+    return page_of(notes, limit=limit, offset=offset, cursor=cursor)
 
 
 @transaction.atomic

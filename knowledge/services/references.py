@@ -13,7 +13,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.pages import Page, page_of
-from bigmind.core.vocabulary import Name, Offset, SharedContent, SharedLongText
+from bigmind.core.vocabulary import Cursor, Name, Offset, SharedContent, SharedLongText
 from knowledge.models import Reference, ReferenceType
 from knowledge.reference_arguments import (
     Aliases,
@@ -101,6 +101,7 @@ def list_commands(
     collection: CollectionName = "",
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
     offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[Reference]:
     """List the commands there are, of a category or all, each with its exact name and what it does.
 
@@ -110,7 +111,7 @@ def list_commands(
     commands = among.references().filter(kind=ReferenceType.COMMAND).select_related("collection")
     if category and category.casefold() != ALL:
         commands = commands.in_category(category)
-    return page_of(commands.order_by("collection__slug", "name", "key"), limit=limit, offset=offset)
+    return page_of(commands.order_by("collection__slug", "name", "key"), limit=limit, offset=offset, cursor=cursor)
 
 
 def get_api_endpoint(

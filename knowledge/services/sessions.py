@@ -11,7 +11,7 @@ from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
-from bigmind.core.vocabulary import Before, Content, Importance, Limit, Offset, Project, Query, Since, Tag
+from bigmind.core.vocabulary import Before, Content, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Dispatch, Kind, Session, Summary
 from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import erase_passages, index_passages
@@ -163,6 +163,7 @@ def list_sessions(
     include_set_aside: bool = False,
     limit: Limit = 20,
     offset: Offset = 0,
+    cursor: Cursor | None = None,
 ) -> Page[Session]:
     """List sessions, the newest first, by topic, project, words of the headline or date.
 
@@ -181,7 +182,7 @@ def list_sessions(
         sessions = sessions.filter(started_at__gte=since)
     if before:
         sessions = sessions.filter(started_at__lt=before)
-    return page_of(sessions, limit=limit, offset=offset)
+    return page_of(sessions, limit=limit, offset=offset, cursor=cursor)
 
 
 @transaction.atomic

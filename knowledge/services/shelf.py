@@ -74,7 +74,7 @@ def browse_entries(
     entries = beside.filter(entry_type=entry_type) if entry_type else beside
     ordered = entries.select_related("created_by").order_by(*_ORDERS[order or "newest"])
     listed = page_of(ordered, limit=limit, offset=offset)
-    shelved = Page([Shelved(entry) for entry in listed.items], listed.total, limit, offset)
+    shelved = listed.of([Shelved(entry) for entry in listed.items])
     return Shelf(shelved, _types_in(beside), _tags_in(entries))
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -46,7 +46,7 @@ class AmbiguousNameShape(Shape):
     default: str = Field(description="Which is meant unless somebody says otherwise; empty: ask the user.")
 
 
-class AppIndexShape(PageShape[AppLineShape]):
+class AppIndexShape(ListShape[AppLineShape]):
     """The apps there are."""
 
     yaml: str = Field(description="The same, as `_index.yaml`.")

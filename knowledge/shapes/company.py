@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, Field
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -49,7 +49,7 @@ class CompanyEntryShape(Shape):
     updated_at: datetime
 
 
-class CompanyEntriesShape(PageShape[CompanyEntryShape]):
+class CompanyEntriesShape(ListShape[CompanyEntryShape]):
     """A page of company entries."""
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape, PageShape
 from knowledge.shapes.base import Shape
 from knowledge.shapes.instances import InstanceShape
 
@@ -50,7 +50,7 @@ class FiguresShape(Shape):
     contributions: int
 
 
-class DirectoryShape(PageShape[PersonShape]):
+class DirectoryShape(ListShape[PersonShape]):
     """A page of people."""
 
     topics: list[TopicShape] = Field(description="What most people share.")

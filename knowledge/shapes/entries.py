@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, field_validator
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -36,7 +36,7 @@ class EntryShape(Shape):
         return str(user) if user else None
 
 
-class EntriesShape(PageShape[EntryShape]):
+class EntriesShape(ListShape[EntryShape]):
     """A page of entries."""
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -25,7 +25,7 @@ class FactShape(Shape):
     deprecation_reason: str
 
 
-class FactsShape(PageShape[FactShape]):
+class FactsShape(ListShape[FactShape]):
     """A page of facts."""
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -22,5 +22,5 @@ class HypothesisShape(Shape):
     set_aside_at: datetime | None
 
 
-class HypothesesShape(PageShape[HypothesisShape]):
+class HypothesesShape(ListShape[HypothesisShape]):
     """A page of beliefs."""

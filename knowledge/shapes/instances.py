@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -25,7 +25,7 @@ class InstanceShape(Shape):
     last_seen: datetime
 
 
-class InstancesShape(PageShape[InstanceShape]):
+class InstancesShape(ListShape[InstanceShape]):
     """A page of instances."""
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -20,5 +20,5 @@ class NoteShape(Shape):
     set_aside_at: datetime | None
 
 
-class NotesShape(PageShape[NoteShape]):
+class NotesShape(ListShape[NoteShape]):
     """A page of notes."""

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, field_validator
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -59,7 +59,7 @@ class ReferenceInFullShape(ReferenceShape):
     form: dict[str, Any] | None
 
 
-class ReferencesShape(PageShape[ReferenceLineShape]):
+class ReferencesShape(ListShape[ReferenceLineShape]):
     """A page of references."""
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, Field, field_validator
 
-from bigmind.core.pages import PageShape
+from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
 
@@ -58,7 +58,7 @@ class SessionShape(Shape):
         return str(self.id)[:8]
 
 
-class SessionsShape(PageShape[SessionShape]):
+class SessionsShape(ListShape[SessionShape]):
     """A page of the session index."""
 
 
