@@ -51,6 +51,7 @@ def test_only_posts_to_a_collection_add_to_it() -> None:
         "memory_promote_to_global",
         "memory_discuss_global",
         "kb_add",
+        "app_report_failure",
     }
 
 
