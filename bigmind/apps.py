@@ -1,6 +1,7 @@
 """The project itself as an app: its commands, and the Celery application that tasks are sent by."""
 
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class BigMindConfig(AppConfig):
@@ -9,5 +10,10 @@ class BigMindConfig(AppConfig):
     name = "bigmind"
 
     def ready(self) -> None:
-        """Import the Celery application."""
+        """Import the Celery application, and send traces where a collector is configured."""
         from bigmind import celery  # noqa: F401
+
+        if settings.TRACES:
+            from bigmind.tracing import start_tracing
+
+            start_tracing(settings.OTLP_ENDPOINT)

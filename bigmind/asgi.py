@@ -2,6 +2,7 @@
 
 import os
 import sys
+from asyncio import to_thread
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -37,7 +38,13 @@ async def lifespan(_: Any) -> AsyncIterator[None]:
         running.enter_context(answering_requests())
         for endpoint in endpoints.values():
             await running.enter_async_context(endpoint.running())
-        yield
+        try:
+            yield
+        finally:
+            if settings.TRACES:
+                from bigmind.tracing import flush_traces
+
+                await to_thread(flush_traces)
 
 
 routes = [Route(f"{path}{slash}", endpoint) for path, endpoint in endpoints.items() for slash in ("", "/")]

@@ -131,6 +131,11 @@ class Environment(BaseSettings):
         description="Whoever sends it as `Authorization: Bearer …` may read `/metrics`. Default: only programs on this "
         "machine may, and only where BIGMIND_PUBLIC_URL is this machine, so that no proxy can ask for others.",
     )
+    otlp_endpoint: str = Field(
+        default="",
+        description="Collector that traces are sent to (OpenTelemetry over HTTP), e.g. `http://localhost:4318`. "
+        "Default: what the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` says; without it no trace is made.",
+    )
     autoopen: bool = Field(default=False, description="Open the sign-in link in the browser when BigMind has started.")
     rate_limit: int = Field(
         default=600,
@@ -267,7 +272,7 @@ class Environment(BaseSettings):
             raise ValueError("must look like https://bigmind.example.com, without a path")
         return url.rstrip("/")
 
-    @field_validator("webhook_url")
+    @field_validator("webhook_url", "otlp_endpoint")
     @classmethod
     def web_address(cls, url: str) -> str:
         """Refuse what is no address of the web."""
@@ -445,6 +450,12 @@ class Environment(BaseSettings):
         """Which group of the provider is which role here."""
         pairs = [part.strip().rpartition("=") for part in self.oidc_roles.split(",") if part.strip()]
         return {group: role for group, _, role in pairs}
+
+    @property
+    def sends_traces(self) -> bool:
+        """Whether a collector is configured, here or by the variables that OpenTelemetry reads itself."""
+        standard = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+        return bool(self.otlp_endpoint or any(os.environ.get(name) for name in standard))
 
     @property
     def mail_server(self) -> SplitResult:

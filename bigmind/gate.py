@@ -22,6 +22,7 @@ from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.tokens import count_tokens
+from bigmind.core.tracing import describe, span
 from bigmind.core.wall import sees_only
 from bigmind.request_ids import current_request_id, tell_once
 
@@ -77,18 +78,20 @@ def perform(
         BigMindError: the actor may not, the arguments are wrong, or the operation refuses.
     """
     started, outcome, seconds, tokens = perf_counter(), "error", 0.0, None
-    try:
-        with collected_notices() as notices, sees_only(actor.user.pk):
-            performed = _perform(operation, actor, arguments, idempotency_key)
-        if operation.effect is not Effect.READ:
-            performed = replace(performed, notices=tuple(notices))
-        outcome, seconds = "ok", perf_counter() - started
-        tokens = _tokens_delivered(performed, door)
-    except BigMindError as refusal:
-        outcome = refusal.code
-        raise
-    finally:
-        _record(actor, operation, door, outcome, seconds or perf_counter() - started, tokens)
+    with span(operation.name, door=door, request_id=current_request_id()) as traced:
+        try:
+            with collected_notices() as notices, sees_only(actor.user.pk):
+                performed = _perform(operation, actor, arguments, idempotency_key)
+            if operation.effect is not Effect.READ:
+                performed = replace(performed, notices=tuple(notices))
+            outcome, seconds = "ok", perf_counter() - started
+            tokens = _tokens_delivered(performed, door)
+        except BigMindError as refusal:
+            outcome = refusal.code
+            raise
+        finally:
+            describe(traced, failed=outcome == "error", outcome=outcome)
+            _record(actor, operation, door, outcome, seconds or perf_counter() - started, tokens)
     return performed
 
 

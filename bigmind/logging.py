@@ -1,8 +1,37 @@
 """Structured logs: one line an event, with the id of the request it belongs to."""
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
+
+MASK = "…"
+# Keys and tokens of BigMind, passwords in addresses, what follows “Bearer”, and what is said to be a secret. No line
+# should hold any of it: this is for the libraries whose lines we do not write, and for the words of errors.
+_SECRET = re.compile(
+    r"""\bbm[arc]?_[0-9A-Za-z]{9,}
+    | (?<=://)[^/\s:@]*:[^/\s@]+(?=@)
+    | (?<=bearer[ ])[^\s"',]+
+    | (?<![\w-])(?:password|passwd|secret|token|authorization|api[_-]?key)["']?\s*[=:]\s*
+      (?:["'][^"']*["']|[^\s,;&]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def without_secrets(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+    """Take keys, tokens and passwords out of a line before it is written, its traceback included."""
+    return {name: _masked(value) for name, value in event.items()}
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SECRET.sub(MASK, value)
+    if isinstance(value, Mapping):
+        return {name: _masked(each) for name, each in value.items()}
+    if isinstance(value, Sequence):
+        return [_masked(each) for each in value]
+    return value if value is None or isinstance(value, int | float) else _SECRET.sub(MASK, str(value))
 
 
 def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:
@@ -26,7 +55,11 @@ def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:
     formatter = {
         "()": structlog.stdlib.ProcessorFormatter,
         "foreign_pre_chain": shared,
-        "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            without_secrets,
+            renderer,
+        ],
     }
     return {
         "version": 1,

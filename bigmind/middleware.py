@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -18,9 +19,10 @@ from bigmind.api.problems import STATUSES, is_rest, problem_of
 from bigmind.core.errors import BigMindError
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.screening.policy import collected_notices
+from bigmind.core.tracing import describe, request_span
 from bigmind.core.wall import sees_everybody, sees_only
 from bigmind.metrics.door import metrics
-from bigmind.request_ids import HEADER, begin_request, is_told
+from bigmind.request_ids import HEADER, begin_request, current_request_id, is_told
 
 HEADINGS = {
     403: "You may not do that",
@@ -53,31 +55,37 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = perf_counter()
         request.id = begin_request(request.headers.get(HEADER, ""))  # type: ignore[attr-defined]
-        answer = ANSWERS.get(request.path_info)
-        response = answer(request) if answer else self.get_response(request)
-        response[HEADER] = request.id  # type: ignore[attr-defined]
-        if answer is None:
+        if answer := ANSWERS.get(request.path_info):
+            response = answer(request)
+        else:
+            with request_span(request.headers) as traced:
+                response = self.get_response(request)
+                _trace(request, response, traced)
             _count(request, response, perf_counter() - started)
+        response[HEADER] = request.id  # type: ignore[attr-defined]
         return response
 
 
+def _route_of(request: HttpRequest) -> str:
+    """Return the template of a request's route: its address may hold an id, or a link that signs in."""
+    return request.resolver_match.route if request.resolver_match else NO_ROUTE
+
+
+def _trace(request: HttpRequest, response: HttpResponse, traced: Any) -> None:
+    name, status = f"{request.method} {_route_of(request)}", response.status_code
+    describe(traced, failed=status >= 500, name=name, status=status, request_id=current_request_id())
+
+
 def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
-    """Count a request by the template of its route, and log it when it was refused, failed or took long."""
-    route = request.resolver_match.route if request.resolver_match else NO_ROUTE
-    REQUESTS.labels(route, response.status_code).inc()
+    """Count a request by its route, and log it when it was refused, failed or took long."""
+    route, status, milliseconds = _route_of(request), response.status_code, round(seconds * 1000, 1)
+    REQUESTS.labels(route, status).inc()
     REQUEST_SECONDS.labels(route).observe(seconds)
-    status, milliseconds = response.status_code, round(seconds * 1000, 1)
     is_slow = milliseconds >= settings.SLOW_MILLISECONDS
     if (status >= 400 or is_slow) and not is_told():
         tell = log.warning if is_slow or status >= 500 else log.info
-        words = (
-            "A request was slow."
-            if status < 400
-            else "A request failed."
-            if status >= 500
-            else "A request was refused."
-        )
-        tell(words, route=route, method=request.method, outcome=status, milliseconds=milliseconds)
+        ended = "was slow" if status < 400 else "failed" if status >= 500 else "was refused"
+        tell(f"A request {ended}.", route=route, method=request.method, outcome=status, milliseconds=milliseconds)
 
 
 class WallMiddleware:

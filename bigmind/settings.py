@@ -203,6 +203,8 @@ MCP_BODY_BYTES = 1024 * 1024
 RATE_LIMIT_PER_MINUTE = ENVIRONMENT.rate_limit
 METRICS_TOKEN = ENVIRONMENT.metrics_token.get_secret_value()
 SLOW_MILLISECONDS = ENVIRONMENT.slow_ms
+OTLP_ENDPOINT = ENVIRONMENT.otlp_endpoint
+TRACES = ENVIRONMENT.sends_traces
 SECRETS_POLICY = ENVIRONMENT.secrets
 
 # --- REST -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+"""Tracing: spans around what BigMind does, where a collector is configured; else nothing happens and nothing is loaded.
+
+A span says which route, operation or task it was, how it ended, and the id of the request: never what was sent, stored
+or replied, and no address.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, Tracer
+
+Value = str | int | float | bool
+
+
+class _Tracing:
+    """What makes spans; nothing, until `bigmind.tracing` has been told where they go."""
+
+    tracer: "Tracer | None" = None
+
+
+def trace_with(tracer: "Tracer") -> None:
+    """Make spans with this tracer from now on."""
+    _Tracing.tracer = tracer
+
+
+def span(name: str, **attributes: Value) -> "AbstractContextManager[Span | None]":
+    """Return a span within the one that is open; nothing, where nobody collects them."""
+    tracer = _Tracing.tracer
+    if tracer is None:
+        return nullcontext()
+    # An error is told by its kind alone: its words may quote what was sent.
+    return tracer.start_as_current_span(
+        name, attributes=_named(attributes), record_exception=False, set_status_on_exception=False
+    )
+
+
+def request_span(headers: Mapping[str, str]) -> "AbstractContextManager[Span | None]":
+    """Return the span of a whole request, within the one that the caller names in `traceparent`."""
+    tracer = _Tracing.tracer
+    if tracer is None:
+        return nullcontext()
+    from opentelemetry.propagate import extract
+    from opentelemetry.trace import SpanKind
+
+    context = extract({"traceparent": headers.get("traceparent", "")})
+    return tracer.start_as_current_span(
+        "request", context, SpanKind.SERVER, record_exception=False, set_status_on_exception=False
+    )
+
+
+def describe(span: "Span | None", *, failed: bool = False, name: str = "", **attributes: Value) -> None:
+    """Say of a span what is known at its end."""
+    if span is None:
+        return
+    if name:
+        span.update_name(name)
+    span.set_attributes(_named(attributes))
+    if failed:
+        from opentelemetry.trace import StatusCode
+
+        span.set_status(StatusCode.ERROR)
+
+
+def _named(attributes: Mapping[str, Value]) -> dict[str, Value]:
+    return {f"bigmind.{name}": value for name, value in attributes.items()}

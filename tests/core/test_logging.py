@@ -1,0 +1,84 @@
+"""The log: one object a line, with the request it belongs to, and no secret in it (T11)."""
+
+import json
+import logging
+import logging.config
+from io import StringIO
+from typing import Any
+
+import pytest
+import structlog
+
+from accounts.services.key_text import new_key_text
+from bigmind.logging import logging_configuration
+from bigmind.request_ids import begin_request
+
+
+@pytest.fixture
+def formatter() -> logging.Formatter:
+    configuration = logging_configuration(level="INFO", as_json=True)
+    made: Any = configuration["formatters"]["structured"]
+    return logging.config.DictConfigurator({"version": 1}).configure_formatter(made)
+
+
+@pytest.fixture
+def written(formatter: logging.Formatter) -> Any:
+    """Write with a logger of its own, and return what was written."""
+    output = StringIO()
+    stream = logging.StreamHandler(output)
+    stream.setFormatter(formatter)
+    logger = logging.getLogger("tests.written")
+    logger.handlers, logger.propagate = [stream], False
+    logger.setLevel("INFO")
+    return logger, output
+
+
+@pytest.mark.parametrize("prefix", ["bm_", "bma_", "bmr_", "bmc_"])
+def test_no_key_and_no_token_reaches_the_log(written: Any, prefix: str) -> None:
+    logger, output = written
+    key = new_key_text(prefix)
+
+    logger.info("Authorization: Bearer %s", key)
+    structlog.wrap_logger(logger).info("Told.", said={"deep": [key]}, path=f"/x?key={key}")
+    try:
+        raise ValueError(f"cannot use {key}")
+    except ValueError:
+        logger.exception("It broke.")
+        structlog.get_logger("tests.written").exception("It broke.")
+
+    assert key[8:] not in output.getvalue()
+    assert "ValueError" in output.getvalue()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "postgres://bigmind:hunter2@database/bigmind",
+        "redis://:hunter2@redis:6379/0",
+        "smtp://ada%40example.com:hunter2@mail.example.com:587",
+        "password=hunter2 host=database",
+        "{'password': 'hunter2', 'host': 'x'}",
+        '{"client_secret": 1, "token": "hunter2"}',
+        "Authorization: Bearer hunter2",
+        "api_key: hunter2",
+    ],
+)
+def test_no_password_reaches_the_log(written: Any, said: str) -> None:
+    logger, output = written
+
+    logger.warning("It said: %s", said)
+
+    assert "hunter2" not in output.getvalue()
+
+
+def test_what_is_no_secret_is_written_as_it_is(written: Any) -> None:
+    logger, output = written
+    begin_request("deploy-42.a")
+
+    structlog.wrap_logger(logger).info("A call was slow.", operation="memory_store_fact", milliseconds=1204.5)
+    logger.info("See http://localhost:7700/keys/ about bm_Ab12C and 3 tokens.")
+
+    first, second = map(json.loads, output.getvalue().splitlines())
+    assert (first["operation"], first["milliseconds"]) == ("memory_store_fact", 1204.5)
+    assert second["event"] == "See http://localhost:7700/keys/ about bm_Ab12C and 3 tokens."
+    assert second["request_id"] == "deploy-42.a"

@@ -1,0 +1,135 @@
+"""Traces: from the request over the operation and its statements to the task that it woke, and none of the content."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from bigmind.embedded.up import worker_command
+from bigmind.tracing import DiscreetExporter
+from tests.factories import make_key
+from tests.serving import ROOT, Served, end_its_database_sessions, serving
+from tests.transports.collector import Collector, collecting
+
+REQUEST_ID = "trace-me-please-42"
+SECRET = "Zanzibar"
+WITHIN = 30
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What one write left behind: its spans, and the log of the worker that it woke."""
+
+    collector: Collector
+    key: str
+    worker_log: Path
+
+
+@pytest.fixture
+def traced(transactional_db: None, tmp_path: Path) -> Iterator[Traced]:
+    """A fact stored over REST, with the web process and a worker running."""
+    quick = {"OTEL_BSP_SCHEDULE_DELAY": "200", "BIGMIND_LOG_LEVEL": "INFO", "BIGMIND_LOG_FORMAT": "json"}
+    log = tmp_path / "worker.log"
+    with collecting() as collector:
+        address = {
+            "BIGMIND_OTLP_ENDPOINT": collector.url,
+            "BIGMIND_SLOW_MS": "1",
+            "BIGMIND_EMBEDDING_PROVIDER": "hashing",
+        }
+        with serving(tmp_path / "web.log", **quick, **address) as (served, _), _working(served, log):
+            key = make_key().text
+            _store(served, key)
+            _eventually(lambda: bool(collector.named("run/knowledge.tasks.embed_pending")))
+            _eventually(lambda: REQUEST_ID in log.read_text())
+            yield Traced(collector, key, log)
+    end_its_database_sessions()
+
+
+def _working(served: Served, log: Path) -> "_Worker":
+    return _Worker(served, log)
+
+
+class _Worker:
+    """A worker that runs for a while."""
+
+    def __init__(self, served: Served, log: Path) -> None:
+        self.served, self.log = served, log
+
+    def __enter__(self) -> None:
+        with self.log.open("w") as output:
+            self.process = subprocess.Popen(
+                worker_command(), cwd=ROOT, env=self.served.environment, stdout=output, stderr=output
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+def _store(served: Served, key: str) -> None:
+    headers = {"Authorization": f"Bearer {key}", "X-Request-Id": REQUEST_ID}
+    fact = {"category": "decision", "fact": f"{SECRET} it is."}
+    assert httpx.post(f"{served.url}/api/v1/facts/", json=fact, headers=headers).status_code == 201
+
+
+def _eventually(claim: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + WITHIN
+    while not claim():
+        assert time.monotonic() < give_up, "It did not come true in time."
+        time.sleep(0.1)
+
+
+def test_a_write_is_one_trace_from_the_request_to_the_task_and_the_log_names_it(traced: Traced) -> None:
+    (request,) = traced.collector.named("POST api/v1/facts/")
+    (operation,) = traced.collector.named("memory_store_fact")
+    statements = [span for span in traced.collector.spans if "INSERT INTO" in span.attributes.get("db.statement", "")]
+    tasks = [span for span in traced.collector.named("run/knowledge") if span.trace == request.trace]
+
+    assert operation.parent == request.id
+    assert any(span.parent == operation.id for span in statements)
+    assert [task.name for task in tasks] == ["run/knowledge.tasks.embed_pending"]
+    assert {span.attributes["bigmind.request_id"] for span in (request, operation, *tasks)} == {REQUEST_ID}
+    assert operation.attributes["bigmind.outcome"] == "ok"
+    assert request.service == "bigmind"
+
+    everything = "".join(span.raw for span in traced.collector.spans)
+    assert SECRET not in everything
+    assert traced.key not in everything
+
+    lines = [line for line in traced.worker_log.read_text().splitlines() if REQUEST_ID in line]
+    assert any("knowledge.tasks.embed_pending" in line for line in lines)
+    assert SECRET not in traced.worker_log.read_text()
+
+
+def test_the_words_of_an_error_are_not_sent() -> None:
+    kept = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(DiscreetExporter(kept)))
+
+    with pytest.raises(ValueError, match=SECRET), provider.get_tracer("t").start_as_current_span("INSERT"):
+        raise ValueError(f"Key (fact)=({SECRET}) already exists.")
+
+    (span,) = kept.get_finished_spans()
+    assert span.events[0].attributes == {"exception.type": "ValueError"}
+    assert SECRET not in span.to_json()
+
+
+def test_where_no_collector_is_configured_nothing_of_it_is_loaded() -> None:
+    code = (
+        "import django, sys; django.setup(); import bigmind.gate, bigmind.middleware, bigmind.celery;"
+        "print([name for name in sys.modules if name.startswith('opentelemetry')])"
+    )
+
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert said.stdout.strip().splitlines()[-1] == "[]"
