@@ -62,11 +62,11 @@ def read_entries(items: Iterable[dict[str, object]]) -> tuple[list[UpstreamEntry
             unreadable += 1
             continue
         text = digest(entry.content)
-        if text not in digests or entry.id in entries:
+        if entry.id in entries or text in digests:
+            unreadable += 1
+        else:
             entries[entry.id] = entry
             digests.add(text)
-        else:
-            unreadable += 1
     return list(entries.values()), unreadable
 
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from bigmind import __version__
 from bigmind.core.screening import redacted
-from bigmind.core.text import one_line
+from bigmind.core.text import one_line, show_hidden
 from curation.shapes.upstream import UpstreamPage, UpstreamRegistration, UpstreamReply
 
 PATIENCE = httpx.Timeout(15.0, connect=5.0)
@@ -27,6 +27,9 @@ SECONDS_EACH = 30.0
 ANSWER_BYTES = 8 * 1024 * 1024
 PAGE = 100
 MOST_PAGES = 500
+LIST_SECONDS = 240.0
+"""How long reading one list may take altogether: shorter than the lease of whoever synchronizes."""
+LIST_BYTES = 256 * 1024 * 1024
 _BACK_SOON = frozenset({408, 425, 429})
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -88,11 +91,14 @@ class CompanyWire:
         return self._pages("company/mine/")
 
     def _pages(self, path: str) -> Iterator[dict[str, object]]:
-        total, offset = None, 0
+        total, offset, size, ends = None, 0, 0, time.monotonic() + LIST_SECONDS
         for _ in range(MOST_PAGES):
             page = _read(UpstreamPage, self._ask("GET", path, query={"limit": PAGE, "offset": offset}))
             if total not in {None, page.total}:
                 raise Away("Its list changed while it was read; it is read again later.")
+            size += len(json.dumps(page.items))
+            if size > LIST_BYTES or len(page.items) > PAGE or time.monotonic() > ends:
+                raise Away("Its list is larger than can be read, or comes too slowly.")
             yield from page.items
             total, offset = page.total, offset + len(page.items)
             if offset >= total or not page.items:
@@ -133,7 +139,7 @@ class CompanyWire:
     def _answer(self, status: int, text: bytes) -> Any:
         try:
             said = json.loads(text) if text else None
-        except ValueError:
+        except (ValueError, RecursionError):
             said = None
         if 200 <= status < 300 and said is not None:
             return said
@@ -153,7 +159,7 @@ class CompanyWire:
         detail = said.get("detail") if isinstance(said, dict) else None
         if not isinstance(detail, str) or not detail.strip():
             return "."
-        return f": {redacted(one_line(detail)[:500].replace(self.key, '(key)'))}"
+        return f": {redacted(one_line(show_hidden(detail))[:500].replace(self.key, '(key)'))}"
 
     def _checked_address(self) -> tuple[str, str]:
         """Return the address to call and the host it is called by.

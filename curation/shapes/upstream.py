@@ -37,10 +37,10 @@ class UpstreamRegistration(Upstream):
         """The row over there."""
 
         username: Person = ""
-        profile_url: Annotated[str, Field(max_length=400)] = ""
+        profile_url: Annotated[str, Field(max_length=400), AfterValidator(clean_name)] = ""
 
     instance: Listed
-    knowledge: Annotated[str, Field(min_length=1, max_length=64)]
+    knowledge: Annotated[str, Field(min_length=1, max_length=64), AfterValidator(clean_name)]
 
 
 class UpstreamEntry(Upstream):

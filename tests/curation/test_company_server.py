@@ -303,6 +303,17 @@ def test_an_entry_that_cannot_be_read_spoils_no_other(company: Company, ada: Act
     assert (done.ok, done.kept.added, done.kept.unreadable) == (True, 1, 3)
 
 
+def test_a_list_that_says_one_entry_twice_keeps_the_first(company: Company, ada: Actor) -> None:
+    company.approve(content="One.")
+    other = company.approve(content="Other.")
+    company.approved.append({**other, "content": "One."})
+
+    done = sync_now()
+
+    assert (done.ok, done.kept.added, done.kept.unreadable) == (True, 2, 1)
+    assert {copy.entry.content for copy in CompanyCopy.objects.select_related("entry")} == {"One.", "Other."}
+
+
 def test_what_comes_from_the_company_is_decided_there_and_nowhere_else(company: Company, ada: Actor) -> None:
     company.approve(content="Deploys go blue-green.", verified_at=None, review_after="2020-01-01")
     sync_now()
@@ -362,6 +373,10 @@ def _trouble(done: Synced) -> str:
         (200, b"<html>", "200"),
         (200, {"hello": "world"}, "not answer as a BigMind"),
         (302, b"", "redirection"),
+        (200, b"[" * 100_000, "200"),
+        (500, {"detail": "A NUL: \0, half a pair: \ud800"}, "500"),
+        (200, {"instance": {"profile_url": "https://\0"}, "knowledge": "1"}, "not answer as a BigMind"),
+        (200, {"instance": {}, "knowledge": "\0"}, "not answer as a BigMind"),
     ],
 )
 def test_an_answer_that_is_no_good_is_told_without_the_key(
@@ -381,6 +396,18 @@ def test_an_answer_without_end_is_given_up(company: Company, ada: Actor, monkeyp
     monkeypatch.setattr("curation.services.company_wire.ANSWER_BYTES", 10)
 
     assert "more than" in _trouble(sync_now())
+
+
+@pytest.mark.parametrize(("name", "limit"), [("LIST_BYTES", 1_000), ("LIST_SECONDS", -1.0), ("PAGE", 1)])
+def test_a_list_that_is_too_large_or_too_slow_is_given_up(
+    company: Company, ada: Actor, monkeypatch: pytest.MonkeyPatch, name: str, limit: float
+) -> None:
+    rows = [company.approve(), company.approve()]
+    company.answers["company/"] = 200, {"items": rows, "total": 2}
+    monkeypatch.setattr(f"curation.services.company_wire.{name}", limit)
+
+    assert "larger than can be read" in _trouble(sync_now())
+    assert not CompanyCopy.objects.exists()
 
 
 @pytest.mark.parametrize("address", ["http://192.0.2.7:7700", "http://[2001:db8::1]:7700", "http://10.0.0.1:7700"])
