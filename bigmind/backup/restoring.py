@@ -4,13 +4,14 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
+from psycopg import sql
 
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
@@ -45,10 +46,12 @@ BEGIN
 END
 $empty$;
 """
-COUNTS = """
-    IF (SELECT count(*) FROM public."{table}") <> {rows} THEN
-        RAISE EXCEPTION 'The table {table} does not have the {rows} rows that were backed up.';
-    END IF;"""
+COUNTS = sql.SQL("""
+    IF (SELECT count(*) FROM public.{table}) <> {rows} THEN
+        RAISE EXCEPTION 'The table % does not have the % rows that were backed up.', {name}, {rows};
+    END IF;""")
+RESTRICTED = b"\\restrict "
+"""What pg_restore begins with, so that psql takes nothing in a dump for a command of its own: those reach a shell."""
 LEFT_OUT = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION|SCHEMA|COMMENT - SCHEMA|ACL|DEFAULT ACL) ")
 # Newer programs set what older servers do not know.
 NEWER_SETTINGS = {b"SET transaction_timeout = 0;\n": 17}
@@ -87,7 +90,8 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
         )
     hang_up()  # Our own idle connection would be waited for.
     _load(folder, backup.manifest)
-    _restore_secret_key(folder)
+    if SECRET_KEY in backup.manifest.files:
+        _restore_secret_key(folder)
     if pending_migrations():
         call_command("migrate", interactive=False, verbosity=0)
     hang_up()
@@ -140,6 +144,10 @@ def _load(folder: Path, manifest: Manifest) -> None:
             _feed(loading.stdin, unpacking, manifest)
         except BrokenPipeError:
             unpacking.kill()
+        except Invalid:
+            unpacking.kill()
+            loading.wait()
+            raise
         unpacking.wait()
         said = loading.stderr.read() if loading.stderr else b""
     if loading.wait():
@@ -154,17 +162,32 @@ def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manif
     hang_up()
     with into:
         into.write(f"BEGIN;\nSET LOCAL client_min_messages = warning;\n{EMPTY}".encode())
-        for line in unpacking.stdout or ():
+        for line in _restricted(unpacking.stdout or ()):
             if line not in too_new:
                 into.write(line)
         if unpacking.wait() == 0:
             into.write(_count_script(manifest).encode())
 
 
+def _restricted(script: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the script that pg_restore writes, if psql will hold what is in it for SQL and nothing else."""
+    is_restricted = False
+    for line in script:
+        is_restricted = is_restricted or line.startswith(RESTRICTED)
+        if not is_restricted and line.strip() and not line.startswith(b"--"):
+            raise Invalid("Nothing was changed: pg_restore is too old to be safe.", hint="Install its latest release.")
+        yield line
+
+
 def _count_script(manifest: Manifest) -> str:
-    checks = "".join(COUNTS.format(table=table, rows=rows) for table, rows in manifest.rows.items() if '"' not in table)
+    """Write the last words. What the manifest calls the tables is quoted: the manifest may not be ours."""
+    checks = (
+        COUNTS.format(table=sql.Identifier(table), name=sql.Literal(table), rows=sql.Literal(rows))
+        for table, rows in manifest.rows.items()
+    )
+    block = sql.SQL("BEGIN{}\nEND").format(sql.SQL("").join(checks)).as_string()
     sees = "SET row_security = on;\nSET bigmind.sees = 'everybody';"
-    return f"\n{sees}\nDO $counts$\nBEGIN{checks}\nEND\n$counts$;\nCOMMIT;\n"
+    return f"\n{sees}\n{sql.SQL('DO {};').format(sql.Literal(block)).as_string()}\nCOMMIT;\n"
 
 
 def _contents(folder: Path) -> list[str]:
@@ -180,7 +203,7 @@ def _contents(folder: Path) -> list[str]:
 def _restore_secret_key(folder: Path) -> None:
     """Bring the instance's own key back, unless the environment gives one."""
     kept, home = folder / SECRET_KEY, environment().home
-    if not kept.exists() or environment().secret_key.get_secret_value():
+    if environment().secret_key.get_secret_value():
         return
     aside = home / f"{SECRET_KEY}.{os.getpid()}"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from bigmind.backup.manifest import MANIFEST
 from bigmind.backup.restoring import restore_backup, verified
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.embedded.database import pending_migrations
+from bigmind.environment import environment
 from curation.models import Review
 from curation.services.history import broken_seals
 from knowledge.models import Fact, PassageVector
@@ -124,6 +125,59 @@ def test_a_restore_that_fails_half_way_leaves_everything_as_it_was(filled, tmp_p
         restore_backup(backup.folder, replace=True)
 
     assert Fact.objects.count() == len(TOPICS) + 1
+
+
+def test_a_table_is_counted_whatever_it_is_called(filled, tmp_path):
+    name = 'it\'s "odd" by 100% $counts$'
+    quoted = '"' + name.replace('"', '""') + '"'
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {quoted} (one int)")
+        backup = make_backup(tmp_path)
+        _retell(backup.folder, rows={**backup.manifest.rows, name: 7})
+
+        with pytest.raises(Invalid, match="does not have the 7 rows"):
+            restore_backup(backup.folder, replace=True)
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {quoted}")
+
+
+def test_nothing_in_a_dump_reaches_the_shell(filled, tmp_path):
+    trace = tmp_path / "trace"
+    quoted = f'"odd\n\\! touch {trace}\n"'
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {quoted} (one int)")
+        backup = make_backup(tmp_path)
+
+        try:
+            restore_backup(backup.folder, replace=True)
+        finally:
+            with connection.cursor() as again:
+                again.execute(f"DROP TABLE {quoted}")
+
+    assert not trace.exists()
+
+
+def test_a_program_that_would_let_a_dump_reach_the_shell_is_refused(filled, tmp_path, monkeypatch):
+    backup = make_backup(tmp_path)
+    monkeypatch.setattr("bigmind.backup.restoring.RESTRICTED", b"what older ones do not say")
+
+    with pytest.raises(Invalid, match="pg_restore is too old"):
+        restore_backup(backup.folder, replace=True)
+
+    assert Fact.objects.count() == len(TOPICS)
+
+
+def test_a_secret_key_that_the_manifest_does_not_name_is_not_taken(filled, tmp_path):
+    before = (environment().home / "secret_key").read_text()
+    backup = make_backup(tmp_path)
+    (backup.folder / "secret_key").write_text("a key that somebody laid there")
+    files = {"database.dump": backup.manifest.files["database.dump"].model_dump()}
+    _retell(backup.folder, files=files)
+
+    restore_backup(backup.folder, replace=True)
+
+    assert (environment().home / "secret_key").read_text() == before
 
 
 def test_a_backup_of_a_newer_bigmind_is_refused(filled, tmp_path):
