@@ -54,6 +54,11 @@ class Child:
             return f"was ended by signal {-code}" if code else "has not started"
         return f"ended with exit code {code}: {last_lines(self.log, 3)} (all of it: {self.log})"
 
+    def stop_listening(self) -> None:
+        """Close our copies of its sockets: while one is open, clients connect and wait for no answer."""
+        for listener in self._sockets:
+            listener.close()
+
     def end(self, last_words: signal.Signals) -> None:
         """Send a signal to the process and to what it started."""
         if self.is_alive() and self._process is not None:
@@ -77,6 +82,7 @@ def end_leftovers(home: Path) -> None:
 def end_together(children: Sequence[Child], patience: float, is_hurried: Callable[[], bool]) -> None:
     """Ask the processes to end, and kill those that have not after `patience` seconds or when it is hurried."""
     for child in children:
+        child.stop_listening()
         child.end(signal.SIGTERM)
     give_up = time.monotonic() + patience
     while any(child.is_alive() for child in children) and time.monotonic() < give_up and not is_hurried():

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import psycopg
 from django.core.management import call_command
-from django.db import DatabaseError, connection, connections
+from django.db import DatabaseError, ProgrammingError, connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
@@ -70,14 +70,21 @@ def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
 
 def _wait_for_migrations(at_most: float) -> None:
     give_up = time.monotonic() + at_most
-    while pending := pending_migrations():
+    while pending := _pending_as_application():
         if time.monotonic() > give_up:
             raise CannotStart(
-                f"The database still needs {len(pending)} migrations, and this role may not make them. Start a worker "
+                f"The database is not migrated ({pending[0]} …), and this role may not do it. Start a worker "
                 "that has BIGMIND_DATABASE_OWNER_URL, or run there: bigmind migrate."
             )
         hang_up()
         time.sleep(LOOK_AGAIN)
+
+
+def _pending_as_application() -> list[str]:
+    try:
+        return pending_migrations()
+    except ProgrammingError:
+        return ["the tables are not given to this role yet"]
 
 
 def pending_migrations() -> list[str]:

@@ -30,6 +30,8 @@ class Command(migrate.Command):
         self._on = connections[options["database"]]
         for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
             self._set(limit, "0")
+        if options["database"] == OWNER:
+            grant_to_application()  # So that what is made is theirs from its first moment.
         try:
             with migrating():
                 self._migrate(*args, **options)
