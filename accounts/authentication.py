@@ -11,6 +11,7 @@ from accounts.models import ApiKey, AppToken
 from accounts.services.agents import note_agent
 from accounts.services.app_tokens import find_token
 from accounts.services.key_text import digest_of, is_well_formed
+from bigmind.core.read_only import is_read_only
 
 USED_EVERY = timedelta(minutes=1)
 CHALLENGE = 'Bearer realm="BigMind"'
@@ -72,6 +73,8 @@ def actor_of(request: HttpRequest) -> Actor:
 
 
 def _note_use(key: ApiKey, *, by: str) -> None:
+    if is_read_only():
+        return
     now = timezone.now()
     if key.last_used_at is None or key.last_used_at < now - USED_EVERY or (by and key.last_used_by != by):
         ApiKey.objects.filter(pk=key.pk).update(last_used_at=now, last_used_by=by[:200] or key.last_used_by)

@@ -12,6 +12,7 @@ from accounts.models import User
 from accounts.services.second_factors import has_second_factor, must_have_second_factor
 from accounts.services.sign_ins import note_sign_in
 from accounts.views.entering import came_by_sso
+from bigmind.core.read_only import is_read_only
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -29,6 +30,8 @@ class SignInMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        if is_read_only():
+            return response
         if request.session.accessed and request.session.session_key and response.status_code < 500:
             self._note(request, request.session.session_key)
         return response

@@ -28,6 +28,7 @@ def instance(_request: HttpRequest) -> dict[str, Any]:
     return {
         "public_url": settings.PUBLIC_URL,
         "version": __version__,
+        "read_only": settings.READ_ONLY,
         "mode": settings.BIGMIND_MODE,
         "sso_name": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
         "passwords_only_for": settings.PASSWORDS_ONLY_FOR,

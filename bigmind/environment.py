@@ -113,6 +113,11 @@ class Environment(BaseSettings):
         "role of BIGMIND_DATABASE_URL is let read and write rows and nothing else. Only processes that migrate or "
         "work need it. Default: one role does all.",
     )
+    read_only: bool = Field(
+        default=False,
+        description="Read and search only, such as on a replica or during maintenance: writes are refused with a word "
+        "on when to try again, nothing is noted, and worker and scheduler pause.",
+    )
     redis_url: SecretStr = Field(
         default=SecretStr(""),
         description="Redis for the task queue and shared counters. Default: files in BIGMIND_HOME and memory.",

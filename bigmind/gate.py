@@ -11,15 +11,16 @@ from typing import Any, Literal
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InternalError, connection
 from django.template.loader import render_to_string
 from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
 from accounts.services.calls import count_against_limit, limit_of, once, record_call
-from bigmind.core.errors import BigMindError, Invalid
+from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
+from bigmind.core.read_only import is_read_only, is_refused_write, require_writable
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.tokens import count_tokens
 from bigmind.core.tracing import describe, span
@@ -89,6 +90,11 @@ def perform(
         except BigMindError as refusal:
             outcome = refusal.code
             raise
+        except InternalError as error:
+            if not is_refused_write(error):
+                raise
+            outcome = ReadOnly.code
+            raise ReadOnly from error
         finally:
             describe(traced, failed=outcome == "error", outcome=outcome)
             _record(actor, operation, door, outcome, seconds or perf_counter() - started, tokens)
@@ -110,6 +116,8 @@ def _record(actor: Actor, operation: Operation, door: Door, outcome: str, second
     if tokens:
         TOKENS.labels(operation.name).inc(tokens)
     _tell_of(operation, door, outcome, round(seconds * 1000, 1))
+    if is_read_only():
+        return
     try:
         record_call(
             actor,
@@ -140,6 +148,8 @@ def _tell_of(operation: Operation, door: Door, outcome: str, milliseconds: float
 def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None) -> Outcome:
     actor.require(operation.scope)
     actor.require_toolset(operation.toolset)
+    if operation.effect is not Effect.READ:
+        require_writable()
     accepted = operation.accept(arguments)
     count_against_limit(actor, per_minute=limit_of(actor))
 

@@ -16,8 +16,9 @@ from django.urls import reverse
 from accounts.actor import Actor, acts
 from bigmind import health
 from bigmind.api.problems import STATUSES, is_rest, problem_of
-from bigmind.core.errors import BigMindError
+from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
+from bigmind.core.read_only import is_read_only, is_refused_write
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.tracing import describe, request_span
 from bigmind.core.wall import sees_everybody, sees_only
@@ -30,7 +31,9 @@ HEADINGS = {
     409: "That is not possible now",
     422: "That cannot be accepted",
     429: "That was too much at once",
+    503: "BigMind is read-only just now",
 }
+SAFE = {"GET", "HEAD", "OPTIONS"}
 NO_ROUTE = "(none)"
 ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {
     "/healthz": health.healthz,
@@ -130,12 +133,21 @@ class RefusalMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
+        """Refuse a form while nothing can be stored. The theme is kept in the browser; REST is left to the gate."""
+        if not is_read_only() or request.method in SAFE or is_rest(request):
+            return None
+        assert request.resolver_match is not None
+        return None if request.resolver_match.view_name == "theme" else _page(request, ReadOnly())
+
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Answer what a view has raised; None leaves it to Django."""
         if is_rest(request):
             return problem_of(exception)
         if isinstance(exception, BigMindError):
             return _page(request, exception)
+        if is_refused_write(exception):
+            return _page(request, ReadOnly())
         if isinstance(exception, OperationalError | InterfaceError):
             log.error("The database refused or did not answer.", error=str(exception))
             DATABASE_ERRORS.labels("page").inc()

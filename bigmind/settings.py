@@ -17,6 +17,7 @@ DEBUG = ENVIRONMENT.debug
 SECRET_KEY = ENVIRONMENT.signing_key()
 PUBLIC_URL = ENVIRONMENT.url
 BIGMIND_MODE = ENVIRONMENT.mode
+READ_ONLY = ENVIRONMENT.read_only
 PROFILE_SECTIONS = ENVIRONMENT.sections
 BIGMIND_REVIEW_DAYS = ENVIRONMENT.review_days
 
@@ -112,7 +113,8 @@ def _database(url: str) -> dict[str, Any]:
     """How a database is connected to. What its address says itself comes last: it may name a certificate, say."""
     told = dj_database_url.parse(url)
     options = {
-        "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s",
+        "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s"
+        + (" -c default_transaction_read_only=on" if READ_ONLY else ""),
         "application_name": "bigmind",
         **told.get("OPTIONS", {}),
     }

@@ -7,14 +7,17 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import Agent, User
+from bigmind.core.read_only import is_read_only
 
 from .key_text import digest_of
 
 SEEN_EVERY = timedelta(minutes=1)
 
 
-def note_agent(user: User, *, client_name: str, client_version: str = "", host: str = "") -> Agent:
+def note_agent(user: User, *, client_name: str, client_version: str = "", host: str = "") -> Agent | None:
     """Return the agent of this client on this host, made on its first call, and note that it was seen.
+
+    None for one that nobody knows yet, while nothing can be stored.
 
     `last_seen` moves once a minute: within it the agent is answered from memory, so that a busy agent neither reads
     nor writes a row with each call.
@@ -24,6 +27,8 @@ def note_agent(user: User, *, client_name: str, client_version: str = "", host: 
     remembered = f"agent:{user.pk}:{digest_of(repr((name, version, where)))}"
     agent: Agent | None = cache.get(remembered)
     if agent is None:
+        if is_read_only():
+            return Agent.objects.filter(user=user, client_name=name, host=where).first()
         agent = _seen_now(user, name, version, where)
         cache.set(remembered, agent, SEEN_EVERY.total_seconds())
     return agent

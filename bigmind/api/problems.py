@@ -20,8 +20,9 @@ from rest_framework.exceptions import (
     UnsupportedMediaType,
 )
 
-from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, TooMany
+from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, ReadOnly, TooMany
 from bigmind.core.metrics import DATABASE_ERRORS
+from bigmind.core.read_only import is_refused_write
 from bigmind.request_ids import current_request_id
 
 CONTENT_TYPE = "application/problem+json"
@@ -42,12 +43,20 @@ TITLES: dict[str, str] = {
     "unsupported_media_type": "Requests are JSON",
     "invalid": "Some arguments cannot be accepted",
     "too_many": "Too many requests",
+    "read_only": "BigMind is read-only just now",
     "internal": "Something broke on our side",
     "unavailable": "The database does not answer",
 }
 """Every kind of problem: the last part of its `type`, and its `title`."""
 
-STATUSES: dict[type[BigMindError], int] = {Invalid: 422, Forbidden: 403, NotFound: 404, Conflict: 409, TooMany: 429}
+STATUSES: dict[type[BigMindError], int] = {
+    Invalid: 422,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    TooMany: 429,
+    ReadOnly: 503,
+}
 KEYS_HINT = (
     "Send the header `Authorization: Bearer bm_…`. The page “Keys” makes a key, and so does `bigmind key_create`."
 )
@@ -121,6 +130,8 @@ def problem_of(error: Exception) -> HttpResponse:
     """Translate any error into a problem; what nobody foresaw is logged and told without its particulars."""
     if isinstance(error, BigMindError):
         return _refused(error)
+    if is_refused_write(error):
+        return _refused(ReadOnly())
     if isinstance(error, APIException):
         return _framework(error)
     if isinstance(error, OperationalError | InterfaceError):
@@ -147,7 +158,7 @@ def _refused(error: BigMindError) -> HttpResponse:
         error.message,
         hint=error.hint,
         errors=error.problems if isinstance(error, Invalid) else None,
-        headers={"Retry-After": str(error.retry_after)} if isinstance(error, TooMany) else None,
+        headers={"Retry-After": str(error.retry_after)} if isinstance(error, TooMany | ReadOnly) else None,
         details=error.details,
     )
 

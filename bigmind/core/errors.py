@@ -1,4 +1,4 @@
-"""The five refusals an operation may answer with, in words the reader can act on."""
+"""The refusals an operation may answer with, in words the reader can act on."""
 
 from typing import Any
 
@@ -60,3 +60,17 @@ class TooMany(BigMindError):
     def __init__(self, message: str, *, retry_after: int, hint: str = "") -> None:
         super().__init__(message, hint=hint or f"Try again in {retry_after} s.", retry_after=retry_after)
         self.retry_after = retry_after
+
+
+class ReadOnly(BigMindError):
+    """Nothing can be stored here just now, whoever asks: what is known is only read. `retry_after` is in seconds."""
+
+    code = "read_only"
+    retry_after = 60
+
+    def __init__(self) -> None:
+        super().__init__(
+            "BigMind is read-only just now, so nothing can be stored or changed.",
+            hint=f"Reading and searching go on. Try again in {self.retry_after} s, or ask an admin how long it takes.",
+            retry_after=self.retry_after,
+        )

@@ -15,9 +15,14 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 from psycopg import sql
 
+from bigmind.core.read_only import is_read_only
+
 OWNER = "owner"
 
-ONLY_GROWS: dict[str, tuple[str, ...]] = {"curation_review": ("by_id", "by_name", "agent_name")}
+ONLY_GROWS: dict[str, tuple[str, ...]] = {
+    "curation_review": ("by_id", "by_name", "agent_name"),
+    "accounts_erasurereport": ("asked_by_id", "whose_id"),
+}
 """Tables whose rows stay as they are, each with the columns that name people, who may be erased."""
 READ_ALONE = ("django_migrations",)
 
@@ -73,6 +78,8 @@ def owner() -> BaseDatabaseWrapper:
 
 def may_change_schema() -> bool:
     """Whether this process can migrate and make indexes, or must leave it to one that knows the owner."""
+    if is_read_only():
+        return False
     with owner().cursor() as cursor:
         cursor.execute(OWNS_TABLES)
         row = cursor.fetchone()

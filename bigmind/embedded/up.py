@@ -73,8 +73,11 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
         "worker": Child("worker", worker_command(), environment.home),
         "scheduler": Child("scheduler", scheduler_command(environment), environment.home),
     }
+    if environment.read_only and {*parts} - {"web"}:
+        supervisor.say("Worker and scheduler pause: BIGMIND_READ_ONLY is on.")
     for part in parts:
-        supervisor.start_child(children[part])
+        if part == "web" or not environment.read_only:
+            supervisor.start_child(children[part])
     if sockets:
         supervisor.wait_until_served(environment.url, sockets[0].getsockname()[:2], children["web"])
         _welcome(environment)
@@ -99,6 +102,9 @@ def scheduler_command(environment: Environment) -> list[str]:
 
 def _welcome(environment: Environment) -> None:
     """Make the first user and key if there is none, and print the ready lines."""
+    if environment.read_only:
+        print(ready_lines(environment.url, None, None, str(environment.home)), flush=True)
+        return
     first = first_run(environment.init_user or environment.user, initial(environment))
     link = None
     # Whoever has a password needs no link that anybody who reads the output could use before them.

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
-from django.db import InterfaceError, OperationalError, ProgrammingError
+from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedTable
 
 from bigmind import __version__
-from bigmind.core.errors import BigMindError
+from bigmind.core.errors import BigMindError, ReadOnly
+from bigmind.core.read_only import is_refused_write
 
 REFUSED, MISUSED = 1, 2
 
@@ -54,6 +55,10 @@ class OperatorCommand(BaseCommand):
         except (OperationalError, InterfaceError) as error:
             hint = "Start BigMind (`bigmind up`), or set BIGMIND_DATABASE_URL; `bigmind doctor` says more."
             raise Refused(f"The database does not answer. {hint}") from error
+        except InternalError as error:
+            if not is_refused_write(error):
+                raise
+            raise Refused(str(ReadOnly())) from error
         except ProgrammingError as error:
             if not isinstance(error.__cause__, UndefinedTable):
                 raise

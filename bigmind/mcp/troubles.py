@@ -5,8 +5,9 @@ from django.db import InterfaceError, OperationalError
 from mcp import MCPError, types
 
 from accounts.authentication import BadKey
-from bigmind.core.errors import BigMindError
+from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.metrics import DATABASE_ERRORS
+from bigmind.core.read_only import is_refused_write
 
 log = structlog.get_logger()
 
@@ -22,6 +23,8 @@ def as_protocol_error(error: Exception, request_id: str) -> MCPError:
     """Return the JSON-RPC error for whatever a request has raised; log it when the fault is ours."""
     if isinstance(error, MCPError):
         return error
+    if is_refused_write(error):
+        error = ReadOnly()
     if isinstance(error, BigMindError):
         return MCPError(types.INVALID_PARAMS, str(error), {"code": error.code, "requestId": request_id})
     if isinstance(error, BadKey):

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.read_only import is_read_only
 from curation.models import Notice
 from curation.services.company_wire import CompanyWire, TurnedDown
 from curation.shapes.upstream import UpstreamProposal
@@ -21,6 +22,8 @@ def company_server() -> CompanyServer | None:
     """Return the company server that is configured; nothing where there is none."""
     if not settings.COMPANY_URL:
         return None
+    if is_read_only():
+        return CompanyServer.objects.filter(url=settings.COMPANY_URL).first()
     return CompanyServer.objects.get_or_create(url=settings.COMPANY_URL)[0]
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
+from bigmind.core.read_only import is_read_only
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.patience import embed_batch
 from knowledge.embeddings.providers import Provider, provider
@@ -88,7 +89,7 @@ def space_of(embedder: Provider) -> EmbeddingSpace:
     )
     if is_new:
         queue_missing(space)
-    if not EmbeddingSpace.objects.exclude(active_since=None).exists():
+    if not is_read_only() and not EmbeddingSpace.objects.exclude(active_since=None).exists():
         EmbeddingSpace.objects.filter(pk=space.pk).update(active_since=timezone.now())
     return space
 
@@ -121,7 +122,10 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
 
 def progress() -> Progress:
     """Return how far the space of the configured embedder is."""
-    space = space_of(provider())
+    embedder = provider()
+    if is_read_only() and not EmbeddingSpace.objects.filter(name=embedder.space).exists():
+        return Progress(embedder.space, 0, 0, 0)  # It would be made now.
+    space = space_of(embedder)
     waiting = space.vectors.filter(TO_MAKE)
     troubled = waiting.exclude(trouble__in=["", AGAIN])
     return Progress(space.name, space.vectors.count(), waiting.count(), troubled.count())

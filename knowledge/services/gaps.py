@@ -23,6 +23,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
+from bigmind.core.read_only import is_read_only
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
 from bigmind.core.turns import wait_for_turn
@@ -82,7 +83,7 @@ class ShownGap:
 def note_gap(actor: Actor, query: str, found: Findings) -> None:
     """Keep a question of an agent that found nothing. Nobody's answer waits for it or fails because of it."""
     asked_by_agent = actor.agent is not None or actor.key is not None
-    if not settings.GAPS or not asked_by_agent or is_answered(found):
+    if is_read_only() or not settings.GAPS or not asked_by_agent or is_answered(found):
         return
     text = one_line(query).strip()[:QUESTION_CHARS]
     if not _telling_words(text) or find_secrets(query):

@@ -10,6 +10,7 @@ from django.db import DatabaseError, connection, transaction
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
+from bigmind.core.read_only import is_read_only
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
 from knowledge.services.feedback import give_feedback, id_of_visible, open_complaints
 
@@ -71,7 +72,7 @@ def serve(session: Session, told: Iterable[Told]) -> None:
 def serve_found(actor: Actor, told: Iterable[Told]) -> None:
     """Note what company knowledge a search told the agent's open session. A person who reads a page is not told."""
     found = [one for one in told if one.kind == Kind.COMPANY]
-    if not found or (actor.agent is None and actor.key is None):
+    if is_read_only() or not found or (actor.agent is None and actor.key is None):
         return
     session = Session.objects.of(actor.user).open().filter(agent=actor.agent).newest_first().first()
     if session is None:

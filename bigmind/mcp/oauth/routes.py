@@ -22,7 +22,8 @@ from starlette.routing import Route
 from accounts.services.app_documents import is_document_address, must_be_read, read_document
 from accounts.services.app_tokens import oauth_address
 from accounts.services.connected_apps import keep_document
-from bigmind.core.errors import BigMindError, TooMany
+from bigmind.core.errors import BigMindError, ReadOnly, TooMany
+from bigmind.core.read_only import is_refused_write
 from bigmind.mcp.admission import Refused, require_our_host
 from bigmind.mcp.oauth.metadata import REGISTRATION, of_the_resource, of_the_server
 from bigmind.mcp.oauth.provider import Provider, is_ours
@@ -150,6 +151,9 @@ def _refusal(error: Exception, request_id: str) -> Response:
         return _error(error.status_code, "invalid_request", str(error.detail))
     if isinstance(error, TooMany):
         return _error(429, "temporarily_unavailable", str(error), {"Retry-After": str(error.retry_after)})
+    if isinstance(error, ReadOnly) or is_refused_write(error):
+        later = {"Retry-After": str(ReadOnly.retry_after)}
+        return _error(503, "temporarily_unavailable", str(ReadOnly()), later)
     if isinstance(error, BigMindError):
         return _error(400, "invalid_request", str(error))
     told = as_protocol_error(error, request_id).message
