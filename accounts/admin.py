@@ -18,6 +18,7 @@ from accounts.models import (
     Alert,
     ApiKey,
     AppToken,
+    AuditEvent,
     Call,
     ConnectedApp,
     ErasureReport,
@@ -33,6 +34,7 @@ from accounts.models import (
     TaskTally,
     User,
 )
+from accounts.services.audit import audit
 from accounts.services.keys import revoke_key
 from accounts.services.users import delete_user, require_another_admin
 from bigmind.core.errors import Conflict
@@ -76,11 +78,13 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     )
     readonly_fields = ("id", "created_at", "last_seen", "last_login")
 
-    def save_model(self, request: HttpRequest, obj: User, form: object, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save; a user who was made here has no password to sign in with."""
         if not change:
             obj.set_unusable_password()
         obj.save()
+        # What changed, and not to what: a name could not be taken away again.
+        audit("user_changed" if change else "user_added", about=obj, fields=form.changed_data, role=obj.role)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Name what goes with a user; that some of it cannot be deleted on its own is no objection."""
@@ -359,6 +363,20 @@ class AlertAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("user__username", "text", "by_name")
     ordering = ("-created_at",)
     raw_id_fields = ("user", "key")
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(_Record, admin.ModelAdmin):  # type: ignore[type-arg]
+    """What was done to people and keys. The table only grows."""
+
+    list_display = ("number", "at", "event", "by_name", "about_name", "details")
+    list_filter = ("event", "at")
+    search_fields = ("event", "by_name", "about_name")
+    ordering = ("-number",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """Nobody: the database would refuse it."""
+        return False
 
 
 @admin.register(ErasureReport)

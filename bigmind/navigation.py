@@ -84,6 +84,7 @@ def navigation_for(
             link("Embeddings", "embeddings"),
             link("Deliveries", "deliveries"),
             link("Erasures", "erasures"),
+            link("Audit log", "audit"),
         )
         if settings.COMPANY_URL:
             administration += (link("Company server", "company-server"),)

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from curation.views import (
+    audit,
     bulk,
     company,
     company_entry,
@@ -45,6 +46,8 @@ urlpatterns = [
     path("notices/", notices.notices, name="notices"),
     path("notices/seen/", notices.seeing, name="notices-seen"),
     path("notices/settings/", notices.choosing, name="notices-settings"),
+    path("system/audit/", audit.audit_log, name="audit"),
+    path("system/audit/export/", audit.audit_export, name="audit-export"),
     path("system/deliveries/", deliveries.deliveries, name="deliveries"),
     path("system/deliveries/<uuid:delivery_id>/again/", deliveries.trying_again, name="deliveries-again"),
 ]

@@ -2,6 +2,7 @@
 
 from .agents import Agent
 from .alerts import Alert
+from .audit import AuditEvent
 from .calls import Call, KeptReply
 from .connected_apps import AppToken, ConnectedApp
 from .erasures import ErasureReport
@@ -22,6 +23,7 @@ __all__ = [
     "Alert",
     "ApiKey",
     "AppToken",
+    "AuditEvent",
     "Call",
     "ConnectedApp",
     "ErasureReport",

@@ -11,6 +11,7 @@ from django.utils.formats import date_format
 from accounts.models import Alert, ApiKey, User
 from accounts.models.keys import EXPIRY_WARNING
 
+from .audit import audit
 from .keys import KEYS_END_SOON
 
 # A letter about something older says nothing new: a mail server may be configured long after.
@@ -25,6 +26,7 @@ def tell(user: User, kind: Alert.Kind, text: str, *, by: User | None = None) -> 
     """Tell somebody what happened to their sign-in; `by` names who did it, where it was somebody else."""
     by_name = str(by)[:200] if by else ""
     log.info("A sign-in was changed.", kind=str(kind), user=str(user.pk), by=str(by.pk) if by else "")
+    audit(str(kind), about=user, by=by)
     return Alert.objects.create(user=user, kind=kind, text=text[:300], by_name=by_name)
 
 

@@ -24,6 +24,8 @@ from accounts.models import ErasureReport, User
 from bigmind import __version__
 from bigmind.core.errors import NotFound
 
+from .audit import audit
+
 LISTED = 1_000
 """Digests of each kind that a report lists; it counts all."""
 NOT_REACHED = (
@@ -86,7 +88,7 @@ def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
     }
     document = json.loads(json.dumps(document, cls=DjangoJSONEncoder))
     key = _signing_key()
-    return ErasureReport.objects.create(
+    report = ErasureReport.objects.create(
         at=now,
         asked_by=linked,
         whose=whose,
@@ -94,6 +96,8 @@ def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
         signature=key.sign(_canonical(document)).hex(),
         public_key=key.public_key().public_bytes_raw().hex(),
     )
+    audit("erased", about=whose, report=report.pk, what=erased.meant.get("what", ""))
+    return report
 
 
 def list_erasures(actor: Actor) -> QuerySet[ErasureReport]:

@@ -17,6 +17,7 @@ from accounts.models import Invitation, Role, User
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.text import clean_name
 
+from .audit import audit
 from .key_text import digest_of
 from .users import add_user
 
@@ -60,6 +61,7 @@ def invite(actor: Actor, *, name: str = "", email: str = "", role: str = Role.ME
         invited_by=actor.user,
         expires_at=timezone.now() + LIFETIME,
     )
+    audit("invited", invitation=invitation.pk, role=role)
     return NewInvitation(invitation, f"{settings.PUBLIC_URL}/invitation/{token}/")
 
 
@@ -69,6 +71,7 @@ def list_invitations(actor: Actor) -> QuerySet[Invitation]:
     return Invitation.objects.open().select_related("invited_by").order_by("-created_at", "-pk")
 
 
+@transaction.atomic
 def revoke_invitation(actor: Actor, *, invitation_id: int) -> Invitation:
     """End an invitation: its link opens nothing any more.
 
@@ -80,6 +83,7 @@ def revoke_invitation(actor: Actor, *, invitation_id: int) -> Invitation:
         raise NotFound("There is no such open invitation.", hint="It may have been accepted; see the page “People”.")
     invitation.revoked_at = timezone.now()
     invitation.save(update_fields=["revoked_at"])
+    audit("invitation_revoked", invitation=invitation.pk)
     return invitation
 
 
@@ -107,6 +111,7 @@ def accept_invitation(token: str, *, username: str, display_name: str = "", pass
     user.save(update_fields=["email", "is_email_vouched"])
     invitation.accepted_at = timezone.now()
     invitation.save(update_fields=["accepted_at"])
+    audit("invitation_accepted", about=user, by=user, invitation=invitation.pk)
     return user
 
 

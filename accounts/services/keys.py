@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from django.utils import timezone
 from accounts.models import SCOPES, ApiKey, User
 from bigmind.core.errors import Conflict, Invalid, NotFound
 
+from .audit import audit
 from .key_text import SHOWN_CHARS, digest_of, is_well_formed, new_key_text
 
 DEFAULT_SCOPES = ("read", "write")
@@ -29,6 +31,7 @@ class NewKey:
     text: str
 
 
+@transaction.atomic
 def create_key(
     user: User,
     *,
@@ -68,6 +71,15 @@ def create_key(
         expires_at=expires_at,
         per_minute=per_minute,
         replaces=replaces,
+    )
+    audit(
+        "key_created",
+        about=user,
+        **_known_by(key),
+        scopes=key.scopes,
+        toolsets=key.toolsets,
+        expires_at=expires_at,
+        replaces=replaces.pk if replaces else None,
     )
     return NewKey(key, text)
 
@@ -111,15 +123,18 @@ def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
     )
     key.revoked_at = now + overlap
     key.save(update_fields=["revoked_at"])
+    audit("key_rotated", about=key.user, **_known_by(key), successor=new.key.pk, works_until=key.revoked_at)
     return new
 
 
+@transaction.atomic
 def revoke_key(key: ApiKey) -> ApiKey:
     """End a key now. What was stored with it stays. Revoking twice changes nothing."""
     now = timezone.now()
     if key.revoked_at is None or key.revoked_at > now:
         key.revoked_at = now
         key.save(update_fields=["revoked_at"])
+        audit("key_revoked", about=key.user, **_known_by(key))
     return key
 
 
@@ -135,6 +150,11 @@ def find_key(reference: str, *, user: User | None = None) -> ApiKey:
         return fitting[0]
     hint = "Give its id or its SHA-256: `bigmind key_list` shows them."
     raise NotFound(f"{'Several keys begin' if fitting else 'No key begins'} with “{reference[:12]}”.", hint=hint)
+
+
+def _known_by(key: ApiKey) -> dict[str, Any]:
+    """What the audit log says of a key: not its label, which people name after themselves."""
+    return {"key": key.pk, "begins": key.prefix, "app": key.app_id}
 
 
 def _is_meant_by(reference: str) -> Q:

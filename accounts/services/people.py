@@ -11,6 +11,7 @@ from accounts.actor import Actor
 from accounts.models import Agent, ApiKey, User
 from bigmind.core.errors import Conflict, Invalid, NotFound
 
+from .audit import audit
 from .second_factors import second_factor_exists
 from .sign_in_links import make_sign_in_link
 from .sign_ins import end_sign_ins
@@ -60,15 +61,18 @@ def deactivate(actor: Actor, person: User) -> User:
     require_another_admin(person)
     person.is_active = False
     person.save(update_fields=["is_active", "updated_at"])
+    audit("user_deactivated", about=person)
     end_sign_ins(person)
     return person
 
 
+@transaction.atomic
 def activate(actor: Actor, person: User) -> User:
     """Let somebody in again, with the keys that have not ended meanwhile."""
     actor.require("admin")
     person.is_active = True
     person.save(update_fields=["is_active", "updated_at"])
+    audit("user_activated", about=person)
     return person
 
 
@@ -84,13 +88,16 @@ def reset_password(actor: Actor, person: User) -> str:
         raise Conflict(f"{person} is deactivated.", hint="Activate them first.")
     person.set_unusable_password()
     person.save(update_fields=["password", "updated_at"])
+    audit("password_reset", about=person)
     end_sign_ins(person)
     return f"{settings.PUBLIC_URL}/sign-in/{make_sign_in_link(person)}/"
 
 
+@transaction.atomic
 def sign_out_person(actor: Actor, person: User) -> int:
     """Sign somebody out in all their browsers; return how many there were. Keys go on working."""
     actor.require("admin")
+    audit("signed_out_by_admin", about=person)
     return end_sign_ins(person)
 
 

@@ -16,6 +16,7 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.text import clean_name
 from bigmind.core.wall import sees_only
 
+from .audit import audit, take_names_from_audit
 from .erasures import Erased, report_erasure
 
 LONGEST_STEM = 140
@@ -38,6 +39,7 @@ def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, 
     try:
         with transaction.atomic():
             user.save()
+            audit("user_added", about=user, role=role)
     except IntegrityError as error:
         raise Conflict(f"There is a user “{user.username}” already.", hint="Choose another name.") from error
     return user
@@ -80,13 +82,15 @@ def delete_user(user: User) -> dict[str, int]:
     erased = Erased({"what": "person", "person": str(user.pk)})
     for farewell in settings.FAREWELLS:
         import_string(farewell)(user, erased)
+    erased.counts["lines of the audit log without a name"] = take_names_from_audit(user)
     # The admin site logs names.
     LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk)).delete()
     with sees_only(user.pk):
         _, counted = user.delete()
     counts = {label.rpartition(".")[2]: count for label, count in sorted(counted.items())}
     erased.counts = {**counts, **erased.counts}
-    report_erasure(erased, whose=None)
+    report = report_erasure(erased, whose=None)
+    audit("user_deleted", about=user, report=report.pk)
     return counts
 
 
@@ -116,8 +120,10 @@ def set_role(user: User, role: str) -> User:
         raise Invalid(f"role must be one of: {', '.join(Role.values)}.")
     if role != Role.ADMIN:
         require_another_admin(user)
-    user.role = role
+    before, user.role = user.role, role
     user.save(update_fields=["role", "updated_at"])
+    if before != role:
+        audit("role_given", about=user, role=role, before=before)
     return user
 
 
@@ -137,13 +143,16 @@ def link_key(user: User, key: ApiKey) -> ApiKey:
         raise Conflict(f"This key belongs to {key.user}.", hint="Unlink it first: `bigmind user_unlink`.")
     key.user, key.unlinked_at = user, None
     key.save(update_fields=["user", "unlinked_at"])
+    audit("key_linked", about=user, key=key.pk)
     return key
 
 
+@transaction.atomic
 def unlink_key(key: ApiKey) -> ApiKey:
     """Take a key from its user. It opens nothing until it is linked again; what was stored stays with the user."""
-    key.user, key.unlinked_at = None, timezone.now()
+    owner, key.user, key.unlinked_at = key.user, None, timezone.now()
     key.save(update_fields=["user", "unlinked_at"])
+    audit("key_unlinked", about=owner, key=key.pk)
     return key
 
 

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from accounts.models import User
+from accounts.services.audit import audit
 from accounts.services.second_factors import has_second_factor
 
 Door = Literal["password", "link", "invitation", "sso"]
@@ -48,6 +49,7 @@ def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpR
 def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:
     """Sign somebody in, and remember by which door they came."""
     login(request, user)
+    audit("signed_in", about=user, by=user, door=door)
     request.session.pop(_WAITING, None)
     request.session[_DOOR] = door
 

@@ -55,6 +55,7 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "the page of what is due for verification": lambda owned: ("GET", "/company/due/"),
     "the page of one’s notices": lambda owned: ("GET", "/notices/"),
     "the page of what is sent out": lambda owned: ("GET", "/system/deliveries/"),
+    "the audit log": lambda owned: ("GET", "/system/audit/"),
     "the page of erasures": lambda owned: ("GET", "/system/erasures/"),
     "the page of the company server": lambda owned: ("GET", "/company/server/"),
     "the page of a person who shares nothing": lambda owned: ("GET", f"/u/{owned.username}/"),

@@ -29,6 +29,7 @@ OUTSIDE = {
     "accounts.ApiKey": "asked before anybody is known; only hashes",
     "accounts.Call": "admins count what all do; names and durations, no content",
     "accounts.Instance": "the directory lists them, as far as people share their agents; counts, no content",
+    "accounts.AuditEvent": "admins read all; what was done to people and keys",
     "accounts.ErasureReport": "ids, counts and keyed digests; admins read all",
     "accounts.Invitation": "asked before anybody is known; only hashes",
     "accounts.Profile": "pages of people show it, as far as it is shared",

@@ -1,0 +1,54 @@
+"""AuditEvent: one thing that was done to people, keys, roles or memory as a whole, kept for ever."""
+
+import hashlib
+import json
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+from django.utils import timezone
+
+from .users import User
+
+
+class AuditEvent(models.Model):
+    """Who did what to whom, and when. Ids, roles and counts; never what anybody stored.
+
+    The table only grows: a trigger lets nothing but the names of a person be taken away, who was erased. `seal` binds
+    each row to the one before it, so that a change made past the trigger is found. Names are outside the seal.
+    """
+
+    number = models.PositiveBigIntegerField(unique=True)
+    at = models.DateTimeField(default=timezone.now)
+    event = models.CharField(max_length=40)
+    by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    by_id_kept = models.UUIDField(null=True, help_text="Who did it; nobody: a command, or the scheduler.")
+    by_name = models.CharField(max_length=200, blank=True)
+    about = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    about_id_kept = models.UUIDField(null=True, help_text="To whom it was done.")
+    about_name = models.CharField(max_length=200, blank=True)
+    details = models.JSONField(default=dict)
+    seal = models.CharField(max_length=64)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["-at"], name="audit_by_date"),
+            models.Index(fields=["by_id_kept"], name="audit_by_person"),
+            models.Index(fields=["about_id_kept"], name="audit_about_person"),
+        ]
+
+    def __str__(self) -> str:
+        return self.event
+
+    def sealed_after(self, previous: str) -> str:
+        """Return the seal that this row must have after one with the seal `previous`."""
+        said = {
+            "previous": previous,
+            "number": self.number,
+            "at": self.at,
+            "event": self.event,
+            "by": self.by_id_kept,
+            "about": self.about_id_kept,
+            "details": self.details,
+        }
+        text = json.dumps(said, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()

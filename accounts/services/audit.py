@@ -1,0 +1,77 @@
+"""The audit log of people and keys: what is done is noted in the transaction that does it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
+
+from accounts.actor import acting
+from accounts.models import AuditEvent, User
+from bigmind.core.turns import wait_for_turn
+
+_TURNS = 7731
+
+
+@dataclass(frozen=True)
+class BrokenEvent:
+    """A place where the log is not what was written."""
+
+    number: int
+    why: str
+
+
+@transaction.atomic
+def audit(event: str, *, about: User | None = None, by: User | None = None, **details: Any) -> AuditEvent:
+    """Note that something was done, by whoever performs this call or is on the page.
+
+    Args:
+        about: To whom it was done.
+        by: Who did it, where that is known otherwise: somebody who signs in is on no page yet.
+        details: Ids, roles and counts. No names, because they could not be taken away, and nothing that was stored.
+    """
+    actor = acting()
+    who = by or (actor.user if actor else None)
+    wait_for_turn(_TURNS, "audit")
+    last = AuditEvent.objects.order_by("-number").first()
+    noted = AuditEvent(
+        number=last.number + 1 if last else 1,
+        event=event,
+        by=_still_here(who),
+        by_id_kept=who.pk if who else None,
+        by_name=str(who)[:200] if _still_here(who) else "",
+        about=_still_here(about),
+        about_id_kept=about.pk if about else None,
+        about_name=str(about)[:200] if _still_here(about) else "",
+        details=json.loads(json.dumps(details, cls=DjangoJSONEncoder)),
+    )
+    noted.seal = noted.sealed_after(last.seal if last else "")
+    noted.save(force_insert=True)
+    return noted
+
+
+def take_names_from_audit(user: User) -> int:
+    """Take somebody's name from the log; return from how many rows. What was done stays, with their id."""
+    done = AuditEvent.objects.filter(by_id_kept=user.pk).update(by=None, by_name="")
+    return done + AuditEvent.objects.filter(about_id_kept=user.pk).update(about=None, about_name="")
+
+
+def broken_events() -> Iterator[BrokenEvent]:
+    """Yield every row of the log that was changed, and every place where one is missing.
+
+    That the newest rows were cut off cannot be seen here: compare the last number with one noted elsewhere.
+    """
+    number, seal = 0, ""
+    for event in AuditEvent.objects.order_by("number").iterator(chunk_size=500):
+        if event.number != number + 1:
+            yield BrokenEvent(event.number, "a row before it is missing")
+        elif event.seal != event.sealed_after(seal):
+            yield BrokenEvent(event.number, "it is not what was written")
+        number, seal = event.number, event.seal
+
+
+def _still_here(user: User | None) -> User | None:
+    """The person, unless they were deleted in this transaction."""
+    return User.objects.filter(pk=user.pk).first() if user else None

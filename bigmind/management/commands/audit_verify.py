@@ -1,0 +1,35 @@
+"""`audit_verify`: is the audit log what was written, and are the reports of erasures what was signed?"""
+
+from typing import Any
+
+from accounts.models import AuditEvent, ErasureReport
+from accounts.services.audit import broken_events
+from accounts.services.erasures import Verdict, as_file, check_report
+from bigmind.management.base import OperatorCommand, Refused
+
+
+class Command(OperatorCommand):
+    """Checks the seal of every row, and the signature of every report."""
+
+    help = "Check that no line of the audit log and no report of an erasure was changed. Exit code 1: one was."
+    examples = ("bigmind audit_verify", "bigmind audit_verify --json")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Go through both."""
+        broken = [{"line": event.number, "why": event.why} for event in broken_events()]
+        reports = [
+            report.pk
+            for report in ErasureReport.objects.order_by("pk").iterator(chunk_size=100)
+            if check_report(as_file(report)) is Verdict.CHANGED
+        ]
+        if options["json"]:
+            checked = {"lines": AuditEvent.objects.count(), "reports": ErasureReport.objects.count()}
+            self.print_json({"checked": checked, "broken": broken, "reports": reports})
+        else:
+            for row in broken:
+                self.stdout.write(f"Line {row['line']}: {row['why']}.")
+            for report in reports:
+                self.stdout.write(f"Report {report}: it is not what was signed.")
+            self.stdout.write(f"{AuditEvent.objects.count()} lines checked, {len(broken)} broken.")
+        if broken or reports:
+            raise Refused("The audit log is not what was written.")

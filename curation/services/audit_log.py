@@ -1,0 +1,138 @@
+"""The audit log, for admins: decisions about company knowledge, and what was done to people and keys, in one list."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import BigIntegerField, CharField, F, Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Concat
+
+from accounts.actor import Actor
+from accounts.models import AuditEvent
+from bigmind.core.pages import Page
+from curation.models import Review
+
+KINDS = {"people": "People and keys", "decisions": "Company knowledge"}
+LINES_SHOWN = 50
+EXPORTED = 50_000
+"""Lines that one export holds, the newest first; what is older is asked for by its dates."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    """One thing that was done. `by` and `about` are names where the person is here, and ids always."""
+
+    at: datetime
+    what: str
+    by: str
+    by_id: UUID | None
+    about: str
+    details: str
+    number: int
+
+
+@dataclass(frozen=True)
+class AuditQuestion:
+    """What part of the log is asked for."""
+
+    text: str = ""
+    kind: str = ""
+    since: date | None = None
+    until: date | None = None
+
+
+def read_audit_log(actor: Actor, question: AuditQuestion, *, offset: int = 0) -> Page[AuditLine]:
+    """Return the log as admins read it, the newest first."""
+    rows = _rows(actor, question)
+    total = rows.count()
+    return Page(_lines(rows[offset : offset + LINES_SHOWN]), total, LINES_SHOWN, offset)
+
+
+def export_audit_log(actor: Actor, question: AuditQuestion, *, as_csv: bool) -> str:
+    """Return the newest 50,000 lines of the part that is asked for, as JSON or CSV."""
+    lines = _lines(_rows(actor, question)[:EXPORTED])
+    return _csv(lines) if as_csv else DjangoJSONEncoder(indent=2, ensure_ascii=False).encode([*map(asdict, lines)])
+
+
+def _rows(actor: Actor, question: AuditQuestion) -> "QuerySet[Any, Any]":
+    actor.require("admin")
+    parts = {"people": _events(question), "decisions": _decisions(question)}
+    chosen = [part for kind, part in parts.items() if question.kind in ("", kind)]
+    rows = chosen[0].union(*chosen[1:], all=True) if len(chosen) > 1 else chosen[0]
+    return rows.order_by("-line_at", "-line_row")
+
+
+def _events(question: AuditQuestion) -> "QuerySet[Any, Any]":
+    rows = AuditEvent.objects.annotate(said=Cast("details", TextField()))
+    for word in question.text.split():
+        found = Q(event__icontains=word) | Q(by_name__icontains=word) | Q(about_name__icontains=word)
+        rows = rows.filter(found | Q(said__icontains=word) | _is_person(word, "by_id_kept", "about_id_kept"))
+    return _as_lines(_between(rows, "at", question), "at", "event", "about_name", "said", "number")
+
+
+def _decisions(question: AuditQuestion) -> "QuerySet[Any, Any]":
+    rows = Review.objects.annotate(
+        deed=Concat(Value("company_"), "action", output_field=CharField()),
+        handle=Concat(Value("C"), Cast("entry_id", CharField()), output_field=CharField()),
+    )
+    for word in question.text.split():
+        found = Q(deed__icontains=word) | Q(by_name__icontains=word) | Q(handle__iexact=word)
+        rows = rows.filter(found | Q(notes__icontains=word) | _is_person(word, "by_id_kept"))
+    return _as_lines(_between(rows, "created_at", question), "created_at", "deed", "handle", "notes", "number")
+
+
+def _as_lines(rows: "QuerySet[Any, Any]", *fields: str) -> "QuerySet[Any, Any]":
+    """Read rows of either table under the same names, so that one list can be made of them."""
+    when, what, about, said, row = (F(name) for name in fields)
+    read = rows.order_by().annotate(
+        line_at=when,
+        line_what=Cast(what, TextField()),
+        line_about=Cast(about, TextField()),
+        line_said=Cast(said, TextField()),
+        line_row=Cast(row, BigIntegerField()),
+    )
+    lines: QuerySet[Any, Any] = read.values_list(
+        "line_at", "line_what", "by_name", "by_id_kept", "line_about", "line_said", "line_row"
+    )
+    return lines
+
+
+def _between(rows: "QuerySet[Any, Any]", field: str, question: AuditQuestion) -> "QuerySet[Any, Any]":
+    rows = rows.filter(**{f"{field}__date__gte": question.since}) if question.since else rows
+    return rows.filter(**{f"{field}__date__lte": question.until}) if question.until else rows
+
+
+def _is_person(word: str, *fields: str) -> Q:
+    try:
+        person = UUID(word)
+    except ValueError:
+        return Q(pk__in=[])
+    meant = Q()
+    for name in fields:
+        meant |= Q(**{name: person})
+    return meant
+
+
+def _lines(rows: Iterable[Any]) -> list[AuditLine]:
+    return [AuditLine(*row) for row in rows]
+
+
+def _csv(lines: Iterable[AuditLine]) -> str:
+    """Write CSV that no spreadsheet takes for formulas."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(AuditLine.__dataclass_fields__)
+    for line in lines:
+        writer.writerow([_harmless(value) for value in asdict(line).values()])
+    return text.getvalue()
+
+
+def _harmless(value: object) -> str:
+    text = "" if value is None else value.isoformat() if isinstance(value, datetime) else str(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,66 @@
+"""The audit log, for admins: searched by words, kind and days, and taken away as CSV or JSON."""
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.authentication import actor_of
+from curation.services.audit_log import KINDS, AuditQuestion, export_audit_log, read_audit_log
+from knowledge.views.pages import offset_in, own_page
+
+CSV, JSON = "csv", "json"
+_TYPES = {CSV: "text/csv; charset=utf-8", JSON: "application/json"}
+
+
+class AuditForm(forms.Form):
+    """Narrows the log."""
+
+    query = forms.CharField(
+        required=False,
+        max_length=200,
+        label="Search the log",
+        help_text="Names, events, handles such as C142, or an id.",
+        widget=forms.TextInput(attrs={"type": "search"}),
+    )
+    kind = forms.ChoiceField(required=False, choices=[("", "Everything"), *KINDS.items()], label="What")
+    since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request.GET, label_suffix="")
+
+    @property
+    def question(self) -> AuditQuestion | None:
+        """What is asked for; None while something in it is wrong."""
+        if not self.is_valid():
+            return None
+        said = self.cleaned_data
+        return AuditQuestion(said["query"], said["kind"], said["since"], said["until"])
+
+
+@own_page
+@require_safe
+def audit_log(request: HttpRequest) -> HttpResponse:
+    """List what was done, the newest first."""
+    actor, form = actor_of(request), AuditForm(request)
+    actor.require("admin")
+    question = form.question
+    page = read_audit_log(actor, question, offset=offset_in(request)) if question else None
+    asked = request.GET.copy()
+    asked.pop("offset", None)
+    context = {"form": form, "page": page, "asked": asked.urlencode()}
+    return render(request, "curation/audit.html", context, status=200 if question else 422)
+
+
+@own_page
+@require_safe
+def audit_export(request: HttpRequest) -> HttpResponse:
+    """Hand out what the page shows, all of it, as a file."""
+    actor, form = actor_of(request), AuditForm(request)
+    actor.require("admin")
+    kind = CSV if request.GET.get("format") == CSV else JSON
+    text = export_audit_log(actor, form.question or AuditQuestion(), as_csv=kind == CSV)
+    answer = HttpResponse(text, content_type=_TYPES[kind])
+    answer["Content-Disposition"] = f'attachment; filename="audit.{kind}"'
+    return answer

@@ -1,0 +1,147 @@
+"""The audit log: what is done to people and keys is noted, found, taken away, and cannot be changed unseen."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, transaction
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import AuditEvent
+from accounts.services.audit import audit, broken_events
+from accounts.services.invitations import invite
+from accounts.services.keys import create_key, revoke_key, rotate_key
+from accounts.services.people import deactivate, give_role
+from accounts.services.users import delete_user
+from tests.curation.factories import approved_entry
+from tests.factories import make_actor, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def events() -> list[str]:
+    return list(AuditEvent.objects.order_by("number").values_list("event", flat=True))
+
+
+@pytest.fixture
+def admin(client: Client) -> Client:
+    client.force_login(make_user("root", role="admin", display_name="Ruth Root"))
+    return client
+
+
+def test_what_becomes_of_keys_people_and_invitations_is_noted() -> None:
+    admin, user = make_actor(admin=True), make_user()
+    new = create_key(user).key
+
+    revoke_key(rotate_key(new).key)
+    give_role(admin, user, "curator")
+    deactivate(admin, user)
+    invite(admin, name="Somebody")
+
+    assert events() == [
+        "key_created",
+        "key_created",
+        "key_rotated",
+        "key_revoked",
+        "role_given",
+        "user_deactivated",
+        "invited",
+    ]
+
+
+def test_who_did_it_on_a_page_is_named(admin: Client) -> None:
+    user = make_user("ada")
+
+    admin.post(reverse("person-role", args=[user.pk]), {"role": "curator"})
+
+    noted = AuditEvent.objects.get(event="role_given")
+    assert (noted.by_name, noted.about_name) == ("Ruth Root", "ada")
+    assert noted.details == {"role": "curator", "before": "member"}
+
+
+def test_a_sign_in_is_noted_with_its_door(client: Client) -> None:
+    make_user("ada", password="correct horse battery")
+
+    client.post(reverse("sign-in"), {"username": "ada", "password": "correct horse battery"})
+
+    assert AuditEvent.objects.get(event="signed_in").details == {"door": "password"}
+
+
+def test_the_log_is_not_changed_and_what_passes_the_trigger_is_found() -> None:
+    audit("invited", role="admin")
+    audit("invited", role="member")
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        AuditEvent.objects.filter(number=1).update(details={})
+    with pytest.raises(IntegrityError), transaction.atomic():
+        AuditEvent.objects.filter(number=1).delete()
+    call_command("audit_verify")
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER USER")
+        cursor.execute("UPDATE accounts_auditevent SET details = '{}' WHERE number = 1")
+        cursor.execute("ALTER TABLE accounts_auditevent ENABLE TRIGGER USER")
+
+    assert [broken.number for broken in broken_events()] == [1]
+    with pytest.raises(CommandError, match="not what was written"):
+        call_command("audit_verify")
+
+
+def test_the_name_of_who_is_deleted_leaves_the_log_and_its_seals_hold() -> None:
+    user = make_user("wenceslas")
+    create_key(user)
+
+    delete_user(user)
+
+    assert not AuditEvent.objects.filter(about_name="wenceslas").exists()
+    assert AuditEvent.objects.filter(about_id_kept=user.pk, event="user_deleted").exists()
+    assert not list(broken_events())
+
+
+def test_an_admin_finds_decisions_and_events_by_words_kind_and_person(admin: Client) -> None:
+    user = make_user("ada")
+    create_key(user)
+    entry = approved_entry()
+
+    everything = admin.get(reverse("audit")).text
+    keys = admin.get(reverse("audit"), {"query": "key_created ada"}).text
+    decisions = admin.get(reverse("audit"), {"query": entry.handle, "kind": "decisions"}).text
+    nothing = admin.get(reverse("audit"), {"until": "2001-01-01"}).text
+
+    assert "key_created" in everything
+    assert "company_approve" in everything
+    assert "company_approve" not in keys
+    assert "company_approve" in decisions
+    assert "key_created" not in decisions
+    assert "Nothing matches" in nothing
+
+
+def test_the_log_is_taken_away_and_no_cell_is_a_formula(admin: Client) -> None:
+    create_key(make_user(display_name="=HYPERLINK(1)"))
+
+    as_csv = admin.get(reverse("audit-export"), {"format": "csv", "query": "key_created"})
+    as_json = admin.get(reverse("audit-export"), {"format": "json", "query": "key_created"})
+
+    (row,) = csv.DictReader(io.StringIO(as_csv.text))
+    assert row["about"] == "'=HYPERLINK(1)"
+    assert [line["about"] for line in json.loads(as_json.content)] == ["=HYPERLINK(1)"]
+
+
+@pytest.mark.parametrize("role", ["member", "curator"])
+def test_nobody_but_admins_reads_it(client: Client, role: str) -> None:
+    client.force_login(make_user(role=role))
+
+    pages: list[Any] = [client.get(reverse(name)) for name in ("audit", "audit-export")]
+
+    assert [page.status_code for page in pages] == [403, 403]
+
+
+def test_a_wrong_date_is_said_beside_its_field(admin: Client) -> None:
+    page = admin.get(reverse("audit"), {"since": "yesterday"})
+
+    assert page.status_code == 422
+    assert "Enter a valid date" in page.text
