@@ -27,7 +27,7 @@ from bigmind.core.errors import NotFound
 from .audit import audit
 
 LISTED = 1_000
-"""Digests of each kind that a report lists; it counts all."""
+"""Ids and digests of each kind that a report lists; it counts all."""
 NOT_REACHED = (
     "exports and backups made before",
     "what agents, their providers and webhooks were sent before",
@@ -51,6 +51,7 @@ class Erased:
     meant: dict[str, Any]
     counts: dict[str, int] = field(default_factory=dict)
     digests: dict[str, list[str]] = field(default_factory=dict)
+    ids: dict[str, list[str]] = field(default_factory=dict)
     quarantined: list[str] = field(default_factory=list)
     told: dict[str, int] = field(default_factory=dict)
 
@@ -82,6 +83,7 @@ def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
         "meant": erased.meant,
         "counts": erased.counts,
         "digests": {kind: sorted(digests)[:LISTED] for kind, digests in sorted(erased.digests.items())},
+        "ids": {kind: ids[:LISTED] for kind, ids in sorted(erased.ids.items())},
         "quarantined": erased.quarantined,
         "sessions_told": erased.told,
         "not_reached": NOT_REACHED,
@@ -116,6 +118,16 @@ def get_erasure(actor: Actor, *, report_id: int) -> ErasureReport:
     if report is None:
         raise NotFound(f"There is no report {report_id} that you may read.")
     return report
+
+
+def erasures_of(user: User, ids: Mapping[str, Iterable[str]]) -> dict[tuple[str, str], ErasureReport]:
+    """Return by which report things of somebody's were erased, by kind and id, as far as reports list them."""
+    found: dict[tuple[str, str], ErasureReport] = {}
+    for report in ErasureReport.objects.filter(whose=user).order_by("at", "pk"):
+        listed = report.document.get("ids", {})
+        for kind, wanted in ids.items():
+            found |= {(kind, id): report for id in set(wanted) & set(listed.get(kind, []))}
+    return found
 
 
 def as_file(report: ErasureReport) -> dict[str, Any]:

@@ -295,6 +295,7 @@ def _erase(rows: QuerySet[Any], kind: Kind, work: _Work) -> int:
     if ids and not work.dry_run:
         passages = Passage.objects.filter(kind=kind, source_id__in=[str(id) for id in ids])
         work.erased.note(kind, passages.values_list("digest", flat=True))
+        work.erased.ids.setdefault(kind.value, []).extend(str(id) for id in ids)
         erase_passages(kind, ids)
         rows.model._default_manager.filter(pk__in=ids).delete()
     return len(ids)

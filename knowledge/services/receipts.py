@@ -9,6 +9,8 @@ from uuid import UUID
 from accounts.models import User
 from knowledge.models import CompanyEntry, Fact, Proof, Receipt, Session
 
+from .lineages import lineages_of
+
 GONE = "(no longer kept)"
 STORED = ("company", "fact", "session")
 """What counts as told: what somebody would have had to look up otherwise."""
@@ -27,7 +29,7 @@ class ReceiptLine:
 
 @dataclass(frozen=True)
 class ShownLine:
-    """A line as its owner reads it: with the words it stands for, and when the item was last cited by anybody."""
+    """A line as its owner reads it: the words it stands for, from whom it is, and when anybody last cited it."""
 
     tier: str
     kind: str
@@ -35,6 +37,7 @@ class ShownLine:
     tokens: int
     why: str
     title: str
+    lineage: str = ""
     last_cited_at: datetime | None = None
 
 
@@ -92,11 +95,13 @@ def shown_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
         titles["fact", str(fact.pk)] = fact.fact
     for session in Session.objects.of(user).filter(pk__in=_ids(lines, "session", UUID)):
         titles["session", str(session.pk)] = str(session)
+    lineages = lineages_of(user, [(line.kind, line.id) for line in lines])
     cited = dict(Proof.objects.filter(entry__in=company).values_list("entry_id", "last_cited_at"))
     return [
         ShownLine(
             **asdict(line),
             title=line.id if line.kind == "profile" else titles.get((line.kind, line.id), GONE),
+            lineage=lineages.get((line.kind, line.id), ""),
             last_cited_at=cited.get(int(line.id)) if line.kind == "company" else None,
         )
         for line in lines

@@ -26,6 +26,7 @@ from curation.services.history import broken_seals
 from knowledge.models import CompanyEntry, Session
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
+from knowledge.services.receipts import ShownLine, receipt_of
 from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry
 from tests.curation.scanning import columns, places_of
@@ -282,3 +283,28 @@ def _exit_code(report: str) -> int:
     except CommandError as error:
         return error.returncode
     return 0
+
+
+def test_a_session_shows_from_whom_each_line_was_and_by_which_report_it_was_erased() -> None:
+    writer = make_agent(make_user("ada"), "claude-code")
+    approved = approved_from(make_agent(make_user("bob"), "cursor"))
+    call(writer, "memory_store_fact", category="decision", fact="We keep PostgreSQL.")
+    session = start_session(make_agent(writer.user, "codex")).session
+
+    before = {line.kind: line for line in _lines_of(session)}
+    assert writer.agent
+    report = forget_source(writer, agent=writer.agent.pk, dry_run=False).report
+    after = {line.kind: line for line in _lines_of(session)}
+
+    assert before["fact"].lineage.startswith("from you, through claude-code 1.0 on laptop")
+    assert before["company"].title == f"[{approved.handle}] {approved.title}"
+    assert before["company"].lineage.startswith("proposed by bob")
+    assert after["fact"].title == "(no longer kept)"
+    assert after["fact"].lineage.startswith("erased on ")
+    assert after["fact"].lineage.endswith(f"(report {report})")
+
+
+def _lines_of(session: Session) -> list[ShownLine]:
+    receipt = receipt_of(session)
+    assert receipt
+    return receipt.lines

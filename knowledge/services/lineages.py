@@ -1,0 +1,79 @@
+"""Lineages: from whom each line of a start context is, and by which report it was erased where it is gone."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from accounts.models import User
+from accounts.services.erasures import erasures_of
+from knowledge.models import CompanyEntry, Fact, Kind, Session, Writing
+
+Thing = tuple[str, str]
+_KIND_IN_REPORTS = {"fact": Kind.FACT.value, "session": Kind.SUMMARY.value}
+
+
+def lineages_of(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
+    """Return the lineage of each of these lines of a receipt, as far as its owner may know it."""
+    told = {("profile", id): "from your profile" for kind, id in things if kind == "profile"}
+    told |= _of_company(user, things) | _of_facts(user, things) | _of_sessions(user, things)
+    gone = [thing for thing in things if thing not in told]
+    return told | _of_erased(user, gone)
+
+
+def _of_company(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
+    numbers = [int(id) for kind, id in things if kind in ("company", "decision")]
+    entries = CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=numbers)
+    told: dict[Thing, str] = {}
+    for entry in entries.select_related("proposed_by", "decided_by"):
+        said = f"proposed by {entry.proposed_by or 'somebody who has left'}, {_day(entry.created_at)}"
+        if entry.decided_at:
+            said += f"; decided by {entry.decided_by or 'somebody who has left'}, {_day(entry.decided_at)}"
+        told["company", str(entry.pk)] = told["decision", str(entry.pk)] = said
+    return told
+
+
+def _of_facts(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
+    facts = Fact.objects.of(user).filter(pk__in=[int(id) for kind, id in things if kind == "fact"])
+    created = dict(facts.values_list("pk", "created_at"))
+    through = _writers(user, Kind.FACT, created)
+    return {
+        ("fact", str(pk)): f"{through.get(str(pk), 'from you, on a page')}, {_day(at)}" for pk, at in created.items()
+    }
+
+
+def _of_sessions(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
+    ids = [UUID(id) for kind, id in things if kind == "session"]
+    sessions = Session.objects.of(user).filter(pk__in=ids).select_related("agent")
+    return {("session", str(one.pk)): f"of {one.agent or 'you'}, {_day(one.started_at)}" for one in sessions}
+
+
+def _of_erased(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
+    """Say of what is gone by which report it went, where one lists it."""
+    wanted: dict[str, list[str]] = {}
+    for kind, id in things:
+        if kind in _KIND_IN_REPORTS:
+            wanted.setdefault(_KIND_IN_REPORTS[kind], []).append(id)
+    reports = erasures_of(user, wanted) if wanted else {}
+    told: dict[Thing, str] = {}
+    for kind, id in things:
+        report = reports.get((_KIND_IN_REPORTS.get(kind, ""), id))
+        if report:
+            told[kind, id] = f"erased on {_day(report.at)} (report {report.pk})"
+    return told
+
+
+def _writers(user: User, kind: Kind, ids: Iterable[object]) -> dict[str, str]:
+    """Through which agent, or with which key, each thing was first stored."""
+    rows = Writing.objects.filter(user=user, kind=kind, made=True, source_id__in=[str(id) for id in ids])
+    told: dict[str, str] = {}
+    for row in rows.select_related("agent", "key").order_by("at", "pk"):
+        writer = row.agent or row.key
+        told.setdefault(row.source_id, f"from you, through {writer}" if writer else "from you")
+    return told
+
+
+def _day(moment: datetime) -> str:
+    return date_format(timezone.localtime(moment), "j F Y")
