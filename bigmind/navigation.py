@@ -79,8 +79,11 @@ def navigation_for(
     if queue is not None:
         groups.insert(1, Group("", (link("Curation", "curation", note=_in_words(queue)),)))
     if user.is_admin:
+        system = reverse("system")
         administration: tuple[Link, ...] = (
             link("People", "people"),
+            # Of the pages below it each has its own link here: it is not “within” itself on them.
+            Link("System", system, "page" if path == system else ""),
             link("Embeddings", "embeddings"),
             link("Deliveries", "deliveries"),
             link("Erasures", "erasures"),

@@ -13,6 +13,7 @@ from bigmind.views.admin import admin_sign_in
 from bigmind.views.connect import connect
 from bigmind.views.profile import profile, sharing
 from bigmind.views.styleguide import styleguide
+from bigmind.views.system import system
 from bigmind.views.theme import choose_theme
 
 urlpatterns = [
@@ -20,6 +21,7 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("api/", include("bigmind.api.urls")),
+    path("system/", system, name="system"),
     path("styleguide/", styleguide, name="styleguide"),
     path("theme/", choose_theme, name="theme"),
     path("admin/login/", admin_sign_in),

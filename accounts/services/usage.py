@@ -3,15 +3,20 @@
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import Aggregate, Count, FloatField, Max, Q, QuerySet, Sum
+from django.db.models import Aggregate, Case, Count, FloatField, Max, Q, QuerySet, Sum, TextField, When
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from accounts.models import Agent, Call, User
+from accounts.models import Agent, ApiKey, Call, User
+from bigmind.core.errors import TooMany
 
 AGENTS_SHOWN = 50
+TROUBLES_SHOWN = 30
+HITS_SHOWN = 20
+FAULT = "error"
 
 
 class HalfAndMost(Aggregate):
@@ -19,6 +24,13 @@ class HalfAndMost(Aggregate):
 
     template = "percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY %(expressions)s)"
     output_field = ArrayField(FloatField())
+
+
+class LatestRequests(Aggregate):
+    """The ids of the latest three requests."""
+
+    template = "(array_agg(%(expressions)s ORDER BY at DESC, id DESC))[1:3]"
+    output_field = ArrayField(TextField())
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,29 @@ class DayOfCalls:
     share: int
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """Calls of one operation that ended alike, and not well; the log says more under the latest request ids."""
+
+    operation: str
+    outcome: str
+    calls: int
+    last: datetime
+    request_ids: list[str]
+
+
+@dataclass(frozen=True)
+class LimitHits:
+    """Calls of one key that came too often. `per_minute` is the key's own limit, where it has one."""
+
+    user_id: UUID
+    username: str
+    key: str
+    per_minute: int | None
+    refused: int
+    last: datetime
+
+
 def calls_since(since: datetime, *, user: User | None = None) -> "QuerySet[Call]":
     """Return the calls from a moment on: of one person, or of everybody."""
     calls = Call.objects.filter(at__gte=since)
@@ -75,6 +110,35 @@ def use_by_agent(calls: "QuerySet[Call]") -> list[AgentUse]:
 def outcomes(calls: "QuerySet[Call]") -> list[tuple[str, int]]:
     """Count how calls ended: `ok`, or the code of the refusal."""
     return list(calls.values_list("outcome").annotate(calls=Count("pk")).order_by("-calls", "outcome"))
+
+
+def troubles(calls: "QuerySet[Call]") -> list[Trouble]:
+    """Group the calls that were refused or failed by operation and outcome: our own faults first, then by number.
+
+    Those that came too often are left out: `limit_hits` has them.
+    """
+    grouped = calls.exclude(outcome__in=["ok", TooMany.code]).values("operation", "outcome")
+    counted = grouped.annotate(calls=Count("pk"), last=Max("at"), request_ids=LatestRequests("request_id"))
+    rows: Any = counted.order_by(Case(When(outcome=FAULT, then=0), default=1), "-calls", "operation")[:TROUBLES_SHOWN]
+    return [Trouble(**{**row, "request_ids": [id for id in row["request_ids"] if id]}) for row in rows]
+
+
+def limit_hits(calls: "QuerySet[Call]") -> list[LimitHits]:
+    """Count the calls that came too often, by key, or by person where none was used."""
+    hit = calls.filter(outcome=TooMany.code)
+    grouped = hit.values("user_id", "user__username", "key_id", "key__label", "key__prefix", "key__per_minute")
+    rows = grouped.annotate(refused=Count("pk"), last=Max("at")).order_by("-refused")[:HITS_SHOWN]
+    return [
+        LimitHits(
+            user_id=row["user_id"],
+            username=row["user__username"],
+            key=str(ApiKey(label=row["key__label"], prefix=row["key__prefix"])) if row["key_id"] else "",
+            per_minute=row["key__per_minute"],
+            refused=row["refused"],
+            last=row["last"],
+        )
+        for row in rows
+    ]
 
 
 def calls_by_day(calls: "QuerySet[Call]", *, days: int) -> list[DayOfCalls]:

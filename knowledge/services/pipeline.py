@@ -19,6 +19,11 @@ from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
 from knowledge.services.embedding import AGAIN, UNFINISHED
 
 _FAILED = ~Q(trouble__in=["", AGAIN])
+# A new text waits since it was stored, one of an older time since its space was begun; what is to be made anew waits
+# since it was asked for, which is when it was due.
+_WAITS_SINCE = Case(
+    When(vector=None, then=Greatest("passage__created_at", "space__created_at")), default=F("not_before")
+)
 # The condition is that of the index `vector_waiting`: finished rows are never read.
 _TROUBLES = """
 SELECT ranked.space_id, ranked.trouble, ranked.failed, ranked.next_try, passage.kind, passage.source_id
@@ -111,6 +116,27 @@ class PipelineState:
         return any(state.can_stop for state in self.spaces)
 
 
+@dataclass(frozen=True)
+class PipelineSummary:
+    """How many texts wait, how many failed, and since when the oldest waits."""
+
+    waiting: int
+    failed: int
+    oldest: datetime | None
+
+
+def pipeline_summary() -> PipelineSummary:
+    """Count what waits, in one query."""
+    unfinished = PassageVector.objects.filter(UNFINISHED)
+    return PipelineSummary(
+        **unfinished.aggregate(
+            waiting=Count("pk", filter=~_FAILED),
+            failed=Count("pk", filter=_FAILED),
+            oldest=Min(_WAITS_SINCE, filter=~_FAILED),
+        )
+    )
+
+
 def pipeline_state(actor: Actor) -> PipelineState:
     """Return how the making of vectors stands, in a handful of queries whatever is stored. For admins."""
     actor.require("admin")
@@ -149,15 +175,12 @@ def _counts(rows: Any) -> dict[int, int]:
 
 
 def _unfinished() -> dict[int, dict[str, Any]]:
-    # A new text waits since it was stored, one of an older time since its space was begun; what is to be made anew
-    # waits since it was asked for, which is when it was due.
-    since = Case(When(vector=None, then=Greatest("passage__created_at", "space__created_at")), default=F("not_before"))
     rows = PassageVector.objects.filter(UNFINISHED).order_by().values("space_id")
     counted: Iterable[Any] = rows.annotate(
         waiting=Count("pk", filter=~_FAILED),
         again=Count("pk", filter=Q(trouble=AGAIN, vector__isnull=False)),
         failed=Count("pk", filter=_FAILED),
-        oldest=Min(since, filter=~_FAILED),
+        oldest=Min(_WAITS_SINCE, filter=~_FAILED),
     )
     return {row.pop("space_id"): row for row in counted}
 
