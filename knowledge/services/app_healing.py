@@ -20,7 +20,7 @@ from knowledge.connectors.contract import Connector, ConnectorError, DiscoveredR
 from knowledge.models import App, AppEntity, AppTable, Failure, Healed, Healing
 from knowledge.services.app_finding import app_called, apps_called, entities_called, entity_of, lock, table_of
 from knowledge.services.app_forgetting import forget_app, forget_entity, forget_table, may_clear
-from knowledge.services.app_learning import index_entity, index_table
+from knowledge.services.app_learning import index_entity, index_table, learnt_table
 from knowledge.services.app_maps import fields_of
 from knowledge.services.app_resolving import Place, place_of_thing
 
@@ -163,7 +163,7 @@ def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
         return _ask_for_row(entity)
     rows = connector.find_rows(app_id, table_id, field, value, limit=ROWS_COMPARED)
     if len(rows) > 1:
-        return _several(entity, field, value, rows)
+        return _several(report, entity, field, value, rows)
     return _row_found(report, entity, rows[0].row_id) if rows else _row_lost(report, entity)
 
 
@@ -185,11 +185,13 @@ def _ask_for_row(entity: AppEntity, why: str = "") -> Mended:
     return Mended("next_step", step, place=place_of_thing(entity))
 
 
-def _several(entity: AppEntity, field: str, value: str, rows: list[DiscoveredRow]) -> Mended:
-    candidates = [{"row_id": row.row_id, **_telling(row, entity.table)} for row in rows]
+def _several(report: Report, entity: AppEntity, field: str, value: str, rows: list[DiscoveredRow]) -> Mended:
+    """Name the rows. What stands in them only curators are told: the key that read it may see more than the caller."""
+    candidates = [{"row_id": row.row_id, **(_telling(row, entity.table) if report.may_clear else {})} for row in rows]
+    look = "" if report.may_clear else "Read them with your own tools. "
     step = (
-        f"{len(rows)} rows have {field} = {value}. Ask the user which is meant, then call app_report_failure again "
-        "with outcome found and its found_id."
+        f"{len(rows)} rows have {field} = {value}. {look}Ask the user which is meant, then call app_report_failure "
+        "again with outcome found and its found_id."
     )
     return Mended("choose", step, place=place_of_thing(entity), candidates=candidates)
 
@@ -259,7 +261,8 @@ def _look_at_table(report: Report, connector: Connector, table: AppTable) -> Men
         found = named[0] if len(named) == 1 else None
     if found is None:
         return _table_lost(report, table)
-    return _table_found(report, table, found.table_id, {name: dict(known) for name, known in found.fields.items()})
+    fit = learnt_table(found)
+    return _table_found(report, table, fit.table_id, fit.fields)
 
 
 def _ask_for_table(report: Report, table: AppTable, why: str = "") -> Mended:
@@ -311,7 +314,7 @@ def _differences(before: tuple[str, list[dict[str, Any]]], table: AppTable) -> s
 @transaction.atomic
 def _table_lost(report: Report, table: AppTable) -> Mended:
     lock(report.app)
-    if report.connector or report.may_clear:
+    if report.may_clear:
         report.note(Healed.FORGOTTEN, subject=table.name, failed=table.table_id)
         gone = forget_table(table)
         step = f"The table {table.name} is gone, and forgotten with {gone.entities} entities. Tell the user."

@@ -179,6 +179,45 @@ def test_of_several_rows_the_user_is_asked(budibase: Budibase) -> None:
     assert AppEntity.objects.filter(name="Elicit").exists()
 
 
+def test_what_stands_in_the_rows_is_told_to_curators_only(budibase: Budibase, curator: Actor) -> None:
+    _mapped(curator)
+    del budibase.rows[CLIENTS][ELICIT]
+    budibase.rows[CLIENTS] |= {f"ro_{n}": {"Name": "Elicit", "Notes": f"No. {n}"} for n in (1, 2)}
+
+    for_all = report_failure(make_actor(), app="CRM", failure="row_gone", entity="Elicit")
+    for_curators = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit")
+
+    assert for_all.candidates == [{"row_id": "ro_1"}, {"row_id": "ro_2"}]
+    assert "Read them with your own tools." in for_all.next_step
+    assert for_curators.candidates[0] == {"row_id": "ro_1", "Name": "Elicit", "Notes": "No. 1"}
+
+
+def test_a_member_who_bends_a_table_does_not_get_it_forgotten(budibase: Budibase) -> None:
+    member = make_actor()
+    _mapped(member)
+    carry_out(learn_app, member, {"app": "CRM", "tables": [{"name": "Strange", "table_id": CLIENTS}]})
+    carry_out(learn_app, member, {"app": "CRM", "tables": [{"name": "Strange", "table_id": "ta_nowhere"}]})
+
+    told = report_failure(member, app="CRM", failure="table_gone", table="Strange")
+
+    assert told.status == "reported"
+    assert AppEntity.objects.filter(name="Elicit").exists()
+
+
+def test_a_schema_is_taken_over_without_what_may_not_be_stored(budibase: Budibase) -> None:
+    actor = make_actor()
+    _mapped(actor)
+    schema = budibase.tables[CRM][0]["schema"]
+    schema["Bad\0name"] = {"name": "Bad", "type": "string"}
+    schema["Kind"] = {"name": "Kind", "type": "string\u202e"}
+    schema["More"] = {"name": "More", "type": "string"}
+
+    told = report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
+
+    assert (told.status, list(told.fields)[-1]) == ("healed", "More")
+    assert not {"Kind", "Bad\0name"} & set(told.fields)
+
+
 def test_while_the_system_is_away_the_agent_is_told_the_next_step(budibase: Budibase) -> None:
     actor = make_actor()
     _mapped(actor)
