@@ -93,6 +93,12 @@ def _linked(identity: Identity) -> User | None:
     if len(found) != 1:
         return None
     (user,) = found
+    if SocialAccount.objects.filter(user=user, provider=identity.issuer).exists():
+        # The provider knows the owner of the address by another id: it was given to somebody else, perhaps.
+        raise Forbidden(
+            f"Somebody else signs in with {settings.OIDC_NAME} under your e-mail address.",
+            hint=f"{ASK} In /admin/ they delete the old link, if both are you; else they correct the old address.",
+        )
     if user.is_active:
         _link(user, identity)
         tell(user, Alert.Kind.SSO_LINKED, f"You sign in with {settings.OIDC_NAME} from now on, as {identity.email}.")

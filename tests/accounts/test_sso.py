@@ -110,6 +110,19 @@ def test_whoever_is_here_with_an_address_an_admin_gave_is_linked_and_told(provid
     assert alerts_of(countess)[0].kind == Alert.Kind.SSO_LINKED
 
 
+def test_whoever_gets_the_address_of_somebody_who_came_before_is_not_taken_for_them(provider: OutsideProvider) -> None:
+    countess = vouched(password=PASSWORD)
+    come()
+    provider.claims["sub"] = "4712"
+
+    client, answer = come()
+
+    assert signed_in(client) is None
+    assert answer.status_code == 403
+    assert "Somebody else signs in with Example Inc. under your e-mail address." in answer.text
+    assert SocialAccount.objects.get(user=countess).uid == "4711"
+
+
 def test_an_address_that_somebody_gave_themselves_links_nobody(provider: OutsideProvider) -> None:
     invited()
     make_user("mallory", email="ada@example.com")
