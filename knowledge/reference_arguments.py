@@ -6,8 +6,9 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import checked_content, clean_name
-from bigmind.core.vocabulary import SharedLongText, SharedTags, Tag
+from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
 from knowledge.generators.drafts import ReferenceDraft
 
 MOST_DRAFTS = 1_000
@@ -23,7 +24,10 @@ TypeName = Annotated[
     Literal["all", "command", "api", "guide", "feature", "troubleshooting", "setting"],
     Field(description="Only what is of this type."),
 ]
-CategoryName = Annotated[Tag, Field(description="Only this category or subcategory, such as google-workspace.")]
+SharedName = Annotated[Name, NoSecrets]
+CategoryName = Annotated[
+    Tag, NoSecrets, Field(description="Only this category or subcategory, such as google-workspace.")
+]
 CommandText = Annotated[
     str,
     AfterValidator(checked_content),
@@ -104,9 +108,10 @@ def _words(synonyms: dict[str, list[str]]) -> dict[str, list[str]]:
 SynonymTable = Annotated[
     dict[str, list[str]],
     AfterValidator(_words),
+    AfterValidator(refuse_secrets_in_json),
     Field(description='Words that mean the same, beside the built-in ones: {"tenant": ["workspace"]}.'),
 ]
 SourceName = Annotated[SharedLongText, Field(max_length=500, description="What was read: a file, an address.")]
-VersionName = Annotated[Tag, Field(description="The version of what is described.")]
+VersionName = Annotated[Tag, NoSecrets, Field(description="The version of what is described.")]
 Aliases = Annotated[SharedTags, Field(description="Other names it is found by.")]
 Keywords = Annotated[SharedTags, Field(description="Words it is found by.")]

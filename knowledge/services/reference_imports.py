@@ -16,7 +16,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.copying import copy_in, copy_new
 from bigmind.core.errors import Invalid
-from bigmind.core.vocabulary import Moment, Name, SharedLongText
+from bigmind.core.vocabulary import Moment, SharedLongText
 from knowledge.generators.drafts import ReferenceDraft
 from knowledge.models import (
     Kind,
@@ -29,7 +29,7 @@ from knowledge.models import (
     ReferenceVersion,
 )
 from knowledge.models.references import NAME_CHARS
-from knowledge.reference_arguments import CollectionName, Drafts, SourceName, SynonymTable, VersionName
+from knowledge.reference_arguments import CollectionName, Drafts, SharedName, SourceName, SynonymTable, VersionName
 from knowledge.search.passages import Indexed, forget_passages, index_new
 from knowledge.services.reference_texts import (
     FIELDS,
@@ -105,11 +105,14 @@ def import_references(
     drafts: Drafts,
     source: SourceName = "",
     version: VersionName = "",
-    title: Name | None = None,
+    title: SharedName | None = None,
     description: SharedLongText | None = None,
-    program: Annotated[Name, Field(description="Word that command lines begin with and people may leave out: helios.")]
+    program: Annotated[
+        SharedName, Field(description="Word that command lines begin with and people may leave out: helios.")
+    ]
     | None = None,
-    base_path: Annotated[Name, Field(description="What stands before every path of the API: /api/v1.")] | None = None,
+    base_path: Annotated[SharedName, Field(description="What stands before every path of the API: /api/v1.")]
+    | None = None,
     synonyms: SynonymTable | None = None,
     generated_at: Moment | None = None,
     complete: Annotated[

@@ -13,7 +13,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.pages import Page, page_of
-from bigmind.core.vocabulary import Cursor, Name, Offset, SharedContent, SharedLongText
+from bigmind.core.vocabulary import Cursor, Offset, SharedContent, SharedLongText
 from knowledge.models import Reference, ReferenceType
 from knowledge.reference_arguments import (
     Aliases,
@@ -24,6 +24,7 @@ from knowledge.reference_arguments import (
     MethodName,
     PathText,
     ReferenceId,
+    SharedName,
 )
 from knowledge.search.hybrid import Findings
 from knowledge.search.names import Request, request_in
@@ -151,7 +152,7 @@ def update_reference(
     actor: Actor,
     *,
     reference_id: ReferenceId,
-    title: Name | None = None,
+    title: SharedName | None = None,
     summary: SharedLongText | None = None,
     content: SharedContent | None = None,
     aliases: Aliases | None = None,

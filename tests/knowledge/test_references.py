@@ -2,7 +2,8 @@
 
 import pytest
 
-from bigmind.core.errors import Forbidden, NotFound
+from bigmind.core.errors import Forbidden, Invalid, NotFound
+from bigmind.core.operations import carry_out
 from knowledge.generators.drafts import CommandForm, Option, ReferenceDraft
 from knowledge.models import Reference
 from knowledge.services.embedding import embed_pending
@@ -332,6 +333,15 @@ def test_a_correction_is_found_at_once(actor):
     assert names(hits)[0] == "login-loop"
     assert get_reference(actor, reference_id=reference.pk).content == "Buy a better clock."
     assert reference.versions.get().text["content"].startswith("The clock of the server")
+
+
+@pytest.mark.parametrize("field", ["title", "category", "subcategory"])
+def test_no_secret_comes_in_by_a_name(actor, field):
+    reference = Reference.objects.get(key="login-loop")
+    secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6"
+
+    with pytest.raises(Invalid, match="secret"):
+        carry_out(update_reference, actor, {"reference_id": str(reference.pk), field: secret})
 
 
 def test_members_of_a_team_neither_import_nor_correct(actor, settings):
