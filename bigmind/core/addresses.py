@@ -2,14 +2,19 @@
 
 import ipaddress
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ssl import SSLContext
+from threading import Timer
 from time import monotonic
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+
+CARRY_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
+"""IPv6 addresses that end in one of IPv4, which a gateway (NAT64) calls in their stead."""
 
 
 class Refused(Exception):
@@ -88,7 +93,10 @@ def fetch(
             if len(body) > most_bytes:
                 raise Refused(f"It sends more than {most_bytes:,} bytes.")
             if monotonic() > deadline:
-                raise Refused(f"It sends for more than {seconds:g} seconds.")
+                break
+        # Whoever was hung up on may look as if they had come to their end.
+        if monotonic() > deadline:
+            raise Refused(f"It sends for more than {seconds:g} seconds.")
         return Fetched(answer.status_code, answer.headers, bytes(body))
 
 
@@ -106,8 +114,12 @@ def _answer(
     """Ask the address that was checked, in the name of its host. No redirection is followed: it could lead anywhere."""
     address, host = public_address(url, may_be_private=may_be_private)
     sent = {**headers, "Host": urlsplit(url).netloc.rpartition("@")[2]}
-    with httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False, verify=verify) as client:
-        request = client.build_request(method, address, content=body, headers=sent, extensions={"sni_hostname": host})
+    with (
+        httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False, verify=verify) as client,
+        _hung_up_after(seconds) as noticing,
+    ):
+        more = {"sni_hostname": host, "trace": noticing}
+        request = client.build_request(method, address, content=body, headers=sent, extensions=more)
         answer = client.send(request, stream=True)
         try:
             yield answer
@@ -115,6 +127,35 @@ def _answer(
             answer.close()
 
 
+@contextmanager
+def _hung_up_after(seconds: float) -> Iterator[Callable[[str, dict[str, Any]], None]]:
+    """Hang up in time on whoever sends the head of an answer byte by byte: time-outs count from each byte anew."""
+    calls: list[socket.socket] = []
+
+    def noticing(event: str, told: dict[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            # A handle of our own: TLS takes the other one over.
+            calls.append(told["return_value"].get_extra_info("socket").dup())
+
+    def hang_up() -> None:
+        for call in calls:
+            with suppress(OSError):
+                call.shutdown(socket.SHUT_RDWR)
+
+    timer = Timer(seconds, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield noticing
+    finally:
+        timer.cancel()
+        for call in calls:
+            call.close()
+
+
 def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    mapped = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
-    return (mapped or address).is_global and not address.is_multicast
+    inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
+    if any(address in network for network in CARRY_IPV4):
+        inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    is_local = getattr(address, "is_site_local", False)
+    return (inner or address).is_global and not address.is_multicast and not is_local

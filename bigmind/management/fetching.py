@@ -26,7 +26,7 @@ def fetched(url: str) -> bytes:
         answer = fetch(url, most_bytes=source_bytes(), seconds=SECONDS)
     except Refused as error:
         raise Invalid(f"{parts.hostname} was not fetched. {error}", hint=HINT) from error
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # A name that cannot be encoded is a ValueError.
         raise Invalid(f"{parts.hostname} does not answer: {error}.", hint=HINT) from error
     if answer.status != HTTPStatus.OK:
         raise Invalid(f"{parts.hostname} answers {answer.status}.", hint="Give the address of the document itself.")

@@ -171,6 +171,9 @@ def test_a_redirection_is_not_followed(hook: Hook) -> None:
         "http://[fe80::1]/",
         "http://[fd00::1]/",
         "http://100.64.0.1/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://[::7f00:1]/",
+        "http://[fec0::1]/",
     ],
 )
 def test_addresses_that_are_not_public_are_refused(url: str) -> None:
