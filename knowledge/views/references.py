@@ -108,7 +108,8 @@ def versions(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     shown = read_reference(reference_id)
     kept = list(shown.versions.select_related("by").order_by("-number")[:VERSIONS_SHOWN])
     after = [text_of(shown), *(one.text for one in kept[:-1])]
-    rows = [{"version": one, "changes": changes(one.text, now)} for one, now in zip(kept, after, strict=True)]
+    # Of a reference that never changed nothing is kept, and what it says now comes after nothing.
+    rows = [{"version": one, "changes": changes(one.text, now)} for one, now in zip(kept, after, strict=False)]
     context = {"reference": shown, "rows": rows, "total": shown.versions.count()}
     return render(request, "knowledge/reference_versions.html", context)
 

@@ -1,0 +1,180 @@
+"""Isolation of the pages (T1): each address has a rule, and is asked for by everybody whom it is not for."""
+
+import re
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from accounts.models import User
+from knowledge.models import App, AppEntity, UnansweredQuestion
+from tests.factories import make_actor, make_user
+from tests.transports.isolation import (
+    SECRET,
+    Owned,
+    approve_company_knowledge,
+    own_everything,
+    share_entries,
+    stored_by,
+)
+from tests.transports.routes import ADMINS, ANYONE, CURATORS, MEMBERS, OWNER, RULES, Route, routes
+
+pytestmark = pytest.mark.django_db
+NOT_THIS_WAY = 405
+
+
+@pytest.fixture(autouse=True)
+def _a_team(settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+
+
+@pytest.fixture
+def owner() -> Any:
+    """Somebody whose every text has the secret word in it."""
+    return make_actor()
+
+
+@pytest.fixture
+def owned(owner: Any) -> Owned:
+    """What they own, and what everybody shares."""
+    return approve_company_knowledge(share_entries(owner, own_everything(owner)))
+
+
+def test_every_address_has_one_rule() -> None:
+    ruled = [name for names in RULES.values() for name in names]
+
+    assert sorted(ruled) == sorted(routes())
+
+
+def test_without_a_sign_in_every_other_address_leads_to_it(owner: Any, owned: Owned) -> None:
+    for name, route in routes().items():
+        for method in ("GET", "POST"):
+            status, content, turned_to, changed = _asked(Client(), method, route, owner.user, _ids(owned))
+
+            assert SECRET.encode() not in content, (name, method)
+            assert not changed, (name, method)
+            if name not in RULES[ANYONE]:
+                assert (status, turned_to.partition("?")[0]) == (302, "/sign-in/"), (name, method)
+
+
+@pytest.mark.parametrize(("rule", "refusal"), [(OWNER, 404), (CURATORS, 403), (ADMINS, 403)])
+def test_another_member_is_refused_what_is_not_for_members(owner: Any, owned: Owned, rule: str, refusal: int) -> None:
+    _is_refused(make_user(), RULES[rule], refusal, owner.user, owned)
+
+
+def test_a_curator_is_refused_what_is_for_admins(owner: Any, owned: Owned) -> None:
+    _is_refused(make_actor(curator=True).user, RULES[ADMINS], 403, owner.user, owned)
+
+
+def test_what_is_for_members_shows_another_member_nothing_private(owner: Any, owned: Owned) -> None:
+    member = _signed_in(make_user())
+
+    for name in RULES[MEMBERS]:
+        for method in ("GET", "POST"):
+            status, content, _, _ = _asked(member, method, routes()[name], owner.user, _ids(owned))
+
+            assert SECRET.encode() not in content, (name, method)
+            assert status < 500, (name, method)
+
+
+def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(owner: Any, owned: Owned) -> None:
+    member = _signed_in(make_user())
+
+    for name in RULES[OWNER]:
+        answers = [
+            _without_ids(_asked(member, "GET", routes()[name], owner.user, ids)[1])
+            for ids in (_ids(owned), _nobodys(owned))
+        ]
+
+        assert answers[0] == answers[1], name
+
+
+def _is_refused(user: User, names: tuple[str, ...], refusal: int, owner: User, owned: Owned) -> None:
+    visitor = _signed_in(user)
+    for name in names:
+        # What a page lets somebody do is what counts; many only take one of the two methods.
+        status, content, _, changed = _asked(visitor, "POST", routes()[name], owner, _ids(owned))
+        if status == NOT_THIS_WAY:
+            status, content, _, changed = _asked(visitor, "GET", routes()[name], owner, _ids(owned))
+
+        assert status == refusal, name
+        assert SECRET.encode() not in content, name
+        assert not changed, name
+
+
+def _signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def _asked(
+    visitor: Client, method: str, route: Route, owner: User, ids: dict[str, Any]
+) -> tuple[int, bytes, str, bool]:
+    """Ask, see whether anything of the owner is different, and take it back."""
+    owned = ids["owned"]
+    with transaction.atomic():
+        before = stored_by(owner, owned)
+        answer = visitor.generic(method, route.at(ids), "", "application/x-www-form-urlencoded")
+        changed = stored_by(owner, owned) != before
+        transaction.set_rollback(True)
+    return answer.status_code, answer.content, answer.get("Location", ""), changed
+
+
+def _ids(owned: Owned) -> dict[str, Any]:
+    """What stands in the addresses of what somebody owns, and of what is shared."""
+    row = AppEntity.objects.get()
+    question = UnansweredQuestion.objects.get(pk=owned.question)
+    shared = {
+        "reference_id": owned.reference,
+        "slug": "helios",
+        "app_id": App.objects.get().pk,
+        "part": "entities",
+        "part_id": row.pk,
+        "app-map-of-table.part_id": row.table_id,
+        "entity_id": row.pk,
+        **{f"kb-{page}.entry_id": owned.entry for page in ("entry", "edit", "delete")},
+    }
+    nowhere = ("sign_in_id", "invitation_id", "report_id", "drift_id", "run_id", "workflow_id")
+    return {
+        **shared,
+        **dict.fromkeys(nowhere, 999_999),
+        "delivery_id": uuid4(),
+        "token": "x" * 32,
+        "owned": owned,
+        "gap_id": question.gap_id,
+        "username": owned.username,
+        "person_id": question.user_id,
+        "key_id": owned.api_key,
+        "session_id": owned.ended_session,
+        "fact_id": owned.fact,
+        "chunk_id": owned.chunk,
+        "note_id": owned.note,
+        "hypothesis_id": owned.hypothesis,
+        "question_id": owned.question,
+        "pk": owned.proposal,
+        "entry_id": owned.proposal,
+        "kind": "fact",
+        "thing_id": str(owned.fact),
+    }
+
+
+def _nobodys(owned: Owned) -> dict[str, Any]:
+    """Ids of the same kinds, where nothing is."""
+    numbers = ("fact_id", "chunk_id", "note_id", "hypothesis_id", "question_id", "pk", "entry_id")
+    return {
+        **_ids(owned),
+        **dict.fromkeys(numbers, 999_999),
+        "session_id": uuid4(),
+        "key_id": uuid4(),
+        "username": "nobody",
+        "thing_id": "999999",
+    }
+
+
+def _without_ids(content: bytes) -> str:
+    """Leave out what differs from one request to the next: ids, the token of forms, and what was asked for."""
+    text = re.sub(r'value="\w{64}"|[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{16}\b', "", content.decode())
+    return re.sub(r"\buser\d+\b|\bnobody\b|\b\d+\b", "", text)
