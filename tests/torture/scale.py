@@ -13,6 +13,10 @@ def scaled(full: int, *, at_least: int = 2) -> int:
 # T2: many of them walk along every limit of the document, whatever the scale.
 CASES = 5_000
 CASES_OF_EACH = scaled(50)
+# T10
+ROTATIONS = scaled(100)
+KEYS = scaled(10_000)
+REFUSED_WITHIN = 1.0
 # T4
 IMPORTED = scaled(10_000)
 SEEDED = scaled(2000)
