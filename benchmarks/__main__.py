@@ -8,19 +8,23 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-SPEED, SEARCH, RETRIEVAL = "figures", "search", "retrieval"
+DOCS = Path(__file__).parent.parent / "docs"
+SPEED, SEARCH, RETRIEVAL, GROWTH = "figures", "search", "retrieval", "growth"
 """What is measured, by the name that its table's markers have in the page."""
 
 
 def main() -> None:
     """Start an instance of its own in a temporary folder, measure it, stop it."""
     parser = argparse.ArgumentParser(prog="make bench ARGS=…", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the tables into docs/benchmarks.md")
-    parser.add_argument("--only", choices=[SPEED, SEARCH, RETRIEVAL], help="measure this alone")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables into docs/benchmarks.md and docs/growing.md"
+    )
+    parser.add_argument("--only", choices=[SPEED, SEARCH, RETRIEVAL, GROWTH], help="measure this alone")
     parser.add_argument("--beir", type=Path, metavar="PATH", help="measure retrieval on this folder, and nothing else")
     arguments = parser.parse_args()
-    measures = {name: measure for name, measure in _MEASURES.items() if arguments.only in {None, name}}
+    usual = {name for name in _MEASURES if name != GROWTH}  # It takes hours at its full size.
+    chosen = {arguments.only} if arguments.only else usual
+    measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     if arguments.beir:
         measures = {"beir": lambda: _retrieval_of(arguments.beir)}
     with tempfile.TemporaryDirectory(prefix="bigmind-bench-") as folder:
@@ -32,9 +36,10 @@ def main() -> None:
 
 
 def _write(name: str, table: str) -> None:
+    page = DOCS / ("growing.md" if name == GROWTH else "benchmarks.md")
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    head, _, rest = PAGE.read_text().partition(begin)
-    PAGE.write_text(f"{head}{begin}\n{table}\n{end}{rest.partition(end)[2]}")
+    head, _, rest = page.read_text().partition(begin)
+    page.write_text(f"{head}{begin}\n{table}\n{end}{rest.partition(end)[2]}")
 
 
 def _measured(home: Path, measures: dict[str, Callable[[], str]]) -> dict[str, str]:
@@ -75,6 +80,12 @@ def _search() -> str:
     return _table(search.measure(), f"python -m benchmarks --only {SEARCH}")
 
 
+def _growth() -> str:
+    from benchmarks import growth
+
+    return _table(growth.measure(), f"python -m benchmarks --only {GROWTH}")
+
+
 def _table(rows: list[str], command: str) -> str:
     machine = f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores"
     lines = ["| what | figure | target | measured |", "|---|---|---|---|", *rows]
@@ -99,7 +110,7 @@ def _today() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
-_MEASURES = {SPEED: _speed, SEARCH: _search, RETRIEVAL: _retrieval}
+_MEASURES = {SPEED: _speed, SEARCH: _search, RETRIEVAL: _retrieval, GROWTH: _growth}
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ OWNER = "owner"
 ONLY_GROWS: dict[str, tuple[str, ...]] = {
     "curation_review": ("by_id", "by_name", "agent_name"),
     "accounts_erasurereport": ("asked_by_id", "whose_id"),
+    "accounts_auditevent": ("by_id", "by_name", "about_id", "about_name"),
 }
 """Tables whose rows stay as they are, each with the columns that name people, who may be erased."""
 READ_ALONE = ("django_migrations",)

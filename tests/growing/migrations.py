@@ -1,0 +1,81 @@
+"""What a migration may do while the version before it still serves: rules over the SQL it would run."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from django.db.migrations import Migration, RunPython, RunSQL
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations import SeparateDatabaseAndState
+from django.db.migrations.operations.base import Operation
+
+BASELINE = {"accounts": "0017", "curation": "0003", "knowledge": "0017"}
+"""The newest migrations there were when the rules came. Nobody runs a version before them."""
+ALLOWED: dict[str, str] = {}
+"""Migrations that break a rule, each with the reason why nobody will notice."""
+
+_TABLE = r'(?:IF EXISTS |ONLY )?(?:"?public"?\.)?"?(?P<table>\w+)"?'
+_CREATES = re.compile(rf"CREATE TABLE (?:IF NOT EXISTS )?{_TABLE}", re.IGNORECASE)
+_INDEXES = re.compile(rf"CREATE (?:UNIQUE )?INDEX (?P<concurrently>CONCURRENTLY )?.*? ON {_TABLE}", re.IGNORECASE)
+_ALTERS = re.compile(rf"ALTER TABLE {_TABLE}", re.IGNORECASE)
+_BREAKS = {
+    "takes away what the version before still reads": r"\bDROP COLUMN\b|\bRENAME (?:COLUMN|TO)\b|^DROP TABLE\b",
+    "rewrites the table": r"ALTER COLUMN \S+ (?:SET DATA )?TYPE\b",
+    "refuses rows that the version before still writes": r"ADD COLUMN (?!.*\bDEFAULT\b).*\bNOT NULL\b"
+    r"|ALTER COLUMN \S+ DROP DEFAULT",
+    "reads the whole table under a lock": r"\bSET NOT NULL\b"
+    r"|ADD CONSTRAINT \S+ (?!.*\bNOT VALID\b)(?:CHECK|FOREIGN KEY)"
+    r"|ADD CONSTRAINT \S+ (?:UNIQUE|EXCLUDE|PRIMARY KEY)(?!.*\bUSING INDEX\b)",
+}
+
+
+def troubles_of(migration: Migration, sql: list[str]) -> Iterator[str]:
+    """Say what in a migration those who are being served would notice."""
+    made: set[str] = set()
+    for statement in map(_on_one_line, sql):
+        if creates := _CREATES.match(statement):
+            made.add(creates["table"])
+        elif indexes := _INDEXES.match(statement):
+            if not indexes["concurrently"] and indexes["table"] not in made:
+                yield f"makes nobody write while it makes an index: use AddIndexConcurrently. {statement}"
+        else:
+            yield from _troubles_of_change(statement, made)
+    for operation in _flat(migration.operations):
+        if isinstance(operation, RunPython | RunSQL) and not operation.reversible:
+            yield f"cannot be taken back: {operation.describe()}"
+
+
+def sql_of(loader: MigrationLoader, migration: Migration) -> list[str]:
+    """Return the statements of a migration, as `sqlmigrate` shows them."""
+    lines = loader.collect_sql([(migration, False)])
+    return [line for line in lines if line and not line.startswith("--") and line not in {"BEGIN;", "COMMIT;"}]
+
+
+def new_migrations() -> list[Migration]:
+    """Return the migrations of ours that came after the baseline."""
+    loader = MigrationLoader(None)
+    return [
+        migration
+        for (app, name), migration in sorted(loader.disk_migrations.items())
+        if app in BASELINE and name[:4] > BASELINE[app]
+    ]
+
+
+def _troubles_of_change(statement: str, made: set[str]) -> Iterator[str]:
+    alters = _ALTERS.match(statement)
+    if alters and alters["table"] in made:
+        return
+    for trouble, pattern in _BREAKS.items():
+        if re.search(pattern, statement, re.IGNORECASE):
+            yield f"{trouble}: {statement}"
+
+
+def _flat(operations: Iterable[Operation]) -> Iterator[Operation]:
+    for operation in operations:
+        if isinstance(operation, SeparateDatabaseAndState):
+            yield from _flat(operation.database_operations)
+        else:
+            yield operation
+
+
+def _on_one_line(statement: str) -> str:
+    return " ".join(statement.split())
