@@ -28,6 +28,7 @@ UPLOAD_BYTES = 16 * 1024 * 1024
 MOST = 5_000
 KEPT_SECONDS = 60 * 60
 SHOWN = 20
+_KEPT = "file_to_import"
 
 
 class Upload(OperationForm):
@@ -104,14 +105,16 @@ def _keep(request: HttpRequest, name: str, content: bytes) -> str:
     """Keep a file until it is confirmed, an hour at most.
 
     It gets a session of its own, which is stored where all processes find it; in the person's own session each page
-    would read it along. Files that nobody confirmed go when the next one comes.
+    would read it along. What this browser had kept before goes, and what anybody has not confirmed in its hour.
     """
     aside = type(request.session)()
     aside.clear_expired()
+    aside.delete(request.session.get(_KEPT))
     aside["user"], aside["name"] = str(request.user.pk), name
     aside["content"] = base64.b64encode(zlib.compress(content)).decode()
     aside.set_expiry(KEPT_SECONDS)
     aside.create()
+    request.session[_KEPT] = aside.session_key
     return str(aside.session_key)
 
 

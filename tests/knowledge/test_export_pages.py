@@ -76,6 +76,21 @@ def test_a_rehearsed_document_is_confirmed_once_and_by_its_owner_only(client):
     assert "no longer kept here" in again.text
 
 
+def test_of_files_that_are_chosen_one_after_the_other_the_last_is_kept(client):
+    client.force_login(make_actor().user)
+    moments = dict.fromkeys(("created_at", "updated_at"), "2026-03-30T09:15:00Z")
+    documents = [
+        json.dumps({"notes": [{"domain": "email", "key": key, "content": "Archive it.", **moments}]}) for key in "ab"
+    ]
+
+    first, second = (_token(client.post(reverse("memory-import"), {"document": _file(one)})) for one in documents)
+
+    old = client.post(reverse("memory-import-confirm"), {"token": first}, follow=True)
+    new = client.post(reverse("memory-import-confirm"), {"token": second}, follow=True)
+    assert "no longer kept here" in old.text
+    assert "Imported: 1 note." in new.text
+
+
 @pytest.mark.parametrize("token", ["", "\0", "../../etc", "x" * 500])
 def test_a_token_that_was_made_up_opens_nothing(client, token):
     client.force_login(make_actor().user)
