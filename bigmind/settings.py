@@ -226,6 +226,8 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
+    # Choices stay where they are: as components of their own some would have names that change with any of them.
+    "POSTPROCESSING_HOOKS": [],
 }
 
 # --- Meaning --------------------------------------------------------------------------------------------------

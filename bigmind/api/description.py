@@ -54,7 +54,9 @@ _REFUSALS = {
     503: ("Unavailable", "The database does not answer."),
 }
 _EVERYWHERE = (400, 401, 403, 404, 405, 406, 422, 429, 500, 503)
-_CHALLENGE = {"WWW-Authenticate": {"schema": {"type": "string"}, "description": 'Bearer realm="BigMind"'}}
+_CHALLENGE = {
+    "WWW-Authenticate": {"schema": {"type": "string"}, "description": 'Bearer realm="BigMind", and what is wrong.'}
+}
 _RETRY = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."}}
 _NOTICE = {
     NOTICE: {
@@ -72,7 +74,14 @@ _LIMITS = {
         "description": 'What is left of it: `"minute";r=597;t=41` is 597 operations, and all of them again in 41 s.',
     },
 }
-_HEADERS = {401: _CHALLENGE, 429: {**_RETRY, **_LIMITS}, 503: _RETRY}
+_ALLOW = {"Allow": {"schema": {"type": "string"}, "description": "The methods of the route."}}
+_LINK = {
+    "Link": {
+        "schema": {"type": "string"},
+        "description": 'Where the next page is, and the one before where offset was used: `<https://…>; rel="next"`.',
+    }
+}
+_HEADERS = {401: _CHALLENGE, 403: _CHALLENGE, 405: _ALLOW, 429: {**_RETRY, **_LIMITS}, 503: _RETRY}
 
 RESPONSES: dict[str, Part] = {
     name: {
@@ -174,6 +183,8 @@ def _responses(operation: Operation, name: str, *, has_etag: bool) -> dict[str, 
     shown = {"schema": {"$ref": f"#/components/schemas/{name}"}, "example": example_reply(operation)}
     reply: Part = {"description": operation.shape.__doc__ or operation.title, "content": {"application/json": shown}}
     reply["headers"] = _LIMITS if operation.effect is Effect.READ else {**_NOTICE, **_LIMITS}
+    if {"items", "offset"} <= set(operation.shape.model_fields):
+        reply["headers"] = {**reply["headers"], **_LINK}
     responses: dict[str, Part] = {"200": reply}
     if adds(operation):
         responses = {"201": {**reply, "description": f"Added. {reply['description']}"}}

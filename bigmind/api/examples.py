@@ -308,12 +308,17 @@ def _sample(schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Map
 def _sample_object(schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
     """An object with names of its own: one of them, with what the schema says of all."""
     values = schema.get("additionalProperties")
-    if isinstance(values, Mapping) and values.get("type") == "array":
-        return {"title": _sample(values, definitions, said)}
-    return {"facts": 1}
+    if not isinstance(values, Mapping) or values.get("type") == "integer":
+        return {"facts": 1}
+    return {"title": _sample(values, definitions, said)}
 
 
 def _property(name: str, schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
-    choices = schema.get("anyOf", [schema])
-    fitting = [choice for choice in choices if isinstance(said.get(name), _PYTHON.get(choice.get("type", ""), ()))]
-    return said[name] if name in said and fitting else _sample(schema, definitions, said)
+    is_told = name in said and any(_fits(said[name], choice) for choice in schema.get("anyOf", [schema]))
+    return said[name] if is_told else _sample(schema, definitions, said)
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a reply may repeat a value. What an argument lists may be of another shape than what a reply lists."""
+    is_of_the_type = isinstance(value, _PYTHON.get(schema.get("type", ""), ()))
+    return is_of_the_type and value in schema.get("enum", [value]) and "$ref" not in schema.get("items", {})

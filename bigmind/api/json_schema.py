@@ -76,7 +76,11 @@ def without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finished(node: Any) -> Any:
-    """A name of at least one character has one that is seen: white space around it is not kept."""
+    """Add what several limits mean together, and leave out defaults that nobody may send.
+
+    A name of at least one character has one that is seen: white space around it is not kept. An empty default stands
+    for an argument that was left out, also where a text that is sent must not be empty.
+    """
     if isinstance(node, list):
         return [_finished(part) for part in node]
     if not isinstance(node, dict):
@@ -84,4 +88,6 @@ def _finished(node: Any) -> Any:
     finished = {key: _finished(part) for key, part in node.items()}
     if finished.get("pattern") == NAME and finished.get("minLength"):
         finished["pattern"] = NAME_WITH_WORDS
+    if finished.get("default") == "" and not re.search(finished.get("pattern", ""), ""):
+        del finished["default"]
     return finished

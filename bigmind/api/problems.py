@@ -20,6 +20,7 @@ from rest_framework.exceptions import (
     UnsupportedMediaType,
 )
 
+from accounts.authentication import CHALLENGE
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, ReadOnly, TooMany
 from bigmind.core.metrics import DATABASE_ERRORS
 from bigmind.core.read_only import is_refused_write
@@ -158,9 +159,18 @@ def _refused(error: BigMindError) -> HttpResponse:
         error.message,
         hint=error.hint,
         errors=error.problems if isinstance(error, Invalid) else None,
-        headers={"Retry-After": str(error.retry_after)} if isinstance(error, TooMany | ReadOnly) else None,
+        headers=_headers(error),
         details=error.details,
     )
+
+
+def _headers(error: BigMindError) -> dict[str, str]:
+    """Say in a header when to come back, or which scope is wanted (RFC 6750)."""
+    if isinstance(error, TooMany | ReadOnly):
+        return {"Retry-After": str(error.retry_after)}
+    if isinstance(error, Forbidden) and "scope" in error.details:
+        return {"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope", scope="{error.details["scope"]}"'}
+    return {}
 
 
 def _framework(error: APIException) -> HttpResponse:

@@ -5,13 +5,14 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseNotModified
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.urls import include, path
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from bigmind.api.conditions import etag_of, is_known
@@ -68,6 +69,10 @@ class OpenApiDocument(APIView):
         if is_known(request, etag):
             return HttpResponseNotModified(headers=headers)
         return HttpResponse(body, "application/json", headers=headers)
+
+    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
+        """Name the methods of this path in the header Allow."""
+        return Response(status=204)
 
 
 @cache

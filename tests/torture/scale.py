@@ -36,6 +36,8 @@ TRIES = 5
 TRIED_FROM = scaled(20)
 # T8
 CONTENDERS = scaled(200)
+# A list read to its end
+WALKED = scaled(10_000, at_least=500)
 # T17
 ROUND_TRIPPED = scaled(10_000, at_least=200)
 

@@ -57,7 +57,8 @@ def _fact(owner: User, number: int) -> Fact:
 
 
 def _session(owner: User, number: int) -> Session:
-    return Session(user=owner, started_at=moment(number), ended_at=timezone.now(), one_liner=f"Session {number}")
+    began = moment(number)
+    return Session(user=owner, started_at=began, ended_at=began, one_liner=f"Session {number}")
 
 
 def _belief(owner: User, number: int) -> Hypothesis:

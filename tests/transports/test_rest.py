@@ -94,6 +94,7 @@ def test_a_key_that_may_only_read_is_told_which_scope_it_lacks() -> None:
     response = rest.post("facts/", **FACT)
 
     assert "scope `write`" in problem_in(response, 403)["hint"]
+    assert response["WWW-Authenticate"] == 'Bearer realm="BigMind", error="insufficient_scope", scope="write"'
 
 
 def test_what_is_someone_elses_is_not_found() -> None:
@@ -202,6 +203,15 @@ def test_head_and_options_are_answered() -> None:
 
     assert (head.status_code, head.content) == (200, b"")
     assert (options.status_code, set(options["Allow"].split(", "))) == (204, {"GET", "HEAD", "POST", "OPTIONS"})
+
+
+def test_the_document_too_answers_head_and_options() -> None:
+    client = Client()
+
+    head, options = client.head("/api/v1/openapi.json"), client.options("/api/v1/openapi.json")
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert (options.status_code, options.content) == (204, b"")
 
 
 def test_the_request_id_is_kept_when_it_is_a_plain_one() -> None:
