@@ -186,8 +186,11 @@ def share_an_app_map(actor: Actor) -> None:
     learn_app(actor, app=SHARED, entities=[row])
 
 
-def stored_by(user: User, owned: Owned) -> list[Any]:
-    """Every row of a person, and all that is shared: to see whether anything changed."""
+def stored_by(user: User, owned: Owned, *, common: bool = True) -> list[Any]:
+    """Every row of a person, and all that is shared: to see whether anything changed.
+
+    `common`: also documentation and app maps, which belong to nobody.
+    """
     rows = [
         model.objects.filter(user=user)
         for model in (UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing, Instance)
@@ -197,8 +200,9 @@ def stored_by(user: User, owned: Owned) -> list[Any]:
         ApiKey.objects.filter(pk__in=[owned.api_key, owned.app_key]),
         Entry.objects.all(),
     ]
-    rows += [model.objects.all() for model in (CompanyEntry, Comment, Claim, Feedback, Reference)]
-    rows += [model.objects.all() for model in (App, AppTable, AppEntity, AmbiguousName)]
+    rows += [model.objects.all() for model in (CompanyEntry, Comment, Claim, Feedback)]
+    if common:
+        rows += [model.objects.all() for model in (Reference, App, AppTable, AppEntity, AmbiguousName)]
     passages = Passage.objects.filter(owner=user).order_by("pk").values_list("pk", "text")
     return [*(list(found.order_by("pk").values()) for found in rows), list(passages)]
 
