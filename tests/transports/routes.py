@@ -53,7 +53,7 @@ RULES: dict[str, tuple[str, ...]] = {
         *("person-deactivate", "person-activate", "person-sign-out", "person-unlock", "person-password"),
         *("person-second-factor", "person-delete", "deliveries", "deliveries-again"),
         *("embeddings", "embeddings-retry", "embeddings-rebuild", "embeddings-stop"),
-        *("company-server", "company-server-try"),
+        *("company-server", "company-server-try", "system", "audit", "audit-export"),
     ),
 }
 
