@@ -50,3 +50,6 @@ DRAINED_WITHIN = 120.0
 SLOWER_AT_MOST = 1.2
 # A machine with other work to do may be slow, but a write that takes this long is a lost one.
 PATIENCE = 120.0
+# T18
+STORED_BEFORE = scaled(300, at_least=30)
+UPGRADES = scaled(10)
