@@ -71,7 +71,8 @@ def _in_utc(moment: datetime) -> datetime:
         raise ValueError("lies outside the calendar. Use a year from 1 to 9999") from error
 
 
-Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
+# Not strict: behind a validator of ours the strict mode takes a text, which a moment is in JSON, for something else.
+Moment = Annotated[datetime, Field(strict=False), BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
 """A point in time, in UTC."""
 
 UnscreenedLongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]

@@ -98,6 +98,8 @@ SHOWN = {
     "the page of what is due for verification": "Due for verification",
     "the page of the system": "Slow operations",
     "the page of what is sent out": "Nothing waits",
+    "the audit log": "Audit log",
+    "the page of erasures": "What was erased",
     "the page of the company server": "There is no company server",
     "the page of all people, with their roles": "What each role may do",
     "the page that manages a person": "Their way in",
