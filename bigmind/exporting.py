@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from curation.services.company_exports import export_company
+from knowledge.generators.curated import write_entries as write_references
 from knowledge.parsers.entries import slug
 from knowledge.parsers.yaml_files import write_entries
+from knowledge.services.app_folders import maps_as_files
 from knowledge.services.entry_exports import exported_entries
+from knowledge.services.reference_exports import exported_collections
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,26 @@ def _write_company(folder: Path) -> int:
     return len(document.entries)
 
 
+def _write_references(folder: Path) -> int:
+    """One file of curated entries for each collection."""
+    written = 0
+    for collection in exported_collections():
+        (folder / f"{collection.slug}.json").write_text(write_references(collection.drafts, collection.changed))
+        written += len(collection.drafts)
+    return written
+
+
+def _write_apps(folder: Path) -> int:
+    """An index, and a YAML file for each app."""
+    files = maps_as_files()
+    for path, text in files.items():
+        (folder / path).write_text(text)
+    return max(0, len(files) - 1)
+
+
 SECTIONS: tuple[Section, ...] = (
     Section("entries", "the knowledge base", _write_entries, "bigmind kb_seed entries/*.yaml"),
     Section("company", "company knowledge with its history", _write_company, "bigmind company_import company.json"),
+    Section("references", "documentation", _write_references, "bigmind references_import FILE --collection NAME"),
+    Section("apps", "app maps", _write_apps, "bigmind apps_import apps"),
 )

@@ -28,7 +28,7 @@ class CuratedEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    id: str = Field(min_length=1, max_length=TITLE_CHARS, pattern=r"^\S+$")
+    id: str = Field(min_length=1, max_length=TITLE_CHARS, pattern=r"^\S(.*\S)?$")
     type: ReferenceKind = Field(strict=False)
     title: str = Field(min_length=1, max_length=TITLE_CHARS)
     category: str = Field(default="", max_length=TAG_CHARS)

@@ -65,11 +65,9 @@ def export_maps(actor: Actor, *, layout: Layout = "file") -> ExportedMaps:
 
     Call this for a backup, to edit by hand, or to move to another BigMind. app_import takes the files back.
     """
-    maps = [map_of(app) for app in App.objects.order_by("pk")]
-    choices = ambiguous_names()
     if layout == "file":
-        files = {INDEX: write_index(maps, choices)} if maps else {}
-        return ExportedMaps(files | {f"{known.file}.yaml": write_map(known) for known in maps})
+        return ExportedMaps(maps_as_files())
+    maps, choices = _known_maps(), ambiguous_names()
     defaults = _defaults_within()
     between = [one for one in choices if one.name not in _only_within(maps, defaults)]
     files = {INDEX: write_index(maps, between, folders=True)} if maps else {}
@@ -77,6 +75,17 @@ def export_maps(actor: Actor, *, layout: Layout = "file") -> ExportedMaps:
         inside = write_folder(known, defaults.get(known.file, {}))
         files |= {f"{known.file}/{path}": text for path, text in inside.items()}
     return ExportedMaps(files)
+
+
+def maps_as_files() -> dict[str, str]:
+    """Return all maps as YAML by path: an index, and a file for each app. Nothing, where nothing is mapped."""
+    maps = _known_maps()
+    files = {INDEX: write_index(maps, ambiguous_names())} if maps else {}
+    return files | {f"{known.file}.yaml": write_map(known) for known in maps}
+
+
+def _known_maps() -> list[AppMap]:
+    return [map_of(app) for app in App.objects.order_by("pk")]
 
 
 def import_maps(actor: Actor, *, files: MapFiles, dry_run: bool = False) -> ImportedMaps:

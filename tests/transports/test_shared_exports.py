@@ -11,10 +11,15 @@ from django.db import connection
 from curation.models import Comment, Review
 from curation.services.decisions import approve_global
 from curation.services.history import broken_seals
-from knowledge.models import CompanyEntry, Entry, Passage
+from knowledge.app_vocabulary import LearntEntity
+from knowledge.generators.drafts import CommandForm, EndpointForm, Example, Option
+from knowledge.models import App, CompanyEntry, Entry, Passage, ReferenceCollection
+from knowledge.services.app_learning import learn_app
 from knowledge.services.entries import add_entry
+from knowledge.services.reference_imports import import_references
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor
+from tests.knowledge.factories import make_draft
 
 pytestmark = pytest.mark.django_db
 
@@ -115,3 +120,45 @@ def _forget_company_knowledge() -> None:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("TRUNCATE knowledge_companyentry CASCADE")
     Passage.objects.filter(kind="company").delete()
+
+
+def test_documentation_comes_back_as_it_went(tmp_path):
+    curator = make_actor(admin=True)
+    form = CommandForm(
+        name="helios users list", syntax="helios users list", options=(Option(name="--all", short="-a"),)
+    )
+    endpoint = EndpointForm(method="GET", path="/users/{id}", responses={"200": {"description": "One user"}})
+    drafts = [
+        make_draft("helios users list", command=form, aliases=("get users",), examples=(Example(code="helios users"),)),
+        make_draft("GET /users/{id}", kind="api", endpoint=endpoint),
+    ]
+    import_references(curator, collection="helios", drafts=drafts)
+    _run("export", str(tmp_path / "first"), "--only", "references")
+    ReferenceCollection.objects.all().delete()
+    file = str(tmp_path / "first" / "references" / "helios.json")
+
+    said = _run("references_import", file, "--collection", "helios", "--user", curator.user.username)
+    again = _run("references_import", file, "--collection", "helios", "--user", curator.user.username)
+    _run("export", str(tmp_path / "second"), "--only", "references")
+
+    assert "2 added" in said
+    assert "2 unchanged" in again
+    assert _without_moments(tmp_path / "first") == _without_moments(tmp_path / "second")
+
+
+def test_app_maps_come_back_as_they_went(tmp_path):
+    row = LearntEntity(name="Elicit", table="Clients", row_id="ro_1", match_field="Name", match_value="Elicit")
+    learn_app(make_actor(admin=True), app="CRM", entities=[row])
+    _run("export", str(tmp_path / "first"), "--only", "apps")
+    App.objects.all().delete()
+
+    _run("apps_import", str(tmp_path / "first" / "apps"))
+    _run("export", str(tmp_path / "second"), "--only", "apps")
+
+    assert set(_files(tmp_path / "first")) == {"apps/_index.yaml", "apps/crm.yaml"}
+    assert _files(tmp_path / "first") == _files(tmp_path / "second")
+
+
+def _without_moments(folder: Path) -> list[dict[str, str]]:
+    entries = json.loads((folder / "references" / "helios.json").read_text())
+    return [{name: said for name, said in entry.items() if name != "lastUpdated"} for entry in entries]
