@@ -12,7 +12,6 @@ from accounts.models import User
 from curation.services.notices import count_unseen
 from curation.services.queue import QueueSummary, queue_summary
 from curation.services.rules import may_decide
-from knowledge.services.reference_drifts import open_drifts
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,12 @@ class Navigation:
     notices: Link
 
 
-def navigation_for(
-    user: User, path: str, *, queue: QueueSummary | None = None, unseen: int = 0, drifts: int = 0
-) -> Navigation:
+def navigation_for(user: User, path: str, *, queue: QueueSummary | None = None, unseen: int = 0) -> Navigation:
     """Return the navigation as this person sees it on the page at `path`: what their role does not open is left out.
 
     Args:
         queue: What waits for a decision, for whoever decides.
         unseen: How much the person was told and has not seen.
-        drifts: How many references wait for a decision, for whoever decides.
     """
 
     def link(label: str, route: str, *args: str, note: str = "") -> Link:
@@ -68,7 +64,7 @@ def navigation_for(
                 link("My memory", "memory"),
                 link("Company knowledge", "company"),
                 link("Knowledge base", "kb"),
-                link("Documentation", "docs", note=_to_decide(drifts)),
+                link("Documentation", "docs", note=_to_decide(queue)),
                 link("App maps", "apps"),
                 link("Directory", "directory"),
                 link("Insights", "insights"),
@@ -101,13 +97,13 @@ def navigation_of(request: HttpRequest) -> Navigation | None:
     user = getattr(request, "user", None)
     if not isinstance(user, User):
         return None
-    decides = may_decide(Actor.of(user))
-    queue, drifts = (queue_summary(), open_drifts().count()) if decides else (None, 0)
-    return navigation_for(user, request.path, queue=queue, unseen=count_unseen(user), drifts=drifts)
+    queue = queue_summary() if may_decide(Actor.of(user)) else None
+    return navigation_for(user, request.path, queue=queue, unseen=count_unseen(user))
 
 
-def _to_decide(number: int) -> str:
-    return f"{number:,} to decide" if number else ""
+def _to_decide(queue: QueueSummary | None) -> str:
+    """How much of the documentation waits for a decision."""
+    return f"{queue.drifts:,} to decide" if queue and queue.drifts else ""
 
 
 def _at_most_99(number: int) -> str:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from django.utils import timezone
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from bigmind.core.screening.policy import NoSecrets, Screened
 from bigmind.core.text import checked_content, clean_name
@@ -59,7 +59,15 @@ def _not_a_number(moment: Any) -> Any:
     """Refuse what pydantic would take for seconds since 1970: whoever sends "2026" means a year."""
     if isinstance(moment, int | float | Decimal) or (isinstance(moment, str) and NUMBER.fullmatch(moment.strip())):
         raise ValueError("must be a date and a time as ISO 8601 writes them, such as 2026-03-30T09:15:00Z")
-    return moment
+    return _read(moment) if isinstance(moment, str) else moment
+
+
+def _read(text: str) -> datetime | str:
+    """Read a moment as pydantic would. Behind a validator of ours its strict mode, in JSON, would take no text."""
+    try:
+        return _ANY_MOMENT.validate_python(text)
+    except ValidationError:
+        return text  # which is then refused in pydantic's own words
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -71,8 +79,8 @@ def _in_utc(moment: datetime) -> datetime:
         raise ValueError("lies outside the calendar. Use a year from 1 to 9999") from error
 
 
-# Not strict: behind a validator of ours the strict mode takes a text, which a moment is in JSON, for something else.
-Moment = Annotated[datetime, Field(strict=False), BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
+_ANY_MOMENT = TypeAdapter(datetime)
+Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
 """A point in time, in UTC."""
 
 UnscreenedLongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]
@@ -123,6 +131,7 @@ Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS)]
 Offset = Annotated[int, Field(ge=0, le=10**9)]
 Cursor = Annotated[
     str,
+    AfterValidator(checked_content),
     Field(min_length=1, max_length=CURSOR_CHARS, description="`next_cursor` of the page before, instead of an offset."),
 ]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]

@@ -6,12 +6,13 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor, acting, acts
 from accounts.models import User
 from accounts.services.calls import forget_kept_replies
 from accounts.services.erasures import Erased, report_erasure
+from bigmind.core.text import checked_content
 from bigmind.core.vocabulary import RowId, Since
 from bigmind.core.wall import sees_only
 from curation.models import Comment
@@ -41,7 +42,9 @@ from .recalled_sources import Meant, Source, sources_of
 KeyOfSource = Annotated[UUID, Field(description="The id of the key that wrote it, as the page “Keys” shows it.")]
 AgentOfSource = Annotated[RowId, Field(description="The number of the agent that wrote it.")]
 AppOfSource = Annotated[RowId, Field(description="The number of the connected app that wrote it.")]
-FileOfSource = Annotated[str, Field(max_length=500, description="The `source_file` of shared entries.")]
+FileOfSource = Annotated[
+    str, AfterValidator(checked_content), Field(max_length=500, description="The `source_file` of shared entries.")
+]
 OriginOfSource = Annotated[
     Literal["", "user", "inferred", "tool", "imported"],
     Field(description="Where company entries have their truth from: all of these wait for a curator again."),

@@ -26,6 +26,7 @@ from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.services.feedback import open_complaints
+from knowledge.services.reference_drifts import open_drifts
 from knowledge.vocabulary import CompanyCategoryName
 
 from .history import entry_to_change
@@ -70,6 +71,8 @@ class QueueSummary:
     reported: int
     due: int
     oldest: datetime | None
+    drifts: int = 0
+    """References whose source says something new about what a person had changed."""
 
     @property
     def waiting(self) -> int:
@@ -130,8 +133,10 @@ def queue_summary() -> QueueSummary:
         .annotate(number=Count("pk"), oldest=Min("created_at"))
         for why in ("proposed", "reported", "due")
     ]
+    drifts = open_drifts().annotate(why=Value("drifts")).order_by().values_list("why")
+    counted.append(drifts.annotate(number=Count("pk"), oldest=Min("opened_at")))  # type: ignore[arg-type]
     figures = {why: (number, oldest) for why, number, oldest in counted[0].union(*counted[1:], all=True)}
-    number = {why: figures[why][0] if why in figures else 0 for why in ("proposed", "reported", "due")}
+    number = {why: figures[why][0] if why in figures else 0 for why in ("proposed", "reported", "due", "drifts")}
     return QueueSummary(**number, oldest=figures["proposed"][1] if "proposed" in figures else None)
 
 
