@@ -4,6 +4,7 @@ A conftest offers it to its folder by importing the fixtures `served` and `web_p
 """
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import httpx
 import pytest
 from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
+
+from bigmind.embedded.home import prepare_home
 
 ROOT = Path(__file__).parent.parent
 STARTS_WITHIN = 30
@@ -69,6 +72,13 @@ def serving(log: Path, **variables: str) -> Iterator[tuple[Served, "subprocess.P
         finally:
             process.terminate()
             process.wait(timeout=20)
+
+
+def home_of_its_own(folder: Path) -> Path:
+    """Make a BIGMIND_HOME with a queue of its own; the secret is that of the tests, so their keys hold there."""
+    prepare_home(folder)
+    shutil.copy(Path(os.environ["BIGMIND_HOME"]) / "secret_key", folder)
+    return folder
 
 
 @pytest.fixture

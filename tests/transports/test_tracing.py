@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from bigmind.embedded.up import worker_command
 from bigmind.tracing import DiscreetExporter
 from tests.factories import make_key
-from tests.serving import ROOT, Served, end_its_database_sessions, serving
+from tests.serving import ROOT, Served, end_its_database_sessions, home_of_its_own, serving
 from tests.transports.collector import Collector, collecting
 
 REQUEST_ID = "trace-me-please-42"
@@ -39,10 +39,18 @@ class Traced:
 @pytest.fixture
 def traced(transactional_db: None, tmp_path: Path) -> Iterator[Traced]:
     """A fact stored over REST, with the web process and a worker running."""
-    quick = {"OTEL_BSP_SCHEDULE_DELAY": "200", "BIGMIND_LOG_LEVEL": "INFO", "BIGMIND_LOG_FORMAT": "json"}
+    # The processes of a parallel run share one queue, and a worker takes whatever it finds there.
+    home = home_of_its_own(tmp_path / "home")
+    quick = {
+        "BIGMIND_HOME": str(home),
+        "OTEL_BSP_SCHEDULE_DELAY": "200",
+        "BIGMIND_LOG_LEVEL": "INFO",
+        "BIGMIND_LOG_FORMAT": "json",
+    }
     log = tmp_path / "worker.log"
     with collecting() as collector:
         address = {
+            "BIGMIND_HOME": str(home),
             "BIGMIND_OTLP_ENDPOINT": collector.url,
             "BIGMIND_SLOW_MS": "1",
             "BIGMIND_EMBEDDING_PROVIDER": "hashing",
