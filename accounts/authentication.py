@@ -10,6 +10,7 @@ from accounts.actor import Actor
 from accounts.models import ApiKey, AppToken
 from accounts.services.agents import note_agent
 from accounts.services.app_tokens import find_token
+from accounts.services.key_lookup import find_key
 from accounts.services.key_text import digest_of, is_well_formed
 from bigmind.core.read_only import is_read_only
 
@@ -29,10 +30,9 @@ def authenticate_key(token: str, *, client_name: str = "", client_version: str =
     """
     if not is_well_formed(token):
         raise BadKey("This is not a BigMind key: keys begin with bm_ and end with a checksum. Copy it again.")
-    try:
-        key = ApiKey.objects.select_related("user").get(digest=digest_of(token))
-    except ApiKey.DoesNotExist as error:
-        raise BadKey("This key is unknown here. Make one on the page “Keys”.") from error
+    key = find_key(digest_of(token))
+    if key is None:
+        raise BadKey("This key is unknown here. Make one on the page “Keys”.")
     if key.state in {"revoked", "expired"}:
         raise BadKey(f"This key is {key.state}. Make a new one on the page “Keys”.")
     if key.user is None or not key.user.is_active:

@@ -31,4 +31,7 @@ def update_profile(
 
 def get_profile(actor: Actor) -> Profile:
     """Return the user's profile: role, preferences and pinned facts. Empty when nothing was told yet."""
-    return Profile.objects.filter(user=actor.user).first() or Profile(user=actor.user)
+    try:
+        return Profile.objects.get(user=actor.user)
+    except Profile.DoesNotExist:
+        return Profile(user=actor.user)
