@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import checked_content, clean_name
 from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
+from knowledge.generators.command_names import command_in
 from knowledge.generators.drafts import ReferenceDraft
 
 MOST_DRAFTS = 1_000
@@ -62,7 +63,8 @@ def _as_draft(sent: Any) -> Any:
         _FIELDS.get(str(name), str(name)): value for name, value in sent.items() if name not in _PASSED_OVER
     }
     if renamed.get("kind") == "command" and not renamed.get("name"):
-        renamed["name"] = _name_in(renamed)
+        content = renamed.get("content")
+        renamed["name"] = command_in(content) if isinstance(content, str) else ""
     return {name: _unchangeable(value) for name, value in renamed.items()}
 
 
@@ -71,16 +73,6 @@ def _unchangeable(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _unchangeable(one) for name, one in value.items()}
     return tuple(_unchangeable(one) for one in value) if isinstance(value, list) else value
-
-
-def _name_in(sent: dict[str, Any]) -> str:
-    """The command that a curated item is about: what stands in its block of code, up to the first placeholder."""
-    content = sent.get("content")
-    blocks = content.split("```")[1::2] if isinstance(content, str) else []
-    lines = [line.strip() for block in blocks for line in block.splitlines()[1:] if line.strip()]
-    words = lines[0].removeprefix("$ ").split() if lines else []
-    named = next((place for place, word in enumerate(words) if word[0] in "<[{-(\"'"), len(words))
-    return " ".join(words[:named])
 
 
 _FIELDS = {"id": "key", "type": "kind", "relatedIds": "related"}

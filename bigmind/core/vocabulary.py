@@ -59,15 +59,15 @@ def _not_a_number(moment: Any) -> Any:
     """Refuse what pydantic would take for seconds since 1970: whoever sends "2026" means a year."""
     if isinstance(moment, int | float | Decimal) or (isinstance(moment, str) and NUMBER.fullmatch(moment.strip())):
         raise ValueError("must be a date and a time as ISO 8601 writes them, such as 2026-03-30T09:15:00Z")
-    return _read(moment) if isinstance(moment, str) else moment
+    return moment
 
 
-def _read(text: str) -> datetime | str:
-    """Read a moment as pydantic would. Behind a validator of ours its strict mode, in JSON, would take no text."""
+def _read_moment(moment: Any) -> Any:
+    """Read a text as pydantic would. Behind a validator of ours its strict mode, in JSON, would take no text."""
     try:
-        return _ANY_MOMENT.validate_python(text)
+        return _ANY_MOMENT.validate_python(moment) if isinstance(moment, str) else moment
     except ValidationError:
-        return text  # which is then refused in pydantic's own words
+        return moment  # which is then refused in pydantic's own words
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -80,7 +80,8 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 _ANY_MOMENT = TypeAdapter(datetime)
-Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
+# Of several "before" validators the last one named is asked first.
+Moment = Annotated[datetime, BeforeValidator(_read_moment), BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
 """A point in time, in UTC."""
 
 UnscreenedLongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]

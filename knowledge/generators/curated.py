@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bigmind.core.errors import Invalid
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
+from knowledge.generators.command_names import command_in
 from knowledge.generators.documents import read_document
 from knowledge.generators.drafts import CommandForm, EndpointForm, Example, Generated, ReferenceDraft, Trouble
 from knowledge.generators.sources import Source
@@ -17,9 +18,7 @@ from knowledge.reference_vocabulary import ReferenceKind
 
 LONG_TEXT = CONTENT_BYTES
 ITEMS = 200
-PLACEHOLDER = re.compile(r"[<\[{(-]|\.\.\.|…|[A-Z_]{2,}$")
 REQUEST_LINE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (/[^\s`'\"]{0,500})")
-CODE_BLOCK = re.compile(r"```[^\n]*\n(.*?)\n\s*```", re.DOTALL)
 
 
 class CuratedEntry(BaseModel):
@@ -165,8 +164,4 @@ def _name_of(entry: CuratedEntry) -> str:
         return ""
     if entry.command:
         return entry.command.name
-    block = CODE_BLOCK.search(entry.content)
-    code = block[1] if block else entry.examples[0].code if entry.examples else ""
-    words = next((line.split() for line in code.splitlines() if line.strip()), [])
-    end = next((place for place, word in enumerate(words) if PLACEHOLDER.match(word)), len(words))
-    return " ".join(word for word in words[:end] if word != "$")
+    return command_in(entry.content, entry.examples[0].code if entry.examples else "")

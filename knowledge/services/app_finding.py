@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Model
-from rapidfuzz import process
 
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.text import folded
@@ -12,10 +11,9 @@ from bigmind.core.turns import wait_for_turn
 from knowledge.models import App, AppEntity, AppTable
 from knowledge.models.app_maps import Named
 from knowledge.parsers.app_map_text import file_names
+from knowledge.search.nearest import SUGGEST_FROM, nearest_or
 
 _TURNS = 6_000
-SUGGESTIONS = 3
-SUGGEST_FROM = 2_000
 
 
 def apps_called(name: str) -> list[App]:
@@ -117,23 +115,15 @@ def entity_of(app: App, name: str, table: AppTable | None = None) -> AppEntity:
     if len(found) > 1:
         raise Conflict(f"“{name}” stands in {_listed([e.table for e in found])}.", hint="Say which with `table`.")
     if not found:
-        near = nearest(name, AppEntity.objects.filter(table__app=app).values_list("name", flat=True)[:SUGGEST_FROM])
-        hint = f"The nearest: {', '.join(near)}." if near else "app_learn stores one."
+        names = AppEntity.objects.filter(table__app=app).values_list("name", flat=True)[:SUGGEST_FROM]
+        hint = nearest_or(name, names, "app_learn stores one.")
         raise NotFound(f"The map of {app} has no entity “{name}”.", hint=hint)
     return found[0]
 
 
-def nearest(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that look most like this one: what exists, never inventions."""
-    found = process.extract(name, list(dict.fromkeys(names)), limit=SUGGESTIONS, score_cutoff=60)
-    return [one for one, *_ in found]
-
-
 def _nearest_hint(name: str) -> str:
-    near = nearest(name, [one for app in App.objects.all() for one in (app.name, *app.aliases)])
-    return (
-        f"The nearest: {', '.join(near)}." if near else "app_list shows those there are; app_bootstrap brings them in."
-    )
+    names = [one for app in App.objects.all() for one in (app.name, *app.aliases)]
+    return nearest_or(name, names, "app_list shows those there are; app_bootstrap brings them in.")
 
 
 def _listed(things: Iterable[Named | Model | Any]) -> str:

@@ -13,7 +13,8 @@ from bigmind.core.text import folded, one_line
 from knowledge.app_vocabulary import AnApp, LookedUp, Request
 from knowledge.connectors import configured
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
-from knowledge.services.app_finding import SUGGEST_FROM, apps_called, entities_called, nearest
+from knowledge.search.nearest import SUGGEST_FROM, nearest
+from knowledge.services.app_finding import apps_called, entities_called
 from knowledge.services.app_maps import fields_of, how_to_begin, see
 
 FITS = 60.0

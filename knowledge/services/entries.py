@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import Avg, Case, CharField, Count, F, Func, IntegerField, Max, Q, QuerySet, Value, When
 from django.db.models.functions import Left
 from pydantic import Field
-from rapidfuzz import process
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Forbidden, NotFound
@@ -32,6 +31,7 @@ from knowledge.entry_vocabulary import (
 )
 from knowledge.models import CachedVector, Entry, Kind
 from knowledge.search.hybrid import Filters, Finding, search
+from knowledge.search.nearest import SUGGEST_FROM, nearest
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.search.seen_errors import keep_fingerprints
 from knowledge.services.gaps import note_gap
@@ -39,8 +39,6 @@ from knowledge.services.likeness import Similar, lookalikes
 
 from . import embedding
 
-SUGGESTIONS = 3
-SUGGEST_FROM = 2_000
 HIT_TOKENS = 100
 """What a hit costs beside its texts."""
 
@@ -362,11 +360,7 @@ def _within(hits: list[EntryHit], budget: int) -> list[EntryHit]:
 def _did_you_mean(query: str) -> list[str]:
     """Tags and beginnings of entries that look like the question: what exists, never inventions."""
     rows = Entry.objects.order_by("-updated_at").annotate(start=Left("content", 80)).values_list("tags", "start")
-    names: dict[str, None] = {}
-    for tags, start in rows[:SUGGEST_FROM]:
-        names |= dict.fromkeys([*tags, one_line(start)])
-    names.pop(query, None)
-    return [name for name, *_ in process.extract(query, list(names), limit=SUGGESTIONS, score_cutoff=60)]
+    return nearest(query, [name for tags, start in rows[:SUGGEST_FROM] for name in (*tags, one_line(start))])
 
 
 def _filtered(role: str | None, tags: Sequence[str] | None, entry_type: str | None) -> QuerySet[Entry]:

@@ -8,18 +8,16 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils import timezone
 from pydantic import TypeAdapter
-from rapidfuzz import process
 
 from accounts.actor import Actor
 from bigmind.core.tokens import count_tokens
 from knowledge.models import Entry, Kind, Note, Session
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.hybrid import Filters, Finding, Findings, search
+from knowledge.search.nearest import SUGGEST_FROM, nearest
 from knowledge.services.gaps import note_gap
 from knowledge.services.sources import SOURCES, Things, read_things
 
-SUGGESTIONS = 3
-SUGGEST_FROM = 2000
 LINE_TOKENS = 30
 """What the sentence about what was left out may cost."""
 
@@ -180,9 +178,7 @@ def _did_you_mean(actor: Actor, query: str, things: Things) -> list[str]:
     topics = Session.objects.of(actor.user).in_view().newest_first().values_list("topics", flat=True)[:SUGGEST_FROM]
     keys = Note.objects.of(actor.user).current().values_list("key", flat=True)[:SUGGEST_FROM]
     tags = Entry.objects.exclude(tags=[]).values_list("tags", flat=True)[:SUGGEST_FROM] if Kind.ENTRY in things else []
-    names = dict.fromkeys([*(topic for row in (*topics, *tags) for topic in row), *keys])
-    names.pop(query, None)
-    return [name for name, *_ in process.extract(query, list(names), limit=SUGGESTIONS, score_cutoff=60)]
+    return nearest(query, [*(topic for row in (*topics, *tags) for topic in row), *keys])
 
 
 _HIT, _HITS = TypeAdapter(Hit), TypeAdapter(Hits)

@@ -6,7 +6,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count
 from django.utils import timezone
 from pydantic import Field
-from rapidfuzz import process
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
@@ -15,6 +14,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.screening.policy import Screened
 from bigmind.core.vocabulary import Content, Cursor, Limit, Moment, Offset, Project
 from knowledge.models import Kind, Note
+from knowledge.search.nearest import SUGGEST_FROM, nearest_or
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import Domain, Key
 
@@ -149,9 +149,8 @@ def own_note(actor: Actor, domain: str, key: str, *, lock: bool = False) -> Note
     mine = Note.objects.of(actor.user).current()
     note = (mine.select_for_update() if lock else mine).filter(domain=domain, key=key).first()
     if note is None:
-        addresses = [str(other) for other in mine.only("domain", "key")[:2000]]
-        nearest = [found for found, *_ in process.extract(f"{domain}/{key}", addresses, limit=3, score_cutoff=60)]
-        hint = f"The nearest: {', '.join(nearest)}." if nearest else "knowledge_get without arguments lists yours."
+        addresses = [str(other) for other in mine.only("domain", "key")[:SUGGEST_FROM]]
+        hint = nearest_or(f"{domain}/{key}", addresses, "knowledge_get without arguments lists yours.")
         raise NotFound(f"You have no note {domain}/{key}.", hint=hint)
     return note
 

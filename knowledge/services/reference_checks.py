@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from rapidfuzz import process
-
 from accounts.actor import Actor
 from knowledge.models import Reference, ReferenceType
 from knowledge.reference_arguments import CheckedText, CollectionName
 from knowledge.search.names import Request, request_in, words_typed
-from knowledge.services.reference_lookup import Line, Shelves, commands_in, nearest, requested, shelves
+from knowledge.search.nearest import nearest
+from knowledge.services.nearest_references import nearest_references
+from knowledge.services.reference_lookup import Line, Shelves, commands_in, requested, shelves
 from knowledge.services.references import count_use, note_unanswered
 
-NEAREST_OPTIONS = 3
 # What every program understands, listed or not.
 _ALWAYS = frozenset({"--help", "-h", "--version"})
 
@@ -70,7 +69,7 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
 def _of_request(asked: str, request: Request, among: Shelves) -> Checked:
     endpoints = [match.reference for match in requested(request, among)]
     if not endpoints:
-        return Checked(asked, False, Verdict.UNKNOWN, nearest=nearest(asked, among, request=request))
+        return Checked(asked, False, Verdict.UNKNOWN, nearest=nearest_references(asked, among, request=request))
     chosen = [one for one in endpoints if not request.method or one.method == request.method]
     if not chosen:
         methods = ", ".join(one.method for one in endpoints)
@@ -84,7 +83,9 @@ def _of_request(asked: str, request: Request, among: Shelves) -> Checked:
 def _of_line(asked: str, among: Shelves) -> Checked:
     lines = commands_in(asked, among)
     if not lines:
-        return Checked(asked, False, Verdict.UNKNOWN, nearest=nearest(asked, among, kinds=[ReferenceType.COMMAND]))
+        return Checked(
+            asked, False, Verdict.UNKNOWN, nearest=nearest_references(asked, among, kinds=[ReferenceType.COMMAND])
+        )
     checks = [_of_command(asked, line, among) for line in lines]
     return next((one for one in checks if one.exists), checks[0])
 
@@ -172,7 +173,7 @@ def _missing(told: _Told, form: Mapping[str, Any]) -> list[str]:
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    near = [f"`{one}`" for one, *_ in process.extract(name, list(known), limit=NEAREST_OPTIONS, score_cutoff=60)]
+    near = [f"`{one}`" for one in nearest(name, known)]
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 

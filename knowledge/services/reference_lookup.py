@@ -1,4 +1,4 @@
-"""Looking references up by name: exactly, however it was typed, and the nearest real names when there is none."""
+"""Looking references up by name: exactly, however it was typed."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,18 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Case, IntegerField, QuerySet, Value, When
-from rapidfuzz import fuzz, process
 
 from bigmind.core.errors import NotFound
 from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.search.names import Request, path_candidates, path_form, spelled, words_typed
-from knowledge.search.synonyms import Synonyms, canonical, synonyms_of
-
-SUGGESTIONS = 3
-SUGGEST_FROM = 20_000
-ALIKE = 50.0
-"""Of 100. What is less alike than this would not be called near by anybody."""
+from knowledge.search.synonyms import Synonyms, synonyms_of
 
 # Words of sentences: a line with one of them is a question, though it begins with the name of a program.
 _OF_A_QUESTION = frozenset(
@@ -26,7 +20,7 @@ _OF_A_QUESTION = frozenset(
 )
 # What no command is called: a placeholder, an address, a number, a path, a sentence in quotes.
 _VALUE = re.compile(r"[<>\[\]{}@/=.:\s\d]|^[A-Z_]+$")
-_FLAG = re.compile(r"(?:^|\s)-{1,2}[A-Za-z]")
+FLAG = re.compile(r"(?:^|\s)-{1,2}[A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -158,34 +152,9 @@ def is_command_line(text: str, among: Shelves) -> bool:
         reference__collection__program="",
         lookup__startswith=f"{words[0]} ",
     )
-    return commands[:2].count() == 2 and (len(words) > 1 or bool(_FLAG.search(text)))
+    return commands[:2].count() == 2 and (len(words) > 1 or bool(FLAG.search(text)))
 
 
-def nearest(text: str, among: Shelves, *, kinds: Iterable[str] = (), request: Request | None = None) -> list[str]:
-    """Return up to three real names that are most like what was asked for."""
-    if request is not None:
-        return _nearest_paths(request, among)
-    kinds = list(kinds) or [ReferenceType.COMMAND, ReferenceType.SETTING, ReferenceType.FEATURE, ReferenceType.GUIDE]
-    names = among.names().filter(sort__in=_SUGGESTED, reference__kind__in=kinds)
-    rows = names.order_by("pk").values_list("lookup", "reference__name", "reference__title")[:SUGGEST_FROM]
-    said = {lookup: name or title for lookup, name, title in rows}
-    programs = among.programs
-    # What follows the first option says how it was meant to be called, and would only blur what was.
-    asked = _bare(spelled(_FLAG.split(text, maxsplit=1)[0] or text), programs)
-    synonyms = among.synonyms
-    by_meaning = {name: canonical(_bare(name, programs).split(), synonyms) for name in said}
-    scores: dict[str, float] = {}
-    for choices, wanted, scorer in (
-        (by_meaning, canonical(asked.split(), synonyms), fuzz.token_sort_ratio),
-        ({name: _bare(name, programs) for name in said}, asked, fuzz.ratio),
-    ):
-        for _, score, name in process.extract(wanted, choices, scorer=scorer, limit=20, score_cutoff=ALIKE):
-            scores[name] = max(score, scores.get(name, 0.0))
-    best = sorted(scores, key=lambda name: (-scores[name], name))
-    return list(dict.fromkeys(said[name] for name in best))[:SUGGESTIONS]
-
-
-_SUGGESTED = (ReferenceName.Sort.NAME, ReferenceName.Sort.ALIAS, ReferenceName.Sort.TITLE)
 _TELLING = Case(
     *(When(sort=sort, then=Value(place)) for place, sort in enumerate(ReferenceName.Sort.values)),
     output_field=IntegerField(),
@@ -213,20 +182,3 @@ def _can_follow(rest: Sequence[str], command: Reference) -> bool:
         return True
     form = command.form or {}
     return not form.get("is_group") and (bool(form.get("arguments")) or all(_VALUE.search(word) for word in rest[:1]))
-
-
-def _bare(name: str, programs: Sequence[str]) -> str:
-    """A name without the program it begins with, which all have in common."""
-    return next((name.removeprefix(f"{one} ") for one in programs if name.startswith(f"{one} ")), name)
-
-
-def _nearest_paths(request: Request, among: Shelves) -> list[str]:
-    names = among.names().filter(sort=ReferenceName.Sort.PATH)
-    said = {
-        (lookup, method): said for lookup, method, said in names.values_list("lookup", "method", "said")[:SUGGEST_FROM]
-    }
-    form = path_form(request.path)
-    choices = {place: place[0] for place in said}
-    found = process.extract(form, choices, scorer=fuzz.ratio, limit=40, score_cutoff=ALIKE)
-    ranked = sorted(found, key=lambda one: (-one[1] - (5 if one[2][1] == request.method else 0), one[2]))
-    return list(dict.fromkeys(said[place] for _, _, place in ranked))[:SUGGESTIONS]

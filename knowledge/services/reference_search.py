@@ -18,13 +18,13 @@ from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.names import Request, request_in
 from knowledge.search.synonyms import Synonyms
 from knowledge.services.gaps import MEANING_FOUND, is_answered, note_gap
+from knowledge.services.nearest_references import nearest_references
 from knowledge.services.reference_lookup import (
     Match,
     Shelves,
     called,
     commands_in,
     is_command_line,
-    nearest,
     requested,
     shelves,
 )
@@ -112,7 +112,7 @@ def search_knowledge(
     if named:
         return _told(actor, ReferenceHits([_hit_of(match) for match in named[:limit]], len(named)))
     note_unanswered(actor, query)
-    return ReferenceHits([], 0, nearest(query, among, request=request))
+    return ReferenceHits([], 0, nearest_references(query, among, request=request))
 
 
 def voices_of(ids: Sequence[UUID]) -> dict[UUID, Voices]:
@@ -145,7 +145,7 @@ def _by_words_and_meaning(
     found = search(query, owner=actor.user, filters=filters, limit=max(RANKED, limit), synonyms=synonyms)
     if not (named or is_answered(found)):
         note_gap(actor, query, found)
-        return ReferenceHits([], 0, nearest(query, among), found.fallback, found.reason)
+        return ReferenceHits([], 0, nearest_references(query, among), found.fallback, found.reason)
     hits = [_hit_of(match) for match in named]
     first = {hit.reference.pk for hit in hits}
     rows = eligible.select_related("collection").in_bulk([UUID(item.source_id) for item in found.items])

@@ -29,8 +29,9 @@ from knowledge.reference_arguments import (
 from knowledge.search.hybrid import Findings
 from knowledge.search.names import Request, request_in
 from knowledge.services.gaps import note_gap
+from knowledge.services.nearest_references import nearest_references
 from knowledge.services.reference_imports import find_anew, keep_versions, require_documentarian
-from knowledge.services.reference_lookup import commands_in, nearest, requested, shelves
+from knowledge.services.reference_lookup import commands_in, requested, shelves
 from knowledge.services.reference_texts import text_of
 
 _COUNT = """
@@ -89,7 +90,9 @@ def get_command(actor: Actor, *, command: CommandText, collection: CollectionNam
     matches = [line.match for line in commands_in(command, among)]
     if not matches:
         note_unanswered(actor, command)
-        return FoundReference(command, None, did_you_mean=nearest(command, among, kinds=[ReferenceType.COMMAND]))
+        return FoundReference(
+            command, None, did_you_mean=nearest_references(command, among, kinds=[ReferenceType.COMMAND])
+        )
     count_use(actor, [matches[0].reference.pk])
     others = [match.reference for match in matches[1:]]
     return FoundReference(command, matches[0].reference, matches[0].matched_on, others)
@@ -130,7 +133,7 @@ def get_api_endpoint(
     chosen = [one for one in endpoints if not request.method or one.method == request.method]
     if not chosen:
         note_unanswered(actor, asked)
-        return FoundEndpoint(asked, None, endpoints, nearest(asked, among, request=request))
+        return FoundEndpoint(asked, None, endpoints, nearest_references(asked, among, request=request))
     if len(chosen) > 1:
         return FoundEndpoint(asked, None, chosen)
     count_use(actor, [chosen[0].pk])
