@@ -2,16 +2,16 @@
 
 import ipaddress
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ssl import SSLContext
-from threading import Timer
 from time import monotonic
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+
+from bigmind.core.deadlines import hung_up_after
 
 CARRY_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
 """IPv6 addresses that end in one of IPv4, which a gateway (NAT64) calls in their stead."""
@@ -116,41 +116,15 @@ def _answer(
     sent = {**headers, "Host": urlsplit(url).netloc.rpartition("@")[2]}
     with (
         httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False, verify=verify) as client,
-        _hung_up_after(seconds) as noticing,
+        hung_up_after(seconds) as exchange,
     ):
-        more = {"sni_hostname": host, "trace": noticing}
+        more = {"sni_hostname": host, "trace": exchange.notice}
         request = client.build_request(method, address, content=body, headers=sent, extensions=more)
         answer = client.send(request, stream=True)
         try:
             yield answer
         finally:
             answer.close()
-
-
-@contextmanager
-def _hung_up_after(seconds: float) -> Iterator[Callable[[str, dict[str, Any]], None]]:
-    """Hang up in time on whoever sends the head of an answer byte by byte: time-outs count from each byte anew."""
-    calls: list[socket.socket] = []
-
-    def noticing(event: str, told: dict[str, Any]) -> None:
-        if event == "connection.connect_tcp.complete":
-            # A handle of our own: TLS takes the other one over.
-            calls.append(told["return_value"].get_extra_info("socket").dup())
-
-    def hang_up() -> None:
-        for call in calls:
-            with suppress(OSError):
-                call.shutdown(socket.SHUT_RDWR)
-
-    timer = Timer(seconds, hang_up)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield noticing
-    finally:
-        timer.cancel()
-        for call in calls:
-            call.close()
 
 
 def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:

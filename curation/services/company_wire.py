@@ -18,18 +18,21 @@ from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
 from bigmind import __version__
+from bigmind.core.deadlines import Exchange, hung_up_after
 from bigmind.core.screening import redacted
 from bigmind.core.text import one_line, show_hidden
 from curation.shapes.upstream import UpstreamPage, UpstreamRegistration, UpstreamReply
 
 PATIENCE = httpx.Timeout(15.0, connect=5.0)
 SECONDS_EACH = 30.0
+"""How long one question and its whole answer may take."""
 ANSWER_BYTES = 8 * 1024 * 1024
 PAGE = 100
 MOST_PAGES = 500
 LIST_SECONDS = 240.0
 """How long reading one list may take altogether: shorter than the lease of whoever synchronizes."""
 LIST_BYTES = 256 * 1024 * 1024
+_TOO_SLOW = "It answers too slowly."
 _BACK_SOON = frozenset({408, 425, 429})
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -125,15 +128,23 @@ class CompanyWire:
         }
         # Through a proxy only where it cannot read what passes: with TLS.
         is_secure = self.url.startswith("https://")
-        try:
-            with (
-                httpx.Client(timeout=PATIENCE, follow_redirects=False, trust_env=is_secure) as client,
-                client.stream(method, f"{address}/api/v1/{path}", params=query, json=body, headers=said) as reply,
-            ):
-                status, text = reply.status_code, _body_of(reply)
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            # The error's own words may hold the address or a header.
-            raise Away(f"It does not answer ({type(error).__name__}).") from None
+        with hung_up_after(SECONDS_EACH) as exchange:
+            more: dict[str, Any] = {
+                "params": query,
+                "json": body,
+                "headers": said,
+                "extensions": {"trace": exchange.notice},
+            }
+            try:
+                with (
+                    httpx.Client(timeout=PATIENCE, follow_redirects=False, trust_env=is_secure) as client,
+                    client.stream(method, f"{address}/api/v1/{path}", headers=said, **more) as reply,
+                ):
+                    status, text = reply.status_code, _body_of(reply, exchange)
+            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+                # The error's own words may hold the address or a header.
+                trouble = _TOO_SLOW if exchange.is_late else f"It does not answer ({type(error).__name__})."
+                raise Away(trouble) from None
         return self._answer(status, text)
 
     def _answer(self, status: int, text: bytes) -> Any:
@@ -189,16 +200,18 @@ def _is_private(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     return address.is_private and not (address.is_link_local or address.is_unspecified or address.is_multicast)
 
 
-def _body_of(reply: httpx.Response) -> bytes:
+def _body_of(reply: httpx.Response, exchange: Exchange) -> bytes:
     """Read an answer up to a limit, and not for ever."""
-    ends, parts, size = time.monotonic() + SECONDS_EACH, [], 0
+    parts, size = [], 0
     for part in reply.iter_bytes():
         parts.append(part)
         size += len(part)
         if size > ANSWER_BYTES:
             raise Away(f"It answered more than {ANSWER_BYTES // 2**20} MB.")
-        if time.monotonic() > ends:
-            raise Away("It answers too slowly.")
+        if exchange.is_late:
+            break
+    if exchange.is_late:
+        raise Away(_TOO_SLOW)
     return b"".join(parts)
 
 

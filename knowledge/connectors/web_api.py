@@ -10,11 +10,16 @@ from typing import Any
 
 import httpx
 
+from bigmind.core.deadlines import hung_up_after
 from knowledge.connectors.contract import ConnectorError
 
 PAUSES = (1.0, 2.0, 4.0)
 """Seconds before each further try of a worker."""
 HURRIED_PAUSES = (0.5,)
+"""The same where somebody waits."""
+SECONDS_EACH = 30.0
+"""How long one question and its whole answer may take a worker. What is slower is not asked again."""
+HURRIED_SECONDS_EACH = 8.0
 """The same where somebody waits."""
 LONGEST_PAUSE = 30.0
 LONGEST_HURRIED_PAUSE = 2.0
@@ -73,21 +78,38 @@ class WebApi:
         timeout = httpx.Timeout(5.0 if self.is_hurried else 20.0, connect=3.0 if self.is_hurried else 10.0)
         # A redirection is not followed: the key must not go anywhere else.
         trusted = httpx.create_ssl_context()
-        with httpx.Client(timeout=timeout, verify=trusted, follow_redirects=False, trust_env=False) as client:
-            request = client.build_request(method, f"{self.url}/{path}", json=json, headers=dict(headers))
-            reply = client.send(request, stream=True)
+        with (
+            httpx.Client(timeout=timeout, verify=trusted, follow_redirects=False, trust_env=False) as client,
+            hung_up_after(HURRIED_SECONDS_EACH if self.is_hurried else SECONDS_EACH) as exchange,
+        ):
+            more = {"trace": exchange.notice}
+            asked = client.build_request(
+                method, f"{self.url}/{path}", json=json, headers=dict(headers), extensions=more
+            )
             try:
-                read = 0
-                parts = []
-                for part in reply.iter_bytes():
-                    read += len(part)
-                    if read > REPLY_BYTES:
-                        raise ConnectorError(f"{self.system} answered with more than {REPLY_BYTES:,} bytes.")
-                    parts.append(part)
-            finally:
-                reply.close()
+                reply = client.send(asked, stream=True)
+                body = self._body_of(reply)
+            except httpx.TransportError as error:
+                if exchange.is_late:
+                    raise ConnectorError(self._too_slow()) from error
+                raise
+            if exchange.is_late:
+                raise ConnectorError(self._too_slow())
         kept = {name: value for name, value in reply.headers.items() if name != "content-encoding"}
-        return httpx.Response(reply.status_code, headers=kept, content=b"".join(parts))
+        return httpx.Response(reply.status_code, headers=kept, content=body)
+
+    def _body_of(self, reply: httpx.Response) -> bytes:
+        """Read an answer up to a limit."""
+        parts, read = [], 0
+        try:
+            for part in reply.iter_bytes():
+                read += len(part)
+                if read > REPLY_BYTES:
+                    raise ConnectorError(f"{self.system} answered with more than {REPLY_BYTES:,} bytes.")
+                parts.append(part)
+        finally:
+            reply.close()
+        return b"".join(parts)
 
     def _refuse(self, reply: httpx.Response) -> None:
         status = reply.status_code
@@ -110,6 +132,9 @@ class WebApi:
 
     def _no_such_api(self, why: str) -> ConnectorError:
         return ConnectorError(f"There is no {self.system} at {self.url}: {why}. Look at {self.url_setting}.")
+
+    def _too_slow(self) -> str:
+        return f"{self.system} answers too slowly. Look whether {self.url} is well, or try again later."
 
     def _unreachable(self, error: httpx.TransportError) -> str:
         if isinstance(error, httpx.TimeoutException):

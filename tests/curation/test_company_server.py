@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from accounts.actor import Actor
 from accounts.models import Role
 from bigmind.core.errors import Conflict
 from curation.models import Notice, Review
+from curation.services import company_wire
 from curation.services.company_server import Synced, sync_if_due, sync_now
 from curation.services.decisions import approve_global
 from curation.services.dispatches import send_to_company
@@ -28,6 +30,7 @@ from knowledge.services.context import get_context
 from knowledge.services.feedback import give_feedback
 from knowledge.services.sessions import start_session
 from tests.curation.company import Company, answering
+from tests.dribbling import dribbling
 from tests.factories import make_agent, make_user
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +112,21 @@ def test_a_failure_is_kept_and_the_next_try_comes_later_each_time(company: Compa
     assert pauses == [1, 2, 5, 15]
     server = CompanyServer.objects.get()
     assert (server.attempts, server.trouble) == (0, "")
+
+
+def test_a_company_server_that_answers_byte_by_byte_is_hung_up_on(
+    company: Company, settings: Any, monkeypatch: pytest.MonkeyPatch, ada: Actor
+) -> None:
+    monkeypatch.setattr(company_wire, "SECONDS_EACH", 0.5)
+    with dribbling() as url:
+        settings.COMPANY_URL = url
+        began = monotonic()
+
+        done = sync_now()
+
+        assert monotonic() - began < 8
+    assert not done.ok
+    assert CompanyServer.objects.get().trouble == "It answers too slowly."
 
 
 # --- Proposals ---

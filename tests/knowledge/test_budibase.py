@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from knowledge.connectors import configured, connector_called
+from knowledge.connectors import configured, connector_called, web_api
 from knowledge.connectors.budibase import Budibase as Connector
 from knowledge.connectors.contract import ConnectorError
+from tests.dribbling import dribbling
 from tests.knowledge.budibase_server import BILLING, CLIENTS, CRM, ELICIT, KEY, PROJECTS, Answer, Budibase
 
 
@@ -157,6 +159,21 @@ def test_a_server_without_tls_where_tls_is_meant_is_told(connector: Connector) -
 
     with pytest.raises(ConnectorError, match=r"certificate .* is not trusted|cannot be reached"):
         list(odd.apps())
+
+
+def test_a_server_that_answers_byte_by_byte_is_hung_up_on_and_not_asked_again(
+    connector: Connector, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web_api, "SECONDS_EACH", 0.5)
+    with dribbling() as url:
+        slow = Connector(replace(connector.api, url=f"{url}/api/public/v1"))
+        began = monotonic()
+
+        with pytest.raises(ConnectorError, match="answers too slowly"):
+            list(slow.apps())
+
+        assert monotonic() - began < 4
+        assert pauses == []
 
 
 def test_an_app_that_is_gone_is_told(connector: Connector) -> None:
