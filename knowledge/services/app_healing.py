@@ -143,7 +143,9 @@ def _row_gone(report: Report, name: str, table: str | None) -> Mended:
         return _row_found(report, entity, _said("found_id", report.found_id or None))
     if report.outcome == "not_found":
         return _row_lost(report, entity)
-    if report.connector:
+    # The key of the connector sees every row. Members could teach the map a row with any field and value, and read from
+    # what is told them whether there is one: so they look themselves, with what they may see.
+    if report.connector and report.may_clear:
         try:
             return climb(report, report.connector, entity)
         except ConnectorError as error:
@@ -163,7 +165,7 @@ def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
         return _ask_for_row(entity)
     rows = connector.find_rows(app_id, table_id, field, value, limit=ROWS_COMPARED)
     if len(rows) > 1:
-        return _several(report, entity, field, value, rows)
+        return _several(entity, field, value, rows)
     return _row_found(report, entity, rows[0].row_id) if rows else _row_lost(report, entity)
 
 
@@ -185,12 +187,11 @@ def _ask_for_row(entity: AppEntity, why: str = "") -> Mended:
     return Mended("next_step", step, place=place_of_thing(entity))
 
 
-def _several(report: Report, entity: AppEntity, field: str, value: str, rows: list[DiscoveredRow]) -> Mended:
-    """Name the rows. What stands in them only curators are told: the key that read it may see more than the caller."""
-    candidates = [{"row_id": row.row_id, **(_telling(row, entity.table) if report.may_clear else {})} for row in rows]
-    look = "" if report.may_clear else "Read them with your own tools. "
+def _several(entity: AppEntity, field: str, value: str, rows: list[DiscoveredRow]) -> Mended:
+    """Name the rows, with what tells them apart."""
+    candidates = [{"row_id": row.row_id, **_telling(row, entity.table)} for row in rows]
     step = (
-        f"{len(rows)} rows have {field} = {value}. {look}Ask the user which is meant, then call app_report_failure "
+        f"{len(rows)} rows have {field} = {value}. Ask the user which is meant, then call app_report_failure "
         "again with outcome found and its found_id."
     )
     return Mended("choose", step, place=place_of_thing(entity), candidates=candidates)

@@ -16,15 +16,16 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
+from accounts.models import User
 from bigmind.core.background import after_commit
-from bigmind.core.errors import BigMindError, Conflict, Invalid, NotFound
+from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
 from bigmind.core.vocabulary import RowId
 from knowledge.app_vocabulary import AnApp, ConnectorName, Tables, map_told
 from knowledge.connectors import CONNECTORS, configured, connector_called
 from knowledge.connectors.contract import Connector, ConnectorError, DiscoveredTable
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, Failure, Healed, RunState
 from knowledge.services.app_finding import app_called, lock, take_turn
-from knowledge.services.app_forgetting import forget_table, require_may_clear
+from knowledge.services.app_forgetting import forget_table, may_clear, require_may_clear
 from knowledge.services.app_healing import Report, climb
 from knowledge.services.app_learning import DiscoveredApps, Learnt, clean_text, index_table, learnt_table, merge_map
 from knowledge.services.app_maps import how_to_begin
@@ -101,9 +102,13 @@ def cancel_run(actor: Actor, *, run_id: RunId) -> AppRun:
 
 @transaction.atomic
 def resume_run(actor: Actor, *, run_id: RunId) -> AppRun:
-    """Go on with a run that failed or was stopped, where it was."""
+    """Go on with a run that failed or was stopped, where it was. Building anew takes a curator, as at its beginning."""
     run = _held_run(run_id)
     _require_may_touch(actor, run)
+    if run.purpose == AppRun.REBUILD:
+        require_may_clear(actor)
+        # From here on it is theirs: whoever began it may have no right to it any more.
+        run.asked_by, run.agent = actor.user, actor.agent
     if run.state not in {RunState.FAILED, RunState.CANCELLED}:
         raise Conflict(f"The run is {run.state}; only what failed or was stopped is resumed.")
     if AppRun.objects.filter(connector=run.connector, app=run.app, state__in=UNFINISHED).exists():
@@ -198,6 +203,19 @@ def _require_may_touch(actor: Actor, run: AppRun) -> None:
         require_may_clear(actor)
 
 
+def _require_still_may(run: AppRun) -> None:
+    """Refuse to go on building anew for somebody who may not any more.
+
+    Raises:
+        Forbidden: they are no curator now, or gone.
+    """
+    if run.purpose != AppRun.REBUILD:
+        return
+    user = User.objects.filter(pk=run.asked_by_id, is_active=True).first()
+    if user is None or not may_clear(Actor.of(user)):
+        raise Forbidden("Whoever asked for this may not have a map built anew any more. A curator can resume it.")
+
+
 # --- The steps -----------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +237,7 @@ def _carry_on(run: AppRun) -> int:
         if connector is None:
             raise ConnectorError(f"No {run.connector} server is configured any more.")
         while _is_ours(run):
+            _require_still_may(run)
             if run.left == []:
                 _finish(run, RunState.DONE)
                 break

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.actor import Actor
+from accounts.models import Role, User
 from bigmind.core.errors import Conflict, Forbidden
 from bigmind.core.operations import carry_out
 from knowledge.connectors import connector_called, web_api
@@ -132,64 +133,72 @@ def test_only_who_asked_or_a_curator_stops_a_run(budibase: Budibase, curator: Ac
     assert cancel_run(curator, run_id=run.pk).state == RunState.CANCELLED
 
 
-def test_a_row_that_moved_is_healed_by_bigmind_itself(budibase: Budibase) -> None:
-    actor = make_actor()
-    _mapped(actor)
+def test_a_row_that_moved_is_healed_by_bigmind_itself(budibase: Budibase, curator: Actor) -> None:
+    _mapped(curator)
     budibase.rows[CLIENTS]["ro_new"] = budibase.rows[CLIENTS].pop(ELICIT)
     budibase.calls.clear()
 
-    healed = report_failure(actor, app="CRM", failure="row_gone", entity="Elicit", failed_id=ELICIT)
+    healed = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit", failed_id=ELICIT)
 
     assert (healed.status, healed.place.row_id) == ("healed", "ro_new")  # type: ignore[union-attr]
     assert budibase.calls == {"get_record": 1, "query_records": 1}
     assert Healing.objects.get().by_connector == "budibase"
 
 
-def test_a_row_that_is_there_after_all_stays(budibase: Budibase) -> None:
-    actor = make_actor()
-    _mapped(actor)
+def test_a_row_that_is_there_after_all_stays(budibase: Budibase, curator: Actor) -> None:
+    _mapped(curator)
 
-    told = report_failure(actor, app="CRM", failure="row_gone", entity="Elicit", failed_id=ELICIT)
+    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit", failed_id=ELICIT)
 
     assert told.status == "unchanged"
-    assert resolve_name(actor, name="Elicit").place.row_id == ELICIT  # type: ignore[union-attr]
+    assert resolve_name(curator, name="Elicit").place.row_id == ELICIT  # type: ignore[union-attr]
 
 
-def test_a_row_that_was_deleted_outside_is_forgotten(budibase: Budibase) -> None:
-    actor = make_actor()
-    _mapped(actor)
+def test_a_row_that_was_deleted_outside_is_forgotten(budibase: Budibase, curator: Actor) -> None:
+    _mapped(curator)
     del budibase.rows[CLIENTS][ELICIT]
 
-    told = report_failure(actor, app="CRM", failure="row_gone", entity="Elicit")
+    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit")
 
     assert told.status == "forgotten"
-    assert resolve_name(actor, name="Elicit").status == "unknown"
+    assert resolve_name(curator, name="Elicit").status == "unknown"
 
 
-def test_of_several_rows_the_user_is_asked(budibase: Budibase) -> None:
-    actor = make_actor()
-    _mapped(actor)
+def test_of_several_rows_the_user_is_asked(budibase: Budibase, curator: Actor) -> None:
+    _mapped(curator)
     del budibase.rows[CLIENTS][ELICIT]
     budibase.rows[CLIENTS] |= {f"ro_{n}": {"Name": "Elicit", "Notes": f"No. {n}"} for n in (1, 2)}
 
-    told = report_failure(actor, app="CRM", failure="row_gone", entity="Elicit")
+    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit")
 
     assert told.status == "choose"
     assert [one["row_id"] for one in told.candidates] == ["ro_1", "ro_2"]
     assert AppEntity.objects.filter(name="Elicit").exists()
 
 
-def test_what_stands_in_the_rows_is_told_to_curators_only(budibase: Budibase, curator: Actor) -> None:
+def test_what_tells_several_rows_apart_is_said(budibase: Budibase, curator: Actor) -> None:
     _mapped(curator)
     del budibase.rows[CLIENTS][ELICIT]
     budibase.rows[CLIENTS] |= {f"ro_{n}": {"Name": "Elicit", "Notes": f"No. {n}"} for n in (1, 2)}
 
-    for_all = report_failure(make_actor(), app="CRM", failure="row_gone", entity="Elicit")
-    for_curators = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit")
+    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit")
 
-    assert for_all.candidates == [{"row_id": "ro_1"}, {"row_id": "ro_2"}]
-    assert "Read them with your own tools." in for_all.next_step
-    assert for_curators.candidates[0] == {"row_id": "ro_1", "Name": "Elicit", "Notes": "No. 1"}
+    assert told.candidates[0] == {"row_id": "ro_1", "Name": "Elicit", "Notes": "No. 1"}
+
+
+@pytest.mark.parametrize("value", ["Elicit", "Nobody"])
+def test_a_member_cannot_ask_the_connector_which_rows_there_are(budibase: Budibase, curator: Actor, value: str) -> None:
+    _mapped(curator)
+    member = make_actor()
+    guess = {"name": "A guess", "table": "Clients", "row_id": "ro_x", "match_field": "Name", "match_value": value}
+    carry_out(learn_app, member, {"app": "CRM", "entities": [guess]})
+    budibase.calls.clear()
+
+    told = report_failure(member, app="CRM", failure="row_gone", entity="A guess")
+
+    assert told.status == "next_step"
+    assert f"by Name = {value} (1 call)" in told.next_step
+    assert not budibase.calls
 
 
 def test_a_member_who_bends_a_table_does_not_get_it_forgotten(budibase: Budibase) -> None:
@@ -218,12 +227,11 @@ def test_a_schema_is_taken_over_without_what_may_not_be_stored(budibase: Budibas
     assert not {"Kind", "Bad\0name"} & set(told.fields)
 
 
-def test_while_the_system_is_away_the_agent_is_told_the_next_step(budibase: Budibase) -> None:
-    actor = make_actor()
-    _mapped(actor)
+def test_while_the_system_is_away_the_agent_is_told_the_next_step(budibase: Budibase, curator: Actor) -> None:
+    _mapped(curator)
     budibase.answers.extend([Answer(503)] * 5)
 
-    told = report_failure(actor, app="CRM", failure="row_gone", entity="Elicit")
+    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit")
 
     assert told.status == "next_step"
     assert told.next_step.startswith("BigMind could not look itself: Budibase is in trouble (503).")
@@ -271,6 +279,42 @@ def test_building_anew_forgets_what_is_gone_and_finds_what_moved(budibase: Budib
         ("Projects", "forgotten"),
     ]
     assert AppRun.objects.get(purpose="rebuild").total == 3
+
+
+def test_whoever_is_no_curator_any_more_does_not_resume_a_rebuilding(budibase: Budibase, curator: Actor) -> None:
+    _mapped(curator)
+    run = rebuild_app(curator, app="CRM").run
+    assert run is not None
+    cancel_run(curator, run_id=run.pk)
+
+    with pytest.raises(Forbidden):
+        resume_run(_demoted(curator), run_id=run.pk)
+    assert AppRun.objects.get(pk=run.pk).state == RunState.CANCELLED
+
+
+def test_a_rebuilding_stops_when_its_curator_is_none_any_more_and_another_can_go_on(
+    budibase: Budibase, curator: Actor
+) -> None:
+    _mapped(curator)
+    del budibase.rows[CLIENTS][ELICIT]
+    run = rebuild_app(curator, app="CRM").run
+    assert run is not None
+    _demoted(curator)
+
+    carry_on_runs()
+    stopped, still_known = AppRun.objects.get(pk=run.pk), AppEntity.objects.filter(name="Elicit").exists()
+    resume_run(make_actor(curator=True), run_id=run.pk)
+    carry_on_runs()
+
+    assert (stopped.state, still_known) == (RunState.FAILED, True)
+    assert "may not have a map built anew any more" in stopped.error
+    assert AppRun.objects.get(pk=run.pk).state == RunState.DONE
+    assert not AppEntity.objects.filter(name="Elicit").exists()
+
+
+def _demoted(actor: Actor) -> Actor:
+    User.objects.filter(pk=actor.user.pk).update(role=Role.MEMBER)
+    return Actor.of(User.objects.get(pk=actor.user.pk))
 
 
 def test_a_name_that_cannot_be_stored_stops_nothing(budibase: Budibase) -> None:
