@@ -39,6 +39,12 @@ class Environment(BaseSettings):
         description="The address people and agents type, e.g. `https://bigmind.example.com`. Hosts and origins that "
         "differ from it are refused. Default: `http://localhost:<BIGMIND_PORT>`.",
     )
+    hsts: Literal["off", "host", "subdomains", "preload"] = Field(
+        default="host",
+        description="With https in BIGMIND_PUBLIC_URL, what browsers are told to ask by https alone for a year: this "
+        "`host`, its `subdomains` too, or both for the list that browsers come with (`preload`), which takes months to "
+        "leave. `off` where the proxy says it.",
+    )
     mode: Literal["personal", "team", "enterprise"] = Field(
         default="personal",
         description="`personal`: one user, signed in from the link that start-up prints. `team`, `enterprise`: many.",

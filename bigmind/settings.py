@@ -182,7 +182,19 @@ _HTTPS = PUBLIC_URL.startswith("https://")
 ALLOWED_HOSTS = ENVIRONMENT.allowed_hosts
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.allowed_origins
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
-SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if _HTTPS else 0
+_HSTS = ENVIRONMENT.hsts if _HTTPS else "off"
+SECURE_HSTS_SECONDS = 0 if _HSTS == "off" else 60 * 60 * 24 * 365
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _HSTS in {"subdomains", "preload"}
+SECURE_HSTS_PRELOAD = _HSTS == "preload"
+SILENCED_SYSTEM_CHECKS = [
+    # Whether the hosts below this one have TLS, only their owner knows: BIGMIND_HSTS.
+    "security.W005",
+    "security.W021",
+    # BigMind speaks no TLS: the proxy that does redirects to it. Behind one that does not say by which scheme it was
+    # asked, a redirection from here would lead back here for ever.
+    "security.W008",
+]
+# What it says decides whether HSTS is sent, and how strictly a form's origin is looked at: nothing worth forging.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
