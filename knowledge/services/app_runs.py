@@ -16,7 +16,6 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.models import User
 from bigmind.core.background import after_commit
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
 from bigmind.core.vocabulary import RowId
@@ -211,8 +210,8 @@ def _require_still_may(run: AppRun) -> None:
     """
     if run.purpose != AppRun.REBUILD:
         return
-    user = User.objects.filter(pk=run.asked_by_id, is_active=True).first()
-    if user is None or not may_clear(Actor.of(user)):
+    user = run.asked_by
+    if user is None or not user.is_active or not may_clear(Actor.of(user)):
         raise Forbidden("Whoever asked for this may not have a map built anew any more. A curator can resume it.")
 
 

@@ -15,7 +15,7 @@ from bigmind.core.pages import Page, page_of
 from knowledge.app_vocabulary import AmbiguousChoice
 from knowledge.connectors import configured
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
-from knowledge.services.app_forgetting import forget_in_app, may_clear, set_default_app
+from knowledge.services.app_forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.services.app_learning import learn_app
 from knowledge.services.app_maps import fields_of, get_app, list_apps
 from knowledge.services.app_runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
@@ -62,7 +62,6 @@ def app(request: HttpRequest, app_id: int) -> HttpResponse:
         "healings": shown.healings.select_related("user", "agent").order_by("-at", "-pk")[:HEALINGS_SHOWN],
         "runs": shown.runs.filter(state__in=UNFINISHED),
         "may_clear": may_clear(actor),
-        "can_rebuild": shown.connector in configured(),
         "map": get_app(actor, app=shown.app_id or shown.name),
     }
     return render(request, "knowledge/app_map.html", context)
@@ -137,11 +136,15 @@ def forgetting(request: HttpRequest, app_id: int, part: str = "app", part_id: in
 
 
 @own_page
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
-    """Let a map be built anew in the background."""
-    shown = get_object_or_404(App, pk=app_id)
-    begun = rebuild_app(actor_of(request), app=shown.app_id or shown.name)
+    """Ask once more, saying what may go; then let the map be built anew in the background."""
+    actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
+    require_may_clear(actor)
+    if request.method != "POST":
+        context = {"app": shown, "can_rebuild": shown.connector in configured(), **_counts(shown, {})}
+        return render(request, "knowledge/app_rebuild.html", context)
+    begun = rebuild_app(actor, app=shown.app_id or shown.name)
     if begun.run:
         tell(request, f"{shown} is being read anew. Its map can be used meanwhile.")
     else:

@@ -41,6 +41,7 @@ def _addresses() -> list[str]:
         reverse("app-map-entity", args=[app.pk, entity.pk]),
         reverse("app-map-workflow", args=[app.pk, workflow.pk]),
         reverse("app-map-forget", args=[app.pk]),
+        reverse("app-map-rebuild", args=[app.pk]),
         reverse("app-map-forget-part", args=[app.pk, "table", table.pk]),
         reverse("app-map-forget-part", args=[app.pk, "entity", entity.pk]),
         reverse("apps-import"),

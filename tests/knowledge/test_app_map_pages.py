@@ -107,6 +107,39 @@ def test_members_forget_rows_and_curators_tables_and_apps(client):
     assert not App.objects.exists()
 
 
+def test_building_anew_is_asked_about_and_begun_by_curators(client, settings):
+    settings.BUDIBASE_URL, settings.BUDIBASE_API_KEY = "http://127.0.0.1:9", "key"
+    App.objects.filter(pk=_learn().pk).update(connector="budibase")
+    app = App.objects.get()
+    address = reverse("app-map-rebuild", args=[app.pk])
+
+    client.force_login(make_actor().user)
+    refused = [client.get(address).status_code, client.post(address).status_code]
+    client.force_login(make_actor(curator=True).user)
+    page = client.get(reverse("app-map", args=[app.pk]))
+    asked = client.get(address)
+    runs_before = AppRun.objects.count()
+    client.post(address)
+
+    assert refused == [403, 403]
+    assert f'href="{address}"' in page.text
+    assert "Of 1 tables those that are gone are forgotten" in asked.text
+    assert runs_before == 0
+    assert AppRun.objects.get().purpose == "rebuild"
+
+
+def test_what_no_connector_reads_is_left_to_an_agent(client):
+    app = _learn()
+    client.force_login(make_actor(curator=True).user)
+
+    asked = client.get(reverse("app-map-rebuild", args=[app.pk]))
+    told = client.post(reverse("app-map-rebuild", args=[app.pk]), follow=True)
+
+    assert "No connector reads this app" in asked.text
+    assert "Call get_tables for the app app_crm" in told.text
+    assert not AppRun.objects.exists()
+
+
 def test_an_ambiguous_name_is_settled_and_opened_again(client):
     _learn()
     _learn("Billing")
