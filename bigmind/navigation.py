@@ -52,44 +52,13 @@ def navigation_for(user: User, path: str, *, queue: QueueSummary | None = None, 
         unseen: How much the person was told and has not seen.
     """
 
-    def link(label: str, route: str, *args: str, note: str = "") -> Link:
-        url = reverse(route, args=args)
-        return Link(label, url, _current(url, path), note)
-
-    groups = [
-        Group(
-            "",
-            (
-                link("Home", "home"),
-                link("My memory", "memory"),
-                link("Company knowledge", "company"),
-                link("Knowledge base", "kb"),
-                link("Documentation", "docs", note=_to_decide(queue)),
-                link("App maps", "apps"),
-                link("Directory", "directory"),
-                link("Insights", "insights"),
-            ),
-        ),
-        Group("Your agents", (link("Connect", "connect"), link("Keys", "keys"), link("API", "api-docs"))),
-    ]
-    if queue is not None:
-        groups.insert(1, Group("", (link("Curation", "curation", note=_in_words(queue)),)))
-    if user.is_admin:
-        system = reverse("system")
-        administration: tuple[Link, ...] = (
-            link("People", "people"),
-            # Of the pages below it each has its own link here: it is not “within” itself on them.
-            Link("System", system, "page" if path == system else ""),
-            link("Embeddings", "embeddings"),
-            link("Deliveries", "deliveries"),
-            link("Erasures", "erasures"),
-            link("Audit log", "audit"),
-        )
-        if settings.COMPANY_URL:
-            administration += (link("Company server", "company-server"),)
-        groups.append(Group("Administration", administration))
-    told = link("Notices", "notices", note=_at_most_99(unseen))
-    return Navigation(tuple(groups), profile=link(user.username, "profile", user.username), notices=told)
+    here = _Here(path)
+    groups = [_memory(here, queue), _curation(here, queue), _agents(here), _administration(here, user)]
+    return Navigation(
+        tuple(group for group in groups if group),
+        profile=here.link(user.username, "profile", user.username),
+        notices=here.link("Notices", "notices", note=_at_most_99(unseen)),
+    )
 
 
 def navigation_of(request: HttpRequest) -> Navigation | None:
@@ -99,6 +68,65 @@ def navigation_of(request: HttpRequest) -> Navigation | None:
         return None
     queue = queue_summary() if may_decide(Actor.of(user)) else None
     return navigation_for(user, request.path, queue=queue, unseen=count_unseen(user))
+
+
+@dataclass(frozen=True)
+class _Here:
+    """The page somebody is on, as links see it."""
+
+    path: str
+
+    def link(self, label: str, route: str, *args: str, note: str = "") -> Link:
+        """Return a link to a page, which knows whether one is on it or within."""
+        url = reverse(route, args=args)
+        return Link(label, url, self._current(url), note)
+
+    def _current(self, url: str) -> str:
+        if self.path == url:
+            return "page"
+        return "true" if url != "/" and self.path.startswith(url) else ""
+
+
+def _memory(here: _Here, queue: QueueSummary | None) -> Group:
+    return Group(
+        "",
+        (
+            here.link("Home", "home"),
+            here.link("My memory", "memory"),
+            here.link("Company knowledge", "company"),
+            here.link("Knowledge base", "kb"),
+            here.link("Documentation", "docs", note=_to_decide(queue)),
+            here.link("App maps", "apps"),
+            here.link("Directory", "directory"),
+            here.link("Insights", "insights"),
+        ),
+    )
+
+
+def _curation(here: _Here, queue: QueueSummary | None) -> Group | None:
+    return Group("", (here.link("Curation", "curation", note=_in_words(queue)),)) if queue is not None else None
+
+
+def _agents(here: _Here) -> Group:
+    links = here.link("Connect", "connect"), here.link("Keys", "keys"), here.link("API", "api-docs")
+    return Group("Your agents", links)
+
+
+def _administration(here: _Here, user: User) -> Group | None:
+    if not user.is_admin:
+        return None
+    system = reverse("system")
+    links = (
+        here.link("People", "people"),
+        # Of the pages below it each has its own link here: it is not “within” itself on them.
+        Link("System", system, "page" if here.path == system else ""),
+        here.link("Embeddings", "embeddings"),
+        here.link("Deliveries", "deliveries"),
+        here.link("Erasures", "erasures"),
+        here.link("Audit log", "audit"),
+    )
+    company = (here.link("Company server", "company-server"),) if settings.COMPANY_URL else ()
+    return Group("Administration", links + company)
 
 
 def _to_decide(queue: QueueSummary | None) -> str:
@@ -118,9 +146,3 @@ def _in_words(queue: QueueSummary) -> str:
     days = (timezone.now() - queue.oldest).days if queue.oldest else 0
     oldest = f", oldest {days} day{'' if days == 1 else 's'}" if days else ""
     return f"{queue.waiting:,} waiting{oldest}"
-
-
-def _current(url: str, path: str) -> str:
-    if path == url:
-        return "page"
-    return "true" if url != "/" and path.startswith(url) else ""

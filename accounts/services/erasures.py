@@ -9,6 +9,7 @@ import hmac
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -74,21 +75,7 @@ def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
     # Whoever deletes themselves is gone by now: the report keeps their id.
     asked_by = actor.user if actor else None
     linked = User.objects.filter(pk=asked_by.pk).first() if asked_by else None
-    document = {
-        "report": "BigMind erasure",
-        "bigmind": __version__,
-        "at": now,
-        "asked_by": asked_by.pk if asked_by else "the command line",
-        "whose": whose.pk if whose else None,
-        "meant": erased.meant,
-        "counts": erased.counts,
-        "digests": {kind: sorted(digests)[:LISTED] for kind, digests in sorted(erased.digests.items())},
-        "ids": {kind: ids[:LISTED] for kind, ids in sorted(erased.ids.items())},
-        "quarantined": erased.quarantined,
-        "sessions_told": erased.told,
-        "not_reached": NOT_REACHED,
-    }
-    document = json.loads(json.dumps(document, cls=DjangoJSONEncoder))
+    document = _document(erased, at=now, asked_by=asked_by, whose=whose)
     key = _signing_key()
     report = ErasureReport.objects.create(
         at=now,
@@ -100,6 +87,26 @@ def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
     )
     audit("erased", about=whose, report=report.pk, what=erased.meant.get("what", ""))
     return report
+
+
+def _document(erased: Erased, *, at: datetime, asked_by: User | None, whose: User | None) -> dict[str, Any]:
+    """What a report says, as it is signed: plain JSON."""
+    document = {
+        "report": "BigMind erasure",
+        "bigmind": __version__,
+        "at": at,
+        "asked_by": asked_by.pk if asked_by else "the command line",
+        "whose": whose.pk if whose else None,
+        "meant": erased.meant,
+        "counts": erased.counts,
+        "digests": {kind: sorted(digests)[:LISTED] for kind, digests in sorted(erased.digests.items())},
+        "ids": {kind: ids[:LISTED] for kind, ids in sorted(erased.ids.items())},
+        "quarantined": erased.quarantined,
+        "sessions_told": erased.told,
+        "not_reached": NOT_REACHED,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(document, cls=DjangoJSONEncoder))
+    return plain
 
 
 def list_erasures(actor: Actor) -> QuerySet[ErasureReport]:

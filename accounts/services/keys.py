@@ -51,15 +51,7 @@ def create_key(
     Raises:
         Invalid: a scope is unknown, none is given, the key would be expired from the start, or its limit is no limit.
     """
-    unknown = sorted(set(scopes) - set(SCOPES))
-    if unknown or not scopes:
-        raise Invalid(
-            f"scopes must be some of {', '.join(SCOPES)}" + (f"; not {', '.join(unknown)}." if unknown else ".")
-        )
-    if expires_at and expires_at <= timezone.now():
-        raise Invalid("expires_at must lie ahead.")
-    if per_minute is not None and not 1 <= per_minute <= MOST_PER_MINUTE:
-        raise Invalid(f"per_minute must be 1 to {MOST_PER_MINUTE:,}; {per_minute:,} was given.")
+    _refuse_useless(scopes, expires_at, per_minute)
     text = text or new_key_text()
     key = ApiKey.objects.create(
         user=user,
@@ -82,6 +74,19 @@ def create_key(
         replaces=replaces.pk if replaces else None,
     )
     return NewKey(key, text)
+
+
+def _refuse_useless(scopes: Collection[str], expires_at: datetime | None, per_minute: int | None) -> None:
+    """Refuse a key that could do nothing, or whose terms mean nothing."""
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown or not scopes:
+        raise Invalid(
+            f"scopes must be some of {', '.join(SCOPES)}" + (f"; not {', '.join(unknown)}." if unknown else ".")
+        )
+    if expires_at and expires_at <= timezone.now():
+        raise Invalid("expires_at must lie ahead.")
+    if per_minute is not None and not 1 <= per_minute <= MOST_PER_MINUTE:
+        raise Invalid(f"per_minute must be 1 to {MOST_PER_MINUTE:,}; {per_minute:,} was given.")
 
 
 def list_keys(user: User | None = None) -> QuerySet[ApiKey]:

@@ -101,10 +101,8 @@ def promote_to_global(
     if not text:
         raise Invalid("content is required, unless source_kind and source_id say what to promote.")
     if known := _known(actor, text):
-        is_mine = known.proposed_by_id == actor.user.pk
-        return Proposal(known, duplicate=True, sent_to=_sent_on(known) if is_mine and not keep_here else "")
-    named = own_session(actor, source_session) if source_session else None
-    session = named or (source.session if source else in_progress(actor))
+        return _proposed_before(actor, known, keep_here=keep_here)
+    session = _session_behind(actor, source_session, source)
     entry = CompanyEntry(
         category=category,
         title=title or _title_of(text),
@@ -121,6 +119,23 @@ def promote_to_global(
         source_id=source.id if source else "",
         origin=origin,
     )
+    return _proposed(actor, entry, keep_here=keep_here)
+
+
+def _session_behind(actor: Actor, named: str | None, source: Source | None) -> Session | None:
+    """The session a proposal comes from: the one that is named, else its source's, else the one in progress."""
+    if named:
+        return own_session(actor, named)
+    return source.session if source else in_progress(actor)
+
+
+def _proposed_before(actor: Actor, known: CompanyEntry, *, keep_here: bool) -> Proposal:
+    is_mine = known.proposed_by_id == actor.user.pk
+    return Proposal(known, duplicate=True, sent_to=_sent_on(known) if is_mine and not keep_here else "")
+
+
+def _proposed(actor: Actor, entry: CompanyEntry, *, keep_here: bool) -> Proposal:
+    """Keep a proposal, send it on, and decide it at once where there is nobody else to decide."""
     record(actor, entry, Action.PROPOSE)
     note_writings(Kind.COMPANY, [entry.pk], made=True)
     sent_to = "" if keep_here else _sent_on(entry)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -134,21 +135,35 @@ def import_references(
     plan = _planned(told, known, origin=source, complete=complete)
     troubles = _fitted(told, plan) + _twice(drafts)
     report = _report(collection, plan, troubles, dry_run=dry_run)
-    if shelf is None:
-        return report
-    rebased = _describe(shelf, told, description=description, program=program, base_path=base_path, synonyms=synonyms)
-    _carry_out(actor.user, shelf, plan, told, known, origin=source)
-    if rebased:
-        name_anew(shelf, Reference.objects.filter(collection=shelf).current())
+    if shelf is not None:
+        rebased = _describe(
+            shelf, told, description=description, program=program, base_path=base_path, synonyms=synonyms
+        )
+        _carry_out(actor.user, shelf, plan, told, known, origin=source)
+        if rebased:
+            name_anew(shelf, Reference.objects.filter(collection=shelf).current())
+        _note_import(actor.user, shelf, report, source=source, version=version, generated_at=generated_at)
+    return report
+
+
+def _note_import(
+    by: User,
+    shelf: ReferenceCollection,
+    report: ImportedReferences,
+    *,
+    source: str,
+    version: str,
+    generated_at: datetime | None,
+) -> None:
+    """Keep that there was an import, with its numbers."""
     ReferenceImport.objects.create(
         collection=shelf,
         source=source,
         version=version,
         generated_at=generated_at or timezone.now(),
-        by=actor.user,
+        by=by,
         **{name: getattr(report, name) for name in ("added", "changed", "removed", "unchanged", "drifted")},
     )
-    return report
 
 
 def name_anew(shelf: ReferenceCollection, references: Iterable[Reference]) -> None:
