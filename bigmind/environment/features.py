@@ -1,0 +1,87 @@
+"""What a BigMind does beside remembering: mapped apps, search, profiles, connected apps."""
+
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from bigmind.core.sections import Section
+from bigmind.environment.place import Place
+
+
+class Features(Place):
+    """What a BigMind does beside remembering."""
+
+    budibase_url: str = Field(
+        default="",
+        description="Budibase server whose apps are mapped by itself, such as `https://budibase.example.com`.",
+    )
+    budibase_api_key: SecretStr = Field(
+        default=SecretStr(""), description="Key for Budibase’s public API. It is read, never written."
+    )
+    search_fusion: Literal["blend", "rrf"] = Field(
+        default="blend",
+        description="How a search joins what it found by words and by meaning: `blend` adds their scores, `rrf` their "
+        "reciprocal ranks. docs/benchmarks.md compares them.",
+    )
+    profile_sections: str = Field(
+        default="",
+        description="Sections of a profile that everybody here sees until its owner chooses, such as `who,badges`, or "
+        "`none`; there are `who`, `role`, `agents`, `statistics`, `badges`, `topics`, `activity`, `contributions`, "
+        "`headlines`. Default: `who,role,badges,contributions` in the mode `team`, none in `enterprise`.",
+    )
+    gaps: bool = Field(
+        default=True,
+        description="Keep the questions of agents that found nothing, to show what is not known here. A person's "
+        "question is shown to others only when two people asked it. `off` keeps none.",
+    )
+    oauth: bool | None = Field(
+        default=None,
+        description="Let apps in that know no key and ask their user to sign in here (OAuth), at `/mcp/oauth`. It "
+        "needs https, or a BIGMIND_PUBLIC_URL of this machine. Default: `on` in the modes `personal` and `team`, `off` "
+        "in `enterprise`, where it is for an admin to decide which clouds may ask.",
+    )
+    source_megabytes: int = Field(
+        default=64,
+        ge=1,
+        le=1024,
+        description="Largest file that references are made from, such as an OpenAPI document. Reading one takes about "
+        "ten times its size in memory.",
+    )
+    time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
+
+    @field_validator("budibase_url")
+    @classmethod
+    def address_without_name(cls, url: str) -> str:
+        """Refuse what is no address of the web, or has a key in it, which logs would show."""
+        parts = urlsplit(url)
+        if url and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query):
+            raise ValueError("must look like https://budibase.example.com, without name, password or query")
+        return url.rstrip("/")
+
+    @field_validator("profile_sections")
+    @classmethod
+    def known_sections(cls, names: str) -> str:
+        """Refuse a section that no profile has: somebody would believe it hidden."""
+        said = [name.strip() for name in names.split(",") if name.strip()]
+        unknown = sorted({*said} - {*Section, "none"})
+        if unknown or ("none" in said and len(said) > 1):
+            known = ", ".join(Section)
+            raise ValueError(f"must be `none` or some of {known}, with commas between them")
+        return ",".join(said)
+
+    @property
+    def sections(self) -> tuple[str, ...] | None:
+        """The sections of a profile that are shared until its owner chooses; None leaves it to the mode."""
+        return (
+            tuple(name for name in self.profile_sections.split(",") if name != "none")
+            if self.profile_sections
+            else None
+        )
+
+    @property
+    def serves_oauth(self) -> bool:
+        """Whether apps may ask people to let them in. Codes and tokens travel encrypted, or not at all."""
+        wanted = self.mode != "enterprise" if self.oauth is None else self.oauth
+        parts = urlsplit(self.url)
+        return wanted and (parts.scheme == "https" or parts.hostname in {"localhost", "127.0.0.1", "::1"})

@@ -1,0 +1,66 @@
+"""Where everything is kept: database, task queue, and the key that signs."""
+
+import os
+import secrets
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+
+from bigmind.environment.place import Place
+
+
+class Storage(Place):
+    """Where everything is kept."""
+
+    database_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="PostgreSQL 16 or later with pgvector, e.g. `postgres://user:password@host/name`. "
+        "Default: the embedded server in BIGMIND_HOME.",
+    )
+    database_owner_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="The same database as another role, that owns the tables: it migrates and makes indexes, and the "
+        "role of BIGMIND_DATABASE_URL is let read and write rows and nothing else. Only processes that migrate or "
+        "work need it. Default: one role does all.",
+    )
+    read_only: bool = Field(
+        default=False,
+        description="Read and search only, such as on a replica or during maintenance: writes are refused with a word "
+        "on when to try again, nothing is noted, and worker and scheduler pause.",
+    )
+    redis_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="Redis for the task queue and shared counters. Default: files in BIGMIND_HOME and memory.",
+    )
+    secret_key: SecretStr = Field(
+        default=SecretStr(""), description="Signs sessions and links. Default: generated once, kept in BIGMIND_HOME."
+    )
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether BigMind runs its own PostgreSQL."""
+        return not self.database_url.get_secret_value()
+
+    def signing_key(self) -> str:
+        """Return the secret key: the configured one, else the one made on the first call and kept in the home."""
+        return self.secret_key.get_secret_value() or _kept_secret(self.home / "secret_key")
+
+
+def _kept_secret(path: Path) -> str:
+    """Read a secret from a file only its owner can read, making it first when it is missing.
+
+    The file appears whole or not at all (written aside, then linked into place), so that two processes starting
+    at once agree on one secret.
+    """
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        aside = path.with_name(f"{path.name}.{os.getpid()}")
+        aside.touch(mode=0o600)
+        aside.write_text(secrets.token_urlsafe(50))
+        try:
+            os.link(aside, path)
+        except FileExistsError:
+            pass
+        finally:
+            aside.unlink()
+    return path.read_text().strip()
