@@ -7,10 +7,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.csrf import csrf_exempt
 
-from bigmind.api.parsers import IMPORT_BYTES, JSON_DEPTH
+from bigmind.api.parsers import IMPORT_BYTES
 from bigmind.api.problems import TITLES, problem
 from bigmind.api.reference import arguments_in_words, curl_of, reply_of, toolsets
 from bigmind.api.routes import ROOT
+from bigmind.core.nesting import JSON_DEPTH
 
 
 @csrf_exempt  # Nothing is changed here, and whoever posts by mistake is told so as the rest of the API tells it.

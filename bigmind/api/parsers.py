@@ -3,16 +3,17 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import IO, Any, NoReturn
 
 from django.conf import settings
 from rest_framework.parsers import BaseParser
 
 from bigmind.api.problems import Malformed, TooLarge
+from bigmind.core.nesting import JSON_DEPTH, is_too_deep
 
-JSON_DEPTH = 64
 IMPORT_BYTES = 4 * 1024 * 1024
+TOO_DEEP = f"The JSON is nested too deep; the limit is {JSON_DEPTH} levels."
 
 
 class StrictJSONParser(BaseParser):
@@ -57,12 +58,13 @@ def read_json(raw: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise Malformed(f"The body is not UTF-8: byte {error.start} cannot be read.") from error
     except RecursionError as error:
-        raise Malformed(f"The JSON is nested too deep; the limit is {JSON_DEPTH} levels.") from error
+        raise Malformed(TOO_DEEP) from error
     except json.JSONDecodeError as error:
         raise Malformed(f"The body is not JSON: {error}.") from error
     except ValueError as error:  # an integer of more digits than Python converts
         raise Malformed("The JSON has a number that is too long.") from error
-    _check_depth(found)
+    if is_too_deep(found):
+        raise Malformed(TOO_DEEP)
     return found
 
 
@@ -86,18 +88,3 @@ def _finite(digits: str) -> float:
         raise Malformed(f"The number {digits[:50]} is too large.")
     # JSON knows one kind of number: 5.0 is the whole number 5.
     return int(number) if number.is_integer() else number
-
-
-def _check_depth(found: Any) -> None:
-    """Level by level, not by recursion: the depth is what cannot be trusted."""
-    level = [found]
-    for _ in range(JSON_DEPTH):
-        level = [child for node in level for child in _containers_in(node)]
-        if not level:
-            return
-    raise Malformed(f"The JSON is nested too deep; the limit is {JSON_DEPTH} levels.")
-
-
-def _containers_in(node: Any) -> Iterator[Any]:
-    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return (child for child in children if isinstance(child, dict | list))

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
+from bigmind.core.nesting import trouble_in
 from bigmind.core.screening import redacted
 from bigmind.core.screening.policy import arriving
 
@@ -119,12 +120,24 @@ def accepted(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
         Invalid: naming each field that is wrong, the limit, and what was seen.
     """
     model = arguments_of(call)
+    _refuse_what_is_no_json(arguments)
     try:
         with arriving():
             checked = model.model_validate(dict(arguments))
     except ValidationError as error:
         raise refusal(error, known=list(model.model_fields)) from error
     return {name: getattr(checked, name) for name in checked.model_fields_set}
+
+
+def _refuse_what_is_no_json(arguments: Mapping[str, Any]) -> None:
+    """REST has read its body strictly; over MCP and from a page anything comes that Python can hold."""
+    problems = [
+        {"field": _shown(name), "message": trouble}
+        for name, argument in arguments.items()
+        if (trouble := trouble_in(argument))
+    ]
+    if problems:
+        raise Invalid(" ".join(f"{problem['field']} {problem['message']}." for problem in problems), problems=problems)
 
 
 def carry_out(call: Callable[..., Any], actor: Any, arguments: Mapping[str, Any]) -> Any:

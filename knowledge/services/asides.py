@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid, NotFound
+from bigmind.core.text import checked_content
 from bigmind.core.vocabulary import Reason
 from knowledge.models import Note, Session
 from knowledge.models.asides import CanBeSetAside
@@ -22,7 +23,9 @@ from .people import index_person
 from .sessions import index_chunk, index_session, own_chunk, own_session
 
 KindName = Annotated[Literal["fact", "session", "chunk", "note", "hypothesis"], Field(description="What it is.")]
-AnyId = Annotated[str, Field(min_length=1, max_length=36, description="Its id, as lists show it.")]
+AnyId = Annotated[
+    str, AfterValidator(checked_content), Field(min_length=1, max_length=36, description="Its id, as lists show it.")
+]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.copying import copy_in, copy_new
 from bigmind.core.errors import Invalid
+from bigmind.core.text import REFUSED, show_hidden
 from bigmind.core.vocabulary import Moment, SharedLongText
 from knowledge.generators.drafts import ReferenceDraft
 from knowledge.models import (
@@ -231,8 +232,10 @@ def _shelf(slug: str, title: str | None) -> ReferenceCollection:
 def _told(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _Told]:
     told: dict[str, _Told] = {}
     for draft in drafts:
-        if not draft.key.strip() or len(draft.key) > NAME_CHARS:
-            raise Invalid(f"drafts: a key must have 1 to {NAME_CHARS} characters; “{draft.title[:60]}” has none such.")
+        if not draft.key.strip() or len(draft.key) > NAME_CHARS or REFUSED.search(draft.key):
+            called = show_hidden(draft.title[:60])
+            problem = f"a key must have 1 to {NAME_CHARS} characters, no control character; “{called}” has none such"
+            raise Invalid(f"drafts: {problem}.", problems=[{"field": "drafts", "message": problem}])
         text = text_of_draft(draft)
         text["version"] = text["version"] or version
         told[draft.key] = _Told(text, digest_of(text))

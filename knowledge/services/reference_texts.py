@@ -65,7 +65,9 @@ def text_of_draft(draft: ReferenceDraft) -> Text:
 def digest_of(text: Text) -> str:
     """Return by what a text is known to be the same, wherever it was read."""
     said = {name: text[name] for name in FIELDS if name not in PROVENANCE}
-    return sha256(json.dumps(said, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    # What no text may have, such as half a surrogate pair, is taken out only of what is about to be stored.
+    whole = json.dumps(said, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
+    return sha256(whole).hexdigest()
 
 
 def text_of(reference: Reference) -> Text:

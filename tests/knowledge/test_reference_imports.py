@@ -212,6 +212,30 @@ def test_an_item_that_is_none_is_refused_by_its_place(curator):
         )
 
 
+def test_half_a_surrogate_pair_is_taken_out_and_told(curator):
+    report = run(curator, make_draft("helios users list", summary="Lists \ud800users.", keywords=["\udfff"]))
+
+    assert get_command(curator, command="helios users list").reference.summary == "Lists users."
+    assert any("control characters were taken out" in trouble for trouble in report.troubles)
+
+
+@pytest.mark.parametrize("key", ["a\0b", "\ud800", "", "x" * 501])
+def test_a_key_that_cannot_be_one_is_refused(curator, key):
+    with pytest.raises(Invalid, match="a key must have") as refused:
+        run(curator, make_draft("helios users list").model_copy(update={"key": key}))
+
+    assert [problem["field"] for problem in refused.value.problems] == ["drafts"]
+
+
+@pytest.mark.parametrize("inner", [float("inf"), float("nan"), [[[[float("-inf")]]]]])
+def test_a_number_that_no_database_takes_is_refused_wherever_it_stands(inner):
+    form = {"method": "GET", "path": "/a", "responses": {"200": {"schema": {"default": inner}}}}
+    draft = {"key": "a", "kind": "api", "title": "A", "content": "A", "endpoint": form}
+
+    with pytest.raises(Invalid, match="drafts has a number that is not finite"):
+        accepted(import_references, {"collection": "helios", "drafts": [draft]})
+
+
 def test_secrets_and_control_characters_are_taken_out_and_told(curator):
     leaky = "Use token ghp_16C7e42F292c6912E7710c838347Ae178B4a\x1b[0m"
 

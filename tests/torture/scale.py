@@ -13,6 +13,8 @@ def scaled(full: int, *, at_least: int = 2) -> int:
 # T2: many of them walk along every limit of the document, whatever the scale.
 CASES = 5_000
 CASES_OF_EACH = scaled(50)
+# T3: each one of the calls, or one in so many.
+EACH_HOSTILE_CALL = max(1, round(1 / SCALE))
 # T10
 ROTATIONS = scaled(100)
 KEYS = scaled(10_000)

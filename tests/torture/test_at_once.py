@@ -2,10 +2,8 @@
 
 import json
 import re
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +12,7 @@ import httpx
 import pytest
 
 from tests.embedded.instance import Instance, command
+from tests.torture.contenders import all_at_once, first_user, key_of_curator
 from tests.torture.scale import CONTENDERS, PATIENCE
 from tests.torture.writes import REPLAYED, Write, findable_texts, numbered, query, stored_texts
 
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.torture
 def test_one_write_tried_by_all_at_once_has_one_effect(bigmind: Instance, client: httpx.Client) -> None:
     write = Write("hypothesis", "Everybody tries this one.")
 
-    answers = _all_at_once(lambda _: write.send(client))
+    answers = all_at_once(lambda _: write.send(client))
 
     assert _statuses(answers) == {201: CONTENDERS}
     assert sum(REPLAYED in answer.headers for answer in answers) == CONTENDERS - 1
@@ -33,7 +32,7 @@ def test_one_write_tried_by_all_at_once_has_one_effect(bigmind: Instance, client
 def test_the_same_fact_stored_by_all_at_once_is_stored_once(bigmind: Instance, client: httpx.Client) -> None:
     fact = {"fact": "Everybody knows this one.", "category": "identity"}
 
-    answers = _all_at_once(lambda _: client.post("facts/", json=fact))
+    answers = all_at_once(lambda _: client.post("facts/", json=fact))
 
     assert _statuses(answers) == {201: 1, 200: CONTENDERS - 1}
     assert Counter(answer.json()["duplicate"] for answer in answers) == {False: 1, True: CONTENDERS - 1}
@@ -42,7 +41,7 @@ def test_the_same_fact_stored_by_all_at_once_is_stored_once(bigmind: Instance, c
 
 
 def test_what_all_learn_of_one_app_at_once_is_all_there(bigmind: Instance, client: httpx.Client) -> None:
-    answers = _all_at_once(lambda n: client.post("apps/learn/", json=_learnt(n)))
+    answers = all_at_once(lambda n: client.post("apps/learn/", json=_learnt(n)))
 
     assert _statuses(answers) == {200: CONTENDERS}
     ((apps,),) = query(bigmind.home, "SELECT count(*) FROM knowledge_app WHERE name = 'Torture'")
@@ -64,7 +63,7 @@ def _learnt(n: int) -> dict[str, Any]:
 def test_a_note_set_by_all_at_once_is_one_note_with_the_words_of_one_of_them(
     bigmind: Instance, client: httpx.Client
 ) -> None:
-    answers = _all_at_once(lambda n: client.put("notes/", json=_note("set", f"Words of {n}.")))
+    answers = all_at_once(lambda n: client.put("notes/", json=_note("set", f"Words of {n}.")))
 
     assert _statuses(answers) == {200: CONTENDERS}
     ((content,),) = query(bigmind.home, "SELECT content FROM knowledge_note WHERE key = 'set'")
@@ -76,7 +75,7 @@ def test_a_note_set_by_all_at_once_is_one_note_with_the_words_of_one_of_them(
 def test_a_note_made_by_all_at_once_is_made_by_one_and_the_others_are_told(
     bigmind: Instance, client: httpx.Client
 ) -> None:
-    answers = _all_at_once(
+    answers = all_at_once(
         lambda n: client.put("notes/", json=_note("made", f"Words of {n}."), headers={"If-None-Match": "*"})
     )
 
@@ -88,7 +87,7 @@ def test_a_note_made_by_all_at_once_is_made_by_one_and_the_others_are_told(
 def test_a_copy_changed_by_all_at_once_is_stale_for_all_but_one(bigmind: Instance, client: httpx.Client) -> None:
     etag = client.get("profile/").headers["ETag"]
 
-    answers = _all_at_once(
+    answers = all_at_once(
         lambda n: client.patch("profile/", json={"role": f"Role {n}"}, headers={"If-Match": etag}),
     )
 
@@ -98,12 +97,12 @@ def test_a_copy_changed_by_all_at_once_is_stale_for_all_but_one(bigmind: Instanc
 
 
 def test_a_key_rotated_by_all_at_once_has_one_successor_and_the_others_are_told(bigmind: Instance) -> None:
-    made = json.loads(command(bigmind.home, "key_create", _first_user(bigmind), "--json").stdout)
+    made = json.loads(command(bigmind.home, "key_create", first_user(bigmind), "--json").stdout)
     page = f"keys/{made['id']}/rotate/"
     with _signed_in(bigmind) as browser:
         form = {"overlap": "24", "csrfmiddlewaretoken": _form_token(browser.get(page))}
 
-        answers = _all_at_once(lambda _: browser.post(page, data=form))
+        answers = all_at_once(lambda _: browser.post(page, data=form))
 
     assert _statuses(answers) == {302: 1, 409: CONTENDERS - 1}
     successors = query(bigmind.home, "SELECT id FROM accounts_apikey WHERE replaces_id = %s", made["id"])
@@ -117,7 +116,7 @@ def test_a_document_imported_by_all_at_once_is_imported_once(
     document = _document_with(client, kinds)
     newcomer = {"Authorization": f"Bearer {_key_of_newcomer(bigmind, len(kinds))}"}
 
-    answers = _all_at_once(lambda _: client.post("import/", json={"document": document}, headers=newcomer))
+    answers = all_at_once(lambda _: client.post("import/", json={"document": document}, headers=newcomer))
 
     imported = client.get("export/", headers=newcomer).json()
     assert _statuses(answers) == {200: CONTENDERS}
@@ -127,7 +126,7 @@ def test_a_document_imported_by_all_at_once_is_imported_once(
 def test_the_same_proposal_made_by_all_at_once_is_made_once(bigmind: Instance, client: httpx.Client) -> None:
     proposal = {"category": "standard", "title": "Health", "content": "Every service answers /healthz."}
 
-    answers = _all_at_once(lambda _: client.post("company/", json=proposal))
+    answers = all_at_once(lambda _: client.post("company/", json=proposal))
 
     assert _statuses(answers) == {201: 1, 200: CONTENDERS - 1}
     assert Counter(answer.json()["duplicate"] for answer in answers) == {False: 1, True: CONTENDERS - 1}
@@ -140,26 +139,14 @@ def test_an_entry_decided_by_all_at_once_is_decided_by_one_and_the_others_are_to
 ) -> None:
     said = {"category": "pattern", "title": f"To {action}", "content": f"To {action}: retry with a growing pause."}
     entry = client.post("company/", json=said).json()["entry"]
-    curator = {"Authorization": f"Bearer {_key_of_curator(bigmind)}"}
+    curator = {"Authorization": f"Bearer {key_of_curator(bigmind)}"}
     decision = {"action": action, "revision": entry["revision"]}
 
-    answers = _all_at_once(lambda _: client.post(f"company/{entry['id']}/decide/", json=decision, headers=curator))
+    answers = all_at_once(lambda _: client.post(f"company/{entry['id']}/decide/", json=decision, headers=curator))
 
     assert _statuses(answers) == {200: 1, 409: CONTENDERS - 1}
     steps = "SELECT 1 FROM curation_review WHERE entry_id = %s AND action = %s"
     assert len(query(bigmind.home, steps, entry["id"], action)) == 1
-
-
-def _all_at_once(act: Callable[[int], httpx.Response]) -> list[httpx.Response]:
-    """Return what each of many threads is answered that all begin at the same moment."""
-    start = threading.Barrier(CONTENDERS)
-
-    def contend(number: int) -> httpx.Response:
-        start.wait(PATIENCE)
-        return act(number)
-
-    with ThreadPoolExecutor(CONTENDERS) as threads:
-        return list(threads.map(contend, range(CONTENDERS)))
 
 
 def _statuses(answers: list[httpx.Response]) -> Counter[int]:
@@ -186,11 +173,6 @@ def _key_of_newcomer(instance: Instance, number: int) -> str:
     return command(instance.home, "key_create", f"newcomer-{number}", "--quiet").stdout.strip()
 
 
-def _key_of_curator(instance: Instance) -> str:
-    scopes = "read,write,curate"
-    return command(instance.home, "key_create", _first_user(instance), "--scopes", scopes, "--quiet").stdout.strip()
-
-
 def _words_of(document: dict[str, Any]) -> dict[str, Counter[str]]:
     """Return what a document says: how often each fact, belief and note."""
     said = {"facts": "fact", "hypotheses": "hypothesis", "notes": "content"}
@@ -209,8 +191,3 @@ def _signed_in(instance: Instance) -> Iterator[httpx.Client]:
 
 def _form_token(page: httpx.Response) -> str:
     return re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text).group(1)
-
-
-def _first_user(instance: Instance) -> str:
-    ((username,),) = query(instance.home, "SELECT username FROM accounts_user ORDER BY created_at LIMIT 1")
-    return username

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import psycopg
 
+from bigmind.core.wall import EVERYBODY, SETTING
 from bigmind.embedded.postgres import Cluster
 from tests.embedded.instance import Instance
 from tests.torture.scale import PATIENCE
@@ -109,6 +110,6 @@ def findable_texts(home: Path) -> Counter[str]:
 
 
 def query(home: Path, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
-    """Ask the database of a home directly."""
-    with psycopg.connect(Cluster(home).url) as database:
+    """Ask the database of a home directly, past the wall between people."""
+    with psycopg.connect(Cluster(home).url, options=f"-c {SETTING}={EVERYBODY}") as database:
         return database.execute(statement, arguments).fetchall()
