@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass
 from datetime import timedelta
-from time import time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +15,7 @@ from bigmind.core.addresses import Refused, fetch
 from bigmind.core.errors import Invalid, TooMany
 
 from .connected_apps import CLIENT_ID_CHARS, app_called, require_room
+from .minutes import count_in, this_minute
 from .places import place_of
 
 DOCUMENT_BYTES = 10 * 1024
@@ -115,12 +115,6 @@ def _document(client_id: str, said: dict[str, Any]) -> Document:
 
 
 def _count_fetch(address: str) -> None:
-    minute, second = divmod(int(time()), 60)
-    name = f"app-documents:{place_of(address)}:{minute}"
-    cache.add(name, 0, timeout=120)
-    try:
-        counted = cache.incr(name)
-    except ValueError:  # it was forgotten in between
-        return
-    if counted > FETCHES_PER_MINUTE:
-        raise TooMany("Too many documents of apps were asked for.", retry_after=60 - second)
+    minute, seconds = this_minute(f"app-documents:{place_of(address)}")
+    if count_in(minute) > FETCHES_PER_MINUTE:
+        raise TooMany("Too many documents of apps were asked for.", retry_after=seconds)

@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from time import time
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +15,8 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Call, KeptReply, User
 from bigmind.core.errors import Conflict, TooMany
+
+from .minutes import count_in, this_minute
 
 REPLIES_KEPT = timedelta(days=7)
 CALLS_KEPT = timedelta(days=90)
@@ -66,19 +67,12 @@ def count_against_limit(actor: Actor, *, per_minute: int) -> None:
     if not per_minute:
         return
     name, seconds = _minute_of(actor)
-    cache.add(name, 0, timeout=120)
-    try:
-        counted = cache.incr(name)
-    except ValueError:  # it was forgotten in between, by a cache that had to make room or came back empty
-        return
-    if counted > per_minute:
+    if count_in(name) > per_minute:
         raise TooMany(f"More than {per_minute} operations in a minute.", retry_after=seconds)
 
 
 def _minute_of(actor: Actor) -> tuple[str, int]:
-    """Where the operations of this minute are counted, and how many seconds are left of it."""
-    minute, second = divmod(int(time()), 60)
-    return f"calls:{actor.key.pk if actor.key else actor.user.pk}:{minute}", 60 - second
+    return this_minute(f"calls:{actor.key.pk if actor.key else actor.user.pk}")
 
 
 def record_call(

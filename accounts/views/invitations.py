@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.authentication import actor_of
 from accounts.models import Invitation, Role
+from accounts.services.guesses import count_guess
 from accounts.services.invitations import accept_invitation, invite, open_invitation, revoke_invitation
 from accounts.services.letters import mail_invitation
 from accounts.services.users import fresh_username
@@ -56,7 +57,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     """Ask whoever has the link for a name and a password, and sign them in."""
     invitation = open_invitation(token)
     if invitation is None:
-        return _gone(request)
+        return _gone(request, token)
     if settings.PASSWORDS_ONLY_FOR:
         return _join_by_provider(request, invitation)
     form = JoinForm(request.POST if request.method == "POST" else None, initial=_suggested(invitation))
@@ -65,7 +66,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         try:
             user = accept_invitation(token, **said)
         except NotFound:
-            return _gone(request)
+            return _gone(request, token)
         except (Invalid, Conflict) as refusal:
             form.refuse(refusal)
         else:
@@ -87,5 +88,6 @@ def _join_by_provider(request: HttpRequest, invitation: Invitation) -> HttpRespo
     return render(request, "accounts/join_by_provider.html", {"invitation": invitation}, status=status)
 
 
-def _gone(request: HttpRequest) -> HttpResponse:
+def _gone(request: HttpRequest, token: str) -> HttpResponse:
+    count_guess(token, request.META.get("REMOTE_ADDR", ""))
     return render(request, "accounts/invitation_gone.html", status=410)

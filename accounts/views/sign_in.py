@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import SignInLink, User
+from accounts.services.guesses import count_guess
 from accounts.services.key_text import digest_of
 from accounts.services.passwords import may_use_password
 from accounts.services.sign_in_links import redeem_sign_in_link
@@ -68,10 +69,12 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     """Sign in by a one-time link. Opening it only asks: programs that look at links must not use it up."""
     if request.method != "POST":
         link = _good_link(token)
-        return render(request, "accounts/sign_in_link.html", {"person": link.user}) if link else _no_good(request)
+        return (
+            render(request, "accounts/sign_in_link.html", {"person": link.user}) if link else _no_good(request, token)
+        )
     user = redeem_sign_in_link(token)
     if user is None:
-        return _no_good(request)
+        return _no_good(request, token)
     # In a team a link is how somebody comes back who has no password any more; at home it is how one signs in.
     may_need_one = settings.BIGMIND_MODE != "personal" and may_use_password(user)
     needs_password = may_need_one and not user.has_usable_password()
@@ -105,7 +108,8 @@ def _form(
     return render(request, "accounts/sign_in.html", context, status=status)
 
 
-def _no_good(request: HttpRequest) -> HttpResponse:
+def _no_good(request: HttpRequest, token: str) -> HttpResponse:
+    count_guess(token, request.META.get("REMOTE_ADDR", ""))
     return render(request, "accounts/sign_in_link_used.html", status=410)
 
 

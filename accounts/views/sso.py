@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from requests import RequestException
 
+from accounts.services.guesses import count_guess
 from accounts.sso import Protocol, provider_for
 from accounts.views.entering import wanted_page
 from bigmind.core.errors import BigMindError, Forbidden, TooMany
@@ -60,6 +61,7 @@ def trouble(request: HttpRequest, *, error: str | None = None, exception: Except
     if isinstance(exception, OAuth2Error):
         return _page(request, NOT_GOOD, "Try again. If that does not help, tell an admin of this BigMind.", 422)
     if exception is None and "error" not in request.GET:
+        count_guess(request.GET.get("state", ""), request.META.get("REMOTE_ADDR", ""))
         return _page(request, LATE, "Begin again; it has to end in the same browser within ten minutes.", 422)
     return _page(request, AWAY, "Try again in a while. BigMind itself is well, and so are your agents.", 502)
 

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from accounts.actor import Actor
 from accounts.authentication import CHALLENGE, BadKey, authenticate_key, bearer_token
 from accounts.models import User
+from accounts.services.guesses import count_guess
 
 AGENT_HOST_HEADER = "X-Agent-Host"
 _PRODUCT = re.compile(r"(?P<name>[^\s/()]+)(?:/(?P<version>[^\s()]+))?")
@@ -32,6 +33,7 @@ class KeyAuthentication(BaseAuthentication):
 
         Raises:
             AuthenticationFailed: the credentials open nothing.
+            TooMany: too many of that kind came from there.
         """
         header = request.headers.get("Authorization", "")
         if not header:
@@ -45,6 +47,7 @@ class KeyAuthentication(BaseAuthentication):
                 token, client_name=client.name, client_version=client.version, host=_host_of(request)
             )
         except BadKey as error:
+            count_guess(token, request.META.get("REMOTE_ADDR", ""))
             raise AuthenticationFailed(str(error)) from error
         return actor.user, actor
 

@@ -4,11 +4,9 @@ import re
 from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
-from time import time
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http.request import split_domain_port, validate_host
 from mcp.types import INTERNAL_ERROR, INVALID_REQUEST
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -19,6 +17,8 @@ from accounts.actor import Actor
 from accounts.authentication import BadKey, bearer_token
 from accounts.models import ApiKey
 from accounts.services.agents import note_agent
+from accounts.services.guesses import count_guess
+from accounts.services.minutes import count_in, this_minute
 from bigmind.core.errors import Invalid, TooMany
 from bigmind.mcp.guards import Guard
 from bigmind.mcp.threads import on_a_thread
@@ -102,7 +102,7 @@ async def _authenticated(request: Request, request_id: str, guard: Guard) -> Act
     token = bearer_token(request.headers.get("authorization", ""))
     if not token:
         raise Refused(401, guard.advice, WWW_Authenticate=guard.challenge)
-    work = partial(_actor_for, token, guard, opens_a_session=_opens_a_session(request))
+    work = partial(_actor_for, token, guard, address_of(request), opens_a_session=_opens_a_session(request))
     try:
         return await on_a_thread(work, request_id=request_id)
     except BadKey as bad:
@@ -113,8 +113,17 @@ async def _authenticated(request: Request, request_id: str, guard: Guard) -> Act
         raise Refused(503, as_protocol_error(error, request_id).message, Retry_After="5") from error
 
 
-def _actor_for(token: str, guard: Guard, *, opens_a_session: bool) -> Actor:
-    actor = guard.authenticate(token)
+def address_of(request: Request) -> str:
+    """Return where a request comes from, whatever its headers say of that."""
+    return request.client.host if request.client else ""
+
+
+def _actor_for(token: str, guard: Guard, address: str, *, opens_a_session: bool) -> Actor:
+    try:
+        actor = guard.authenticate(token)
+    except BadKey:
+        count_guess(token, address)
+        raise
     if opens_a_session:
         _count_session(actor)
     return actor
@@ -133,15 +142,13 @@ def _count_session(actor: Actor) -> None:
         TooMany: more than 60 in this minute.
     """
     assert actor.key is not None, "it was authenticated by a key, or by an app that has one"
-    minute, second = divmod(int(time()), 60)
-    name = f"mcp:sessions:{actor.key.pk}:{minute}"
-    cache.add(name, 0, timeout=120)
-    if cache.incr(name) > SESSIONS_PER_MINUTE:
-        raise TooMany(f"More than {SESSIONS_PER_MINUTE} new sessions in a minute.", retry_after=60 - second)
+    minute, seconds = this_minute(f"mcp:sessions:{actor.key.pk}")
+    if count_in(minute) > SESSIONS_PER_MINUTE:
+        raise TooMany(f"More than {SESSIONS_PER_MINUTE} new sessions in a minute.", retry_after=seconds)
 
 
 def _caller(request: Request, actor: Actor, request_id: str) -> Caller:
-    host = request.headers.get(HOST_HEADER) or host_at(request.client.host if request.client else "")
+    host = request.headers.get(HOST_HEADER) or host_at(address_of(request))
     product = _PRODUCT.match(request.headers.get("user-agent", ""))
     try:
         toolsets = parse_toolsets(",".join(request.query_params.getlist("toolsets")))

@@ -13,7 +13,9 @@ from prometheus_client import Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from accounts.authentication import bearer_token
+from accounts.services.guesses import count_wrong
 from bigmind import __version__
+from bigmind.core.errors import TooMany
 from bigmind.core.metrics import REGISTRY
 from bigmind.metrics import figures
 
@@ -30,8 +32,9 @@ BUILD.info({"version": __version__, "python": platform.python_version(), "django
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer what Prometheus asks, whoever has the token; without one, this machine alone."""
     if settings.METRICS_TOKEN:
-        if not _has_the_token(request):
-            return _plain(WAY_IN, 401, {"WWW-Authenticate": 'Bearer realm="BigMind metrics"'})
+        shown = bearer_token(request.headers.get("Authorization", "")) or ""
+        if not compare_digest(shown.encode(), settings.METRICS_TOKEN.encode()):
+            return _refused(shown, request.META.get("REMOTE_ADDR", ""))
     elif not _comes_from_here(request):
         return _plain(WAY_IN, 403)
     if request.method not in {"GET", "HEAD"}:
@@ -41,9 +44,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _has_the_token(request: HttpRequest) -> bool:
-    shown = bearer_token(request.headers.get("Authorization", "")) or ""
-    return compare_digest(shown.encode(), settings.METRICS_TOKEN.encode())
+def _refused(shown: str, address: str) -> HttpResponse:
+    try:
+        if shown:
+            count_wrong(shown, address)
+    except TooMany as refusal:
+        return _plain(f"{refusal}\n", 429, {"Retry-After": str(refusal.retry_after)})
+    return _plain(WAY_IN, 401, {"WWW-Authenticate": 'Bearer realm="BigMind metrics"'})
 
 
 def _comes_from_here(request: HttpRequest) -> bool:

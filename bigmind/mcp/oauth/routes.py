@@ -22,9 +22,10 @@ from starlette.routing import Route
 from accounts.services.app_documents import is_document_address, must_be_read, read_document
 from accounts.services.app_tokens import oauth_address
 from accounts.services.connected_apps import keep_document
+from accounts.services.guesses import count_exchange, count_guess
 from bigmind.core.errors import BigMindError, ReadOnly, TooMany
 from bigmind.core.read_only import is_refused_write
-from bigmind.mcp.admission import Refused, require_our_host
+from bigmind.mcp.admission import Refused, address_of, require_our_host
 from bigmind.mcp.oauth.metadata import REGISTRATION, of_the_resource, of_the_server
 from bigmind.mcp.oauth.provider import Provider, is_ours
 from bigmind.mcp.threads import on_a_thread
@@ -79,10 +80,14 @@ async def authorize(request: Request, provider: Provider) -> Response:
 
 async def token(request: Request, provider: Provider) -> Response:
     """Exchange a code or a refresh token. The SDK's handler does not look at `resource`."""
+    await _count(partial(count_exchange, provider.address), provider)
     form = await request.form()
     if not all(isinstance(named, str) and is_ours(named) for named in form.getlist("resource")):
         return _error(400, "invalid_target", f"resource must be {oauth_address()}")
     response: Response = await TokenHandler(provider, ClientAuthenticator(provider)).handle(request)
+    if response.status_code != 200:
+        shown = _text(form, "code") or _text(form, "refresh_token") or _text(form, "client_id")
+        await _count(partial(count_guess, shown, provider.address), provider)
     return response
 
 
@@ -98,10 +103,12 @@ async def revoke(request: Request, provider: Provider) -> Response:
 
     The SDK's own handler asks every client for a secret, which apps here have not.
     """
+    await _count(partial(count_exchange, provider.address), provider)
     form = await request.form()
     try:
         client = await ClientAuthenticator(provider).authenticate_request(request)
     except AuthenticationError as error:
+        await _count(partial(count_guess, _text(form, "client_id"), provider.address), provider)
         return _error(401, "invalid_client", error.message)
     text = _text(form, "token")
     if not text:
@@ -109,7 +116,14 @@ async def revoke(request: Request, provider: Provider) -> Response:
     found = await provider.load_access_token(text) or await provider.load_refresh_token(client, text)
     if found is not None and found.client_id == client.client_id:
         await provider.revoke_token(found)
+    else:
+        await _count(partial(count_guess, text, provider.address), provider)
     return Response(status_code=200, headers=NOT_KEPT)
+
+
+async def _count(count: Callable[[], None], provider: Provider) -> None:
+    """Count what may be done a few times only, on a thread: the cache and the database are asked."""
+    await on_a_thread(count, request_id=provider.request_id)
 
 
 async def _read_document(client_id: str, provider: Provider) -> None:
@@ -135,7 +149,7 @@ def _behind(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
         try:
             require_our_host(request)
             await _require_small(request)
-            response = await answer(request, Provider(request_id, request.client.host if request.client else ""))
+            response = await answer(request, Provider(request_id, address_of(request)))
         except Exception as error:  # noqa: BLE001 - the outermost loop of a request
             response = _refusal(error, request_id)
         response.headers[HEADER] = request_id

@@ -1,0 +1,125 @@
+"""One row of every model, for tests that look at all of them."""
+
+from uuid import uuid4
+
+from django.test import Client, override_settings
+from django.urls import reverse
+
+from accounts.models import Alert, User
+from accounts.services.app_tokens import let_in
+from accounts.services.connected_apps import introduce_app
+from accounts.services.erasures import Erased, report_erasure
+from accounts.services.invitations import invite
+from accounts.services.keys import create_key
+from accounts.services.sign_in_links import make_sign_in_link
+from accounts.services.sign_in_tries import count_try
+from accounts.services.task_tallies import tally_task
+from bigmind.api.examples import example_arguments
+from bigmind.core.operations import accepted
+from bigmind.core.sections import Section
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from curation.models import Delivery, Frequency, Notice, Subscription
+from curation.services.entries import comment
+from curation.services.proposals import promote_to_global
+from curation.services.queue import claim_entry
+from knowledge.embeddings.budget import spend
+from knowledge.models import (
+    AmbiguousName,
+    App,
+    AppRun,
+    CompanyCopy,
+    CompanyEntry,
+    CompanyServer,
+    Dispatch,
+    Fact,
+    Gap,
+    Healing,
+    Proof,
+    Recall,
+    ReferenceDrift,
+    ReferenceUse,
+    ReferenceVersion,
+    Serving,
+    Session,
+    UnansweredQuestion,
+    Writing,
+)
+from knowledge.services.app_learning import learn_app
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry
+from knowledge.services.facts import store_fact
+from knowledge.services.feedback import give_feedback
+from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.instances import register_instance
+from knowledge.services.lessons import lesson_for
+from knowledge.services.notes import set_note
+from knowledge.services.people import change_sharing
+from knowledge.services.sessions import append_chunk, end_session, start_session
+from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_reference
+
+
+def make_one_of_everything() -> User:
+    """Make somebody's memory, with one row of every model; return who it is."""
+    user = make_user("ada")
+    create_key(user)
+    make_sign_in_link(user)
+    Alert.objects.create(user=user, kind=Alert.Kind.KEY_ENDS, text="ada's key ends.")
+    app = introduce_app("c1", name="Ada's chat", redirect_uris=["https://chat.example/back"], address="192.0.2.8")
+    let_in(
+        make_actor(user), app, scopes=["read"], challenge="c" * 43, redirect_uri="", resource="https://b.example/mcp"
+    )
+    invite(make_actor(admin=True), name="ada's friend")
+    browser = Client()
+    browser.force_login(user)
+    browser.get(reverse("keys"))
+    count_try("ada", "192.0.2.7")
+    tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")
+    actor = make_agent(user, "claude-code")
+    perform(CATALOGUE["memory_update_profile"], actor, {"role": "Engineer"}, door="command", idempotency_key="profile")
+    start_session(actor)
+    append_chunk(actor, role="user", content="It was the pool.")
+    end_session(actor, one_liner="Found the leak", summary="A long hunt.")
+    store_fact(actor, category="identity", fact="Is called Ada.")
+    add_hypothesis(actor, hypothesis="I believe it is the pool.")
+    set_note(actor, domain="email", key="rules", content="Be brief.")
+    add_entry(actor, content="Routes are ordered.", entry_type="fact")
+    with override_settings(BIGMIND_MODE="team"):
+        entry = promote_to_global(actor, category="standard", title="Health", content="Answer /healthz.").entry
+    curator = make_actor(curator=True)
+    comment(curator, entry_id=entry.pk, text="Since when?")
+    claim_entry(curator, entry_id=entry.pk)
+    give_feedback(actor, kind="fact", id=str(Fact.objects.get().pk), verdict="useful")
+    Writing.objects.create(kind="fact", source_id="1", made=True, user=user, agent=actor.agent)
+    Notice.objects.create(user=user, entry=entry, text="Approved.")
+    Delivery.objects.create(channel="webhook", event="proposed", body={})
+    Subscription.objects.create(user=user, frequency=Frequency.WEEKLY)
+    embed_pending()
+    add_entry(actor, content="`TypeError: pay is not a function`", entry_type="fact")
+    lesson_for(actor, error="TypeError: pay is not a function")
+    Proof.objects.create(entry=entry)
+    start = start_session(actor).session
+    Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))
+    Recall.objects.create(session=start, user=user, handle="C1", why="Poisoned.")
+    report_erasure(Erased({"what": "source"}), whose=user)
+    UnansweredQuestion.objects.create(gap=Gap.objects.create(), user=user, text="Who knows?", digest="1")
+    reference = make_reference(name="helios users list", title="List users")
+    ReferenceVersion.objects.create(reference=reference, number=1, text={}, why="edit")
+    ReferenceDrift.objects.create(reference=reference)
+    ReferenceUse.objects.create(reference=reference)
+    spend(100)
+    learn_app(actor, **accepted(learn_app, example_arguments(CATALOGUE["app_learn"])))
+    AmbiguousName.objects.create(name="Elicit", look_up="elicit")
+    Healing.objects.create(app=App.objects.get(), app_name="CRM", failure="row_gone", outcome="found", user=user)
+    AppRun.objects.create(purpose="bootstrap", connector="budibase", asked_by=user)
+    sessions = list(Session.objects.of(user).values_list("pk", flat=True))
+    change_sharing(actor, sections=list(Section), in_directory=True, session_ids=sessions)
+    server = CompanyServer.objects.create(url="https://bigmind.example.com")
+    Dispatch.objects.create(entry=entry, server=server)
+    copied = CompanyEntry.objects.create(
+        category="standard", title="Deploys", content="Blue-green.", digest="1", is_copy=True, status="approved"
+    )
+    CompanyCopy.objects.create(entry=copied, server=server, upstream_id=1, upstream_revision=1)
+    register_instance(actor, instance_id=uuid4(), name="ada's laptop", version="1.0")
+    return user
