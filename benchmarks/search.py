@@ -27,8 +27,8 @@ from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes
 from knowledge.search.scopes import scope_of_owner
 from knowledge.services.embedding import space_of
-from knowledge.services.entries import search_entries
 from knowledge.services.entry_imports import NewEntry, import_entries
+from knowledge.services.entry_reading import search_entries
 
 SMALL, LARGE = 10_000, 100_000
 OWNERS, OF_EACH = 1_000, 50

@@ -1,7 +1,7 @@
 """What is offered about the knowledge base."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import entries, entry_imports, rebuilding
+from knowledge.services import entries, entry_imports, entry_reading, rebuilding
 from knowledge.shapes.entries import (
     AddedEntryShape,
     EntriesShape,
@@ -17,7 +17,7 @@ OPERATIONS = (
     Operation(
         name="kb_search",
         title="Search the knowledge base",
-        call=entries.search_entries,
+        call=entry_reading.search_entries,
         shape=EntryHitsShape,
         route="GET kb/search/",
         toolset="kb",
@@ -27,7 +27,7 @@ OPERATIONS = (
     Operation(
         name="kb_get",
         title="Read an entry",
-        call=entries.get_entry,
+        call=entry_reading.get_entry,
         shape=EntryShape,
         route="GET kb/{id}/",
         toolset="kb",
@@ -37,7 +37,7 @@ OPERATIONS = (
     Operation(
         name="kb_get_related",
         title="Find related entries",
-        call=entries.get_related_entries,
+        call=entry_reading.get_related_entries,
         shape=EntriesShape,
         route="GET kb/{entry_id}/related/",
         toolset="kb",
@@ -47,7 +47,7 @@ OPERATIONS = (
     Operation(
         name="kb_list",
         title="List entries",
-        call=entries.list_entries,
+        call=entry_reading.list_entries,
         shape=EntriesShape,
         route="GET kb/",
         toolset="kb",
@@ -112,7 +112,7 @@ OPERATIONS = (
     Operation(
         name="kb_stats",
         title="Statistics of the knowledge base",
-        call=entries.entry_stats,
+        call=entry_reading.entry_stats,
         shape=EntryStatsShape,
         route="GET kb/stats/",
         toolset="kb",

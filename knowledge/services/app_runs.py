@@ -23,9 +23,10 @@ from knowledge.app_vocabulary import AnApp, ConnectorName, Tables, map_told
 from knowledge.connectors import CONNECTORS, configured, connector_called
 from knowledge.connectors.contract import Connector, ConnectorError, DiscoveredTable
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, Failure, Healed, RunState
+from knowledge.services.app_failures import Report
 from knowledge.services.app_finding import app_called, lock, take_turn
 from knowledge.services.app_forgetting import forget_table, may_clear, require_may_clear
-from knowledge.services.app_healing import Report, climb
+from knowledge.services.app_healing_rows import climb
 from knowledge.services.app_learning import DiscoveredApps, Learnt, clean_text, index_table, learnt_table, merge_map
 from knowledge.services.app_maps import how_to_begin
 

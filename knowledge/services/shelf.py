@@ -12,7 +12,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Confidence, Offset, Project, Query
 from knowledge.entry_vocabulary import EntryTags, EntryTypeName, RoleName
 from knowledge.models import Entry
-from knowledge.services.entries import EntryHit, search_entries
+from knowledge.services.entry_reading import EntryHit, search_entries
 
 HITS = 50
 TAGS_SHOWN = 12

@@ -13,7 +13,8 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.core.operations import carry_out
 from knowledge.models import Entry
-from knowledge.services.entries import add_entry, delete_entry, get_entry, get_related_entries, may_change
+from knowledge.services.entries import add_entry, delete_entry, may_change
+from knowledge.services.entry_reading import get_entry, get_related_entries
 from knowledge.services.shelf import HITS, Shelved, browse_entries
 from knowledge.views.entry_forms import (
     EntryCorrection,

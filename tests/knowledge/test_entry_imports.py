@@ -8,8 +8,9 @@ from bigmind.core.copying import copy_new
 from bigmind.core.operations import carry_out
 from knowledge.models import Entry, Passage, PassageVector
 from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry, get_entry, search_entries
+from knowledge.services.entries import add_entry
 from knowledge.services.entry_imports import import_entries
+from knowledge.services.entry_reading import get_entry, search_entries
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,8 @@ from bigmind.core.sections import Section
 from knowledge.models import Gap, UnansweredQuestion
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry, search_entries
+from knowledge.services.entries import add_entry
+from knowledge.services.entry_reading import search_entries
 from knowledge.services.gaps import (
     forget_old_questions,
     forget_question,

@@ -16,7 +16,7 @@ from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics, telling_words
 from knowledge.search.scopes import scope_of_owner
 from knowledge.services.embedding import space_of
-from knowledge.services.entries import search_entries
+from knowledge.services.entry_reading import search_entries
 from tests.factories import make_actor
 
 DIMENSIONS = 64

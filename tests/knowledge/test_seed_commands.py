@@ -12,7 +12,8 @@ from django.core.management.base import OutputWrapper
 
 from bigmind.management.progress import Progress
 from knowledge.models import Entry
-from knowledge.services.entries import add_entry, search_entries, update_entry
+from knowledge.services.entries import add_entry, update_entry
+from knowledge.services.entry_reading import search_entries
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -1,0 +1,237 @@
+"""Reading the knowledge base that everybody here shares: searching, listing, what belongs together, figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import Avg, Case, CharField, Count, F, Func, IntegerField, Max, Q, QuerySet, Value, When
+from django.db.models.functions import Left
+from pydantic import Field
+
+from accounts.actor import Actor
+from bigmind.core.errors import NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.text import one_line
+from bigmind.core.tokens import count_tokens
+from bigmind.core.vocabulary import TAG_CHARS, Cursor, Offset, Project, Query
+from knowledge.entry_vocabulary import (
+    EntryId,
+    EntryTags,
+    EntryTypeName,
+    MinConfidence,
+    RoleName,
+)
+from knowledge.models import CachedVector, Entry, Kind
+from knowledge.search.hybrid import Filters, Finding, search
+from knowledge.search.nearest import SUGGEST_FROM, nearest
+from knowledge.services.gaps import note_gap
+
+from . import embedding
+
+HIT_TOKENS = 100
+"""What a hit costs beside its texts."""
+
+
+MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="What the reply may cost: whole hits that fit.")]
+
+
+class _InCommon(Func):
+    """How many tags are in both lists."""
+
+    function = "cardinality"
+    template = "%(function)s(ARRAY(SELECT unnest(%(expressions)s)))"
+    arg_joiner = ") INTERSECT SELECT unnest("
+    output_field = IntegerField()
+
+    def __init__(self, field: str, tags: list[str]) -> None:
+        super().__init__(F(field), Value(tags, ArrayField(CharField(max_length=TAG_CHARS))))
+
+
+@dataclass(frozen=True)
+class EntryHit:
+    """An entry that was found, and why."""
+
+    entry: Entry
+    score: float
+    excerpt: str
+    matched: list[str]
+    arms: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EntryHits:
+    """Entries that were found, the best first. `fallback`: by their words alone, because the embedder is away.
+
+    When nothing was found, `did_you_mean` has tags and beginnings of entries that look like the question.
+    """
+
+    items: list[EntryHit]
+    total: int
+    fallback: bool
+    did_you_mean: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class EntryStats:
+    """The knowledge base in figures."""
+
+    total_entries: int
+    by_type: dict[str, int]
+    by_role: dict[str, int]
+    avg_confidence: float | None
+    last_updated: Any
+    cache_size: int
+    waiting: int
+
+
+def search_entries(
+    actor: Actor,
+    *,
+    query: Query,
+    role: RoleName | None = None,
+    tags: EntryTags | None = None,
+    entry_type: EntryTypeName | None = None,
+    project: Project = "",
+    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+    min_confidence: MinConfidence = 0.5,
+    max_tokens: MaxTokens | None = None,
+) -> EntryHits:
+    """Search the knowledge base by words and meaning, for a role, tags or type.
+
+    Call this before you begin work, and when you meet an error or write something that others may have written before.
+    Returns entries, the best first, with score and what they matched.
+    """
+    eligible = _filtered(role, tags, entry_type).filter(confidence__gte=min_confidence)
+    filters = Filters([Kind.ENTRY], shared=True, project=project, eligible={Kind.ENTRY: eligible})
+    found = search(query, owner=actor.user, filters=filters, limit=limit)
+    if not (role or tags or entry_type):
+        note_gap(actor, query, found)
+    entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
+    hits = [_hit(item, entries[UUID(item.source_id)]) for item in found.items if UUID(item.source_id) in entries]
+    kept = hits if max_tokens is None else _within(hits, max_tokens)
+    return EntryHits(kept, found.total, found.fallback, [] if hits else _did_you_mean(query))
+
+
+def get_entry(actor: Actor, *, id: EntryId) -> Entry:
+    """Read one entry of the knowledge base, whole.
+
+    Call this when a search returned an excerpt and you need all of it. Returns the entry.
+    """
+    return entry_of_id(id)
+
+
+def get_related_entries(
+    actor: Actor,
+    *,
+    entry_id: EntryId,
+    limit: Annotated[int, Field(ge=1, le=50)] = 5,
+    offset: Offset = 0,
+    cursor: Cursor | None = None,
+) -> Page[Entry]:
+    """Find entries that belong to one: its parent and children, those with the same parent, and those with two tags or
+    more in common.
+
+    Call this to see what else is known around an entry. Returns the entries, those with most tags in common first.
+    """
+    entry = entry_of_id(entry_id)
+    family = Q(parent=entry) | Q(pk=entry.parent_id)
+    if entry.parent_id:
+        family |= Q(parent=entry.parent_id)
+    related = (
+        Entry.objects.exclude(pk=entry.pk)
+        .filter(family | Q(tags__overlap=entry.tags))
+        .annotate(in_common=_InCommon("tags", entry.tags), is_family=Case(When(family, then=1), default=0))
+        .filter(Q(is_family=1) | Q(in_common__gte=2))
+        .select_related("created_by")
+    )
+    nearest_first = related.order_by("-in_common", "-is_family", "-created_at", "pk")
+    return page_of(nearest_first, limit=limit, offset=offset, cursor=cursor)
+
+
+def list_entries(
+    actor: Actor,
+    *,
+    role: RoleName | None = None,
+    tags: EntryTags | None = None,
+    entry_type: EntryTypeName | None = None,
+    project: Project = "",
+    limit: Annotated[int, Field(ge=1, le=100)] = 20,
+    offset: Offset = 0,
+    cursor: Cursor | None = None,
+    order_by: Literal["created_at", "updated_at", "confidence"] = "created_at",
+    order: Literal["asc", "desc"] = "desc",
+) -> Page[Entry]:
+    """List entries of the knowledge base by role, tags (all of them), type or project; no search.
+
+    Call this to see what there is. Returns a page of entries and the total.
+    """
+    entries = _filtered(role, tags, entry_type).select_related("created_by")
+    if project:
+        entries = entries.filter(project=project)
+    ordered = entries.order_by(f"{'-' if order == 'desc' else ''}{order_by}", "pk")
+    return page_of(ordered, limit=limit, offset=offset, cursor=cursor)
+
+
+def entry_stats(actor: Actor) -> EntryStats:
+    """Count the knowledge base: entries by type and role, their confidence, and the vectors that wait.
+
+    Call this when asked how much the knowledge base holds.
+    """
+    summary = Entry.objects.aggregate(total=Count("pk"), confidence=Avg("confidence"), updated=Max("updated_at"))
+    by_role: dict[str, int] = {}
+    for roles, count in Entry.objects.values_list("roles").annotate(Count("pk")):
+        for role in roles:
+            by_role[role] = by_role.get(role, 0) + count
+    return EntryStats(
+        total_entries=summary["total"],
+        by_type=dict(Entry.objects.values_list("entry_type").annotate(Count("pk")).order_by()),
+        by_role=by_role,
+        avg_confidence=summary["confidence"],
+        last_updated=summary["updated"],
+        cache_size=CachedVector.objects.count(),
+        waiting=embedding.progress().waiting,
+    )
+
+
+def entry_of_id(id: UUID) -> Entry:
+    """Return the entry with this id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    try:
+        return Entry.objects.select_related("created_by").get(pk=id)
+    except Entry.DoesNotExist as error:
+        raise NotFound(f"There is no entry {id}.", hint="kb_search and kb_list show those there are.") from error
+
+
+def _within(hits: list[EntryHit], budget: int) -> list[EntryHit]:
+    """As many of the first hits, whole, as fit the budget."""
+    kept, spent = [], 0
+    for hit in hits:
+        spent += count_tokens(hit.entry.content) + count_tokens(hit.excerpt) + HIT_TOKENS
+        if spent > budget:
+            break
+        kept.append(hit)
+    return kept
+
+
+def _did_you_mean(query: str) -> list[str]:
+    """Tags and beginnings of entries that look like the question: what exists, never inventions."""
+    rows = Entry.objects.order_by("-updated_at").annotate(start=Left("content", 80)).values_list("tags", "start")
+    return nearest(query, [name for tags, start in rows[:SUGGEST_FROM] for name in (*tags, one_line(start))])
+
+
+def _filtered(role: str | None, tags: Sequence[str] | None, entry_type: str | None) -> QuerySet[Entry]:
+    entries = Entry.objects.all()
+    if role and role != "all":
+        entries = entries.filter(Q(roles__contains=[role]) | Q(roles__contains=["all"]) | Q(roles=[]))
+    if tags:
+        entries = entries.filter(tags__contains=list(tags))
+    return entries.filter(entry_type=entry_type) if entry_type else entries
+
+
+def _hit(item: Finding, entry: Entry) -> EntryHit:
+    return EntryHit(entry, item.score, item.text, item.matched, item.arms)
