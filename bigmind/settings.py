@@ -15,6 +15,7 @@ ENVIRONMENT = environment()
 
 DEBUG = ENVIRONMENT.debug
 SECRET_KEY = ENVIRONMENT.signing_key()
+SECRET_KEY_FALLBACKS = ENVIRONMENT.secret_key_fallbacks.get_secret_value().split()
 PUBLIC_URL = ENVIRONMENT.url
 BIGMIND_MODE = ENVIRONMENT.mode
 READ_ONLY = ENVIRONMENT.read_only

@@ -2,19 +2,26 @@
 
 import hashlib
 import json
+from base64 import urlsafe_b64encode
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from .users import User
+
+KEYED = "k1:"
+"""How a seal begins that takes the secret key to make. The first ones were hashes, which anybody can make."""
+_SALT = "bigmind.audit.seal"
 
 
 class AuditEvent(models.Model):
     """Who did what to whom, and when. Ids, roles and counts; never what anybody stored.
 
     The table only grows: a trigger lets nothing but the names of a person be taken away, who was erased. `seal` binds
-    each row to the one before it, so that a change made past the trigger is found. Names are outside the seal.
+    each row to the one before it, so that a change made past the trigger is found, also one by somebody who owns the
+    database and has no secret key. Names are outside the seal.
     """
 
     number = models.PositiveBigIntegerField(unique=True)
@@ -39,8 +46,21 @@ class AuditEvent(models.Model):
     def __str__(self) -> str:
         return self.event
 
-    def sealed_after(self, previous: str) -> str:
-        """Return the seal that this row must have after one with the seal `previous`."""
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it took the secret key to seal this row."""
+        return self.seal.startswith(KEYED)
+
+    def sealed_after(self, previous: str, secret: str | None = None) -> str:
+        """Return the seal that this row must have after one with the seal `previous`. Default: by the present key."""
+        digest = salted_hmac(_SALT, self._sealed_text(previous), secret=secret, algorithm="sha256").digest()
+        return KEYED + urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def hashed_after(self, previous: str) -> str:
+        """Return the seal of a row from the time before there was a key to it."""
+        return hashlib.sha256(self._sealed_text(previous).encode()).hexdigest()
+
+    def _sealed_text(self, previous: str) -> str:
         said = {
             "previous": previous,
             "number": self.number,
@@ -50,5 +70,4 @@ class AuditEvent(models.Model):
             "about": self.about_id_kept,
             "details": self.details,
         }
-        text = json.dumps(said, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return json.dumps(said, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)

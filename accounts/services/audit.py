@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 
 from accounts.actor import acting
 from accounts.models import AuditEvent, User
+from accounts.models.audit import KEYED
 from bigmind.core.turns import wait_for_turn
 
 _TURNS = 7731
@@ -63,13 +65,26 @@ def broken_events() -> Iterator[BrokenEvent]:
 
     That the newest rows were cut off cannot be seen here: compare the last number with one noted elsewhere.
     """
-    number, seal = 0, ""
+    number, seal, keyed = 0, "", False
     for event in AuditEvent.objects.order_by("number").iterator(chunk_size=500):
         if event.number != number + 1:
             yield BrokenEvent(event.number, "a row before it is missing")
-        elif event.seal != event.sealed_after(seal):
-            yield BrokenEvent(event.number, "it is not what was written")
-        number, seal = event.number, event.seal
+        elif not _is_sealed(event, seal, must_be_keyed=keyed):
+            yield BrokenEvent(event.number, "it is not what was written, or the secret key was another")
+        number, seal, keyed = event.number, event.seal, keyed or event.is_keyed
+
+
+def events_without_key() -> int:
+    """Return how many rows have the first kind of seal, which whoever owns the database could make anew."""
+    return AuditEvent.objects.exclude(seal__startswith=KEYED).count()
+
+
+def _is_sealed(event: AuditEvent, previous: str, *, must_be_keyed: bool) -> bool:
+    """Whether a row has the seal it must have. After the first keyed one a hash is none: anybody could have made it."""
+    if not event.is_keyed:
+        return not must_be_keyed and event.seal == event.hashed_after(previous)
+    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return any(event.seal == event.sealed_after(previous, secret) for secret in secrets)
 
 
 def _still_here(user: User | None) -> User | None:

@@ -35,6 +35,11 @@ class Storage(Place):
     secret_key: SecretStr = Field(
         default=SecretStr(""), description="Signs sessions and links. Default: generated once, kept in BIGMIND_HOME."
     )
+    secret_key_fallbacks: SecretStr = Field(
+        default=SecretStr(""),
+        description="Secret keys that this BigMind had before, with spaces between: what they signed and sealed still "
+        "holds. What they encrypted does not: second factors are set up anew.",
+    )
 
     @property
     def is_embedded(self) -> bool:

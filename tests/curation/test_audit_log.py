@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -25,6 +27,15 @@ pytestmark = pytest.mark.django_db
 
 def events() -> list[str]:
     return list(AuditEvent.objects.order_by("number").values_list("event", flat=True))
+
+
+@contextmanager
+def _past_the_trigger() -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER USER")
+        yield
+        cursor.execute("ALTER TABLE accounts_auditevent ENABLE TRIGGER USER")
 
 
 @pytest.fixture
@@ -80,15 +91,52 @@ def test_the_log_is_not_changed_and_what_passes_the_trigger_is_found() -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         AuditEvent.objects.filter(number=1).delete()
     call_command("audit_verify")
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER USER")
-        cursor.execute("UPDATE accounts_auditevent SET details = '{}' WHERE number = 1")
-        cursor.execute("ALTER TABLE accounts_auditevent ENABLE TRIGGER USER")
+    with _past_the_trigger():
+        AuditEvent.objects.filter(number=1).update(details={})
 
     assert [broken.number for broken in broken_events()] == [1]
     with pytest.raises(CommandError, match="not what was written"):
         call_command("audit_verify")
+
+
+def test_whoever_owns_the_database_but_not_the_key_cannot_make_the_seals_anew() -> None:
+    for role in ("admin", "member", "curator"):
+        audit("invited", role=role)
+    first, second, third = AuditEvent.objects.order_by("number")
+    second.details = {"role": "member", "by": "nobody"}
+    second.seal = second.hashed_after(first.seal)
+    third.seal = third.hashed_after(second.seal)
+
+    with _past_the_trigger():
+        AuditEvent.objects.bulk_update([second, third], ["details", "seal"])
+
+    assert [broken.number for broken in broken_events()] == [2, 3]
+
+
+def test_rows_from_before_there_was_a_key_still_hold_and_are_counted() -> None:
+    old = AuditEvent(number=1, event="invited", details={"role": "admin"})
+    old.seal = old.hashed_after("")
+    old.save()
+    audit("invited", role="member")
+
+    output = io.StringIO()
+    call_command("audit_verify", "--json", stdout=output)
+
+    assert json.loads(output.getvalue())["without_key"] == 1
+    assert not list(broken_events())
+
+
+def test_rows_sealed_with_an_earlier_secret_key_hold_while_it_is_named(settings: Any) -> None:
+    audit("invited", role="admin")
+    before = settings.SECRET_KEY
+
+    settings.SECRET_KEY = "another, from today"
+    audit("invited", role="member")
+    without_it = [broken.number for broken in broken_events()]
+    settings.SECRET_KEY_FALLBACKS = [before]
+
+    assert without_it == [1]
+    assert not list(broken_events())
 
 
 def test_the_name_of_who_is_deleted_leaves_the_log_and_its_seals_hold() -> None:

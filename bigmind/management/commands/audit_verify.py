@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounts.models import AuditEvent, ErasureReport
-from accounts.services.audit import broken_events
+from accounts.services.audit import broken_events, events_without_key
 from accounts.services.erasures import Verdict, as_file, check_report
 from bigmind.management.base import OperatorCommand, Refused
 
@@ -24,12 +24,17 @@ class Command(OperatorCommand):
         ]
         if options["json"]:
             checked = {"lines": AuditEvent.objects.count(), "reports": ErasureReport.objects.count()}
-            self.print_json({"checked": checked, "broken": broken, "reports": reports})
+            without = events_without_key()
+            self.print_json({"checked": checked, "without_key": without, "broken": broken, "reports": reports})
         else:
             for row in broken:
                 self.stdout.write(f"Line {row['line']}: {row['why']}.")
             for report in reports:
                 self.stdout.write(f"Report {report}: it is not what was signed.")
             self.stdout.write(f"{AuditEvent.objects.count()} lines checked, {len(broken)} broken.")
+            if without := events_without_key():
+                self.remark(
+                    f"{without} lines are from before seals had a key: the owner of the database could make them."
+                )
         if broken or reports:
             raise Refused("The audit log is not what was written.")
