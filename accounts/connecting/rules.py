@@ -57,11 +57,6 @@ def without_rules(text: str, *, heading: str = "") -> str:
     return before.rstrip("\r\n") + (after if before.strip() else after.lstrip("\r\n"))
 
 
-def has_rules(text: str) -> bool:
-    """Whether a block is there."""
-    return _place_of_block(text) is not None
-
-
 def _place_of_block(text: str) -> tuple[int, int] | None:
     marks = list(MARK.finditer(text))
     if not marks:

@@ -30,7 +30,6 @@ SUMMARY = ("summary", "tier2", "session_summary", "detail")
 SIGNS = (*PROFILES[:2], CHUNKS[1], "global_knowledge", "user_id", "deprecated", "has_tier2")
 """What only the first BigMind's exports say; facts and sessions are called so in today's, too."""
 CATEGORIES = {"preference", "decision", "codebase", "constraint", "identity"}
-VERDICTS = {"open", "confirmed", "refuted", "abandoned"}
 
 
 def looks_like(bundle: Bundle) -> bool:
