@@ -160,7 +160,7 @@ def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], i
     if idempotency_key is None or operation.effect is Effect.READ:
         return Outcome(operation, call())
     if not 1 <= len(idempotency_key) <= IDEMPOTENCY_KEY_CHARS or not idempotency_key.isprintable():
-        raise Invalid(f"The idempotency key must be 1 to {IDEMPOTENCY_KEY_CHARS} printable characters.")
+        raise Invalid.of("Idempotency-Key", f"must be 1 to {IDEMPOTENCY_KEY_CHARS} printable characters")
     reply, replayed = once(
         actor,
         idempotency_key=idempotency_key,

@@ -162,6 +162,8 @@ def _in_path(name: str, schema: Part, *, optional: bool) -> Part:
 
 def _in_query(name: str, schema: Part, *, required: bool) -> Part:
     schema = without_null(schema)
+    if "anyOf" in schema and schema["anyOf"][0].get("type") == "array":
+        schema = {**{key: value for key, value in schema.items() if key != "anyOf"}, **schema["anyOf"][0]}
     about = schema.pop("description", "")
     if schema.get("type") == "array":
         schema = {"anyOf": [schema, schema["items"]]}

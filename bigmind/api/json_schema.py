@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core.core_schema import AfterValidatorFunctionSchema
+from pydantic_core.core_schema import AfterValidatorFunctionSchema, BeforeValidatorFunctionSchema
 
 from bigmind.core.text import HIDDEN
 from bigmind.core.vocabulary import CONTENT_BYTES
@@ -41,6 +41,13 @@ LIMITS: dict[str, dict[str, Any]] = {
 }
 """What the validators of `bigmind.core` refuse, by their names. A byte is taken for a character: JSON counts those."""
 
+INSTEAD: dict[str, dict[str, Any]] = {
+    "_split_commas": {"type": "string", "description": "The same as a text, with commas between."},
+    "_split_lines": {"type": "string", "description": "The same as a text, a line for each."},
+    "_joined": {"type": "array", "items": {"type": "string"}, "description": "The same as a list of steps."},
+}
+"""What is taken for the value that is meant, by the validators that read it so. Limits hold for what was read."""
+
 
 class _WithLimits(GenerateJsonSchema):
     """Says what our validators refuse, and leaves out titles, which only repeat the names."""
@@ -51,6 +58,11 @@ class _WithLimits(GenerateJsonSchema):
     def function_after_schema(self, schema: AfterValidatorFunctionSchema) -> JsonSchemaValue:
         function = schema["function"]["function"]
         return {**super().function_after_schema(schema), **LIMITS.get(getattr(function, "__name__", ""), {})}
+
+    def function_before_schema(self, schema: BeforeValidatorFunctionSchema) -> JsonSchemaValue:
+        meant = super().function_before_schema(schema)
+        instead = INSTEAD.get(getattr(schema["function"]["function"], "__name__", ""))
+        return {"anyOf": [meant, instead]} if instead and self.mode == "validation" else meant
 
 
 def schema_of(model: type[BaseModel], mode: Mode) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -86,8 +98,18 @@ def _finished(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     finished = {key: _finished(part) for key, part in node.items()}
+    if "anyOf" in finished:
+        finished["anyOf"] = [one for part in finished["anyOf"] for one in _choices(part)]
     if finished.get("pattern") == NAME and finished.get("minLength"):
         finished["pattern"] = NAME_WITH_WORDS
     if finished.get("default") == "" and not re.search(finished.get("pattern", ""), ""):
         del finished["default"]
     return finished
+
+
+def _choices(part: Any) -> list[Any]:
+    """What one of several choices comes to: where it is a choice itself, a list. What is said of it is of the first."""
+    if "anyOf" not in part:
+        return [part]
+    first, *others = part["anyOf"]
+    return [{**{key: value for key, value in part.items() if key != "anyOf"}, **first}, *others]

@@ -33,6 +33,11 @@ class Invalid(BigMindError):
         super().__init__(message, hint=hint)
         self.problems = problems or []
 
+    @classmethod
+    def of(cls, field: str, message: str, *, hint: str = "") -> "Invalid":
+        """Say what is wrong with one argument: `Invalid.of("into", "must be another entry")`."""
+        return cls(f"{field} {message}.", hint=hint, problems=[{"field": field, "message": message}])
+
 
 class Forbidden(BigMindError):
     """The actor may not do this: the key lacks a scope or a toolset, or the user a role."""

@@ -107,13 +107,13 @@ Name = Annotated[
 
 Tag = Annotated[str, Field(max_length=TAG_CHARS), AfterValidator(clean_name), Field(max_length=TAG_CHARS)]
 Tags = Annotated[
-    list[Annotated[Tag, Screened]], BeforeValidator(_split_commas), AfterValidator(_each_once), Field(max_length=TAGS)
+    list[Annotated[Tag, Screened]], Field(max_length=TAGS), BeforeValidator(_split_commas), AfterValidator(_each_once)
 ]
 SharedTags = Annotated[
-    list[Annotated[Tag, NoSecrets]], BeforeValidator(_split_commas), AfterValidator(_each_once), Field(max_length=TAGS)
+    list[Annotated[Tag, NoSecrets]], Field(max_length=TAGS), BeforeValidator(_split_commas), AfterValidator(_each_once)
 ]
 Sentence = Annotated[Content, Field(max_length=SENTENCE_CHARS)]
-Lines = Annotated[list[Sentence], BeforeValidator(_split_lines), Field(max_length=TAGS)]
+Lines = Annotated[list[Sentence], Field(max_length=TAGS), BeforeValidator(_split_lines)]
 """Up to 50 sentences of up to 2,000 characters; a text with one a line is accepted too."""
 
 Query = Annotated[

@@ -190,7 +190,7 @@ def _merge(deed: _Deed) -> Review:
 def _edit(deed: _Deed) -> Review:
     _require_status(deed.entry, Status.APPROVED)
     if not deed.edits:
-        raise Invalid("edit needs title, content, category or importance.")
+        raise Invalid.of("action", "edit needs title, content, category or importance")
     _require_may_edit(deed, deed.entry)
     now = timezone.now()
     changes = {**deed.edits, "verified_at": now, "review_after": deed.entry.review_date_after(now)}
@@ -348,9 +348,9 @@ def wait_for_pairs() -> None:
 
 def _target(deed: _Deed) -> CompanyEntry:
     if deed.into is None:
-        raise Invalid("into is required: the number of the approved entry that takes its place.")
+        raise Invalid.of("into", "is required: the number of the approved entry that takes its place")
     if deed.into == deed.entry.pk:
-        raise Invalid("into must be another entry.")
+        raise Invalid.of("into", "must be another entry")
     target = entry_to_change(deed.into)
     if not target.is_approved:
         raise Conflict(f"{target.handle} is {target.get_status_display().lower()}, not approved.", entry_id=target.pk)

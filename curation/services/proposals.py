@@ -99,7 +99,7 @@ def promote_to_global(
     source = source_of(actor, source_kind, source_id)
     text = content or (_fit_for_all(source.text) if source else "")
     if not text:
-        raise Invalid("content is required, unless source_kind and source_id say what to promote.")
+        raise Invalid.of("content", "is required, unless source_kind and source_id say what to promote")
     if known := _known(actor, text):
         return _proposed_before(actor, known, keep_here=keep_here)
     session = _session_behind(actor, source_session, source)
@@ -258,9 +258,10 @@ def source_of(actor: Actor, kind: str | None, id: str | None) -> Source | None:
     if kind is None and id is None:
         return None
     if kind is None or id is None:
-        raise Invalid("source_kind and source_id belong together: send both, or neither.")
+        missing, other = ("source_kind", "source_id") if kind is None else ("source_id", "source_kind")
+        raise Invalid.of(missing, f"is required with {other}: send both, or neither")
     if kind not in _SOURCES:
-        raise Invalid(f"source_kind must be one of: {', '.join(_SOURCES)}.")
+        raise Invalid.of("source_kind", f"must be one of: {', '.join(_SOURCES)}")
     source = _SOURCES[kind](actor, id)
     if source is None:
         raise NotFound(f"You have no {kind} {id}.", hint="memory_semantic_search shows ids.")
@@ -308,14 +309,16 @@ def _number(id: str) -> int:
 def _fit_for_all(text: str) -> str:
     """A stored text as it may be proposed: what is typed is checked on its way in, this was stored for one person."""
     if secrets := find_secrets(text):
-        raise Invalid(
-            f"What you promote holds what looks like a secret ({secrets[0].kind}).",
+        raise Invalid.of(
+            "source_id",
+            f"names what holds what looks like a secret ({secrets[0].kind})",
             hint="Send content as well, without it.",
         )
     tokens = count_tokens(text)
     if tokens > CONTENT_TOKENS:
-        raise Invalid(
-            f"What you promote is {tokens:,} tokens; the limit is {CONTENT_TOKENS}.",
+        raise Invalid.of(
+            "source_id",
+            f"names what is {tokens:,} tokens; the limit is {CONTENT_TOKENS}",
             hint="Send content as well: the one thing that everybody should know.",
         )
     return text

@@ -76,9 +76,10 @@ def sources_of(actor: Actor, meant: Meant) -> Iterator[Source]:
     shared = [name for name in ("source_file", "origin", "app") if getattr(meant, name)]
     own = [name for name in ("key", "agent", "session_id") if getattr(meant, name) is not None]
     if not shared and not own:
-        raise Invalid("key, agent, session_id, app, source_file or origin is required: what is to be forgotten.")
+        message = "or agent, session_id, app, source_file or origin is required: what is to be forgotten"
+        raise Invalid.of("key", message)
     if len(shared) > 1 or (shared and own):
-        raise Invalid(f"{shared[0]} is asked for alone.", hint="Ask for each source by itself.")
+        raise Invalid.of(shared[0], "is asked for alone", hint="Ask for each source by itself.")
     if meant.app is not None:
         yield from _of_app(actor, meant.app, meant.since)
     elif meant.source_file:

@@ -232,5 +232,5 @@ def note_unanswered(actor: Actor, asked: str) -> None:
 def _request(path: str, method: str | None) -> Request:
     request = request_in(path) or request_in(f"/{path.strip().lstrip('/')}")
     if request is None:
-        raise Invalid(f"path is no path: {path[:100]}.", hint="Send one such as /api/v1/users/{id}.")
+        raise Invalid.of("path", f"is no path: {path[:100]}", hint="Send one such as /api/v1/users/{id}.")
     return Request(method or request.method, request.path)

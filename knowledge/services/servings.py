@@ -136,7 +136,9 @@ def _meant(actor: Actor, handle: str, known: set[Told]) -> Told:
     """What a handle stands for: `C142`, or kind and id as a search returned them, such as `fact:12`."""
     found = _HANDLE.fullmatch(handle)
     if not found:
-        raise Invalid(f"{handle} is no handle.", hint="Write C142, or kind:id as a search returned them: fact:12.")
+        raise Invalid.of(
+            "handles", f"has {handle}, which is no handle", hint="Write C142, or kind:id as a search returned: fact:12."
+        )
     kind, id = (Kind.COMPANY.value, found["number"]) if found["number"] else (found["kind"].lower(), found["id"])
     told = Told(kind, id.lstrip("0") if id.isdecimal() else id.lower())
     return told if told in known else Told(kind, id_of_visible(actor, kind, id))

@@ -163,5 +163,5 @@ def test_nobody_forgets_what_the_key_of_another_wrote_but_an_admin_may() -> None
 
 
 def test_what_is_meant_has_to_be_said() -> None:
-    with pytest.raises(Invalid, match="key, agent, session_id, app, source_file or origin is required"):
+    with pytest.raises(Invalid, match="key or agent, session_id, app, source_file or origin is required"):
         forget_source(make_actor(), since=timezone.now(), dry_run=False)

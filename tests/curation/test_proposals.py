@@ -279,5 +279,5 @@ def test_one_lists_what_one_proposed_with_the_decisions() -> None:
 
 @pytest.mark.parametrize("said", [{"source_kind": "fact"}, {"source_id": "12"}])
 def test_kind_and_id_of_a_source_belong_together(said: dict[str, Any]) -> None:
-    with pytest.raises(BigMindError, match="belong together"):
+    with pytest.raises(BigMindError, match="send both, or neither"):
         promote(make_actor(), **said)

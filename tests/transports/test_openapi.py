@@ -9,10 +9,12 @@ from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[impor
 from openapi_spec_validator import validate
 
 from bigmind.api.examples import ARGUMENTS, example_arguments, example_reply
-from bigmind.api.json_schema import LIMITS, schema_of
+from bigmind.api.json_schema import INSTEAD, LIMITS, schema_of
 from bigmind.api.schema import openapi
 from bigmind.core import text, vocabulary
+from bigmind.core.errors import Invalid
 from bigmind.operations import CATALOGUE
+from knowledge import app_vocabulary
 from tests.transports.rest_wire import Rest
 
 
@@ -95,8 +97,8 @@ def test_the_examples_reply_fits_the_shape(name: str) -> None:
 
 
 def test_every_limit_is_that_of_a_validator_which_exists() -> None:
-    for name in LIMITS:
-        assert hasattr(text, name) or hasattr(vocabulary, name), name
+    for name in (*LIMITS, *INSTEAD):
+        assert any(hasattr(module, name) for module in (text, vocabulary, app_vocabulary)), name
 
 
 @pytest.mark.parametrize(
@@ -113,6 +115,26 @@ def test_the_limits_of_texts_are_in_the_document(name: str, argument: str, good:
 
     assert [value for value in good if not validator.is_valid(value)] == []
     assert [value for value in bad if validator.is_valid(value)] == []
+
+
+@pytest.mark.parametrize(
+    ("taken", "value"),
+    [(True, ["a", "b"]), (True, "a, b"), (False, [""] * 51), (False, ["x" * 101]), (False, {"a": "b"})],
+    ids=["a list", "a text", "too many", "too long", "an object"],
+)
+def test_where_a_list_of_names_is_meant_the_document_says_what_is_taken(taken: bool, value: Any) -> None:
+    operation = CATALOGUE["memory_start_session"]
+    schema, _ = schema_of(operation.arguments, "validation")
+    promised = Draft202012Validator(schema["properties"]["topics"]).is_valid(value)
+
+    try:
+        operation.accept({"topics": value})
+    except Invalid:
+        accepted = False
+    else:
+        accepted = True
+
+    assert (promised, accepted) == (taken, taken)
 
 
 @pytest.mark.django_db

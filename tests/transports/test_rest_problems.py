@@ -6,8 +6,10 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
+from accounts.models import SCOPES
 from bigmind.api.problems import TITLES
 from bigmind.operations import CATALOGUE
+from tests.factories import make_key, make_user
 from tests.transports.rest_wire import Rest, problem_in
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +44,22 @@ def test_another_method_is_refused_with_those_there_are(method: str) -> None:
 @pytest.mark.parametrize("path", ["/api/", "/api/v1/openapi.json"])
 def test_what_can_only_be_read_refuses_the_rest(path: str) -> None:
     problem_in(Client(enforce_csrf_checks=True).post(path), 405)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "headers", "field"),
+    [
+        ("forget/", {}, {}, "key"),
+        ("company/", {"category": "standard", "title": "T", "source_kind": "fact"}, {}, "source_id"),
+        ("hypotheses/", {"hypothesis": "One."}, {"Idempotency-Key": "x" * 201}, "Idempotency-Key"),
+    ],
+)
+def test_a_rule_between_arguments_names_one_of_them(
+    path: str, sent: dict[str, Any], headers: dict[str, str], field: str
+) -> None:
+    response = Rest(make_key(make_user(role="admin"), scopes=SCOPES)).post(path, headers, **sent)
+
+    assert [error["field"] for error in problem_in(response, 422)["errors"]] == [field]
 
 
 def test_whoever_accepts_no_json_is_told_so() -> None:
