@@ -28,11 +28,13 @@ from knowledge.models import (
     Kind,
     Note,
     Passage,
+    Reference,
 )
 from knowledge.search.passages import erase_passages
 from knowledge.services.app_forgetting import forget_entity
 from knowledge.services.gaps import forget_questions, questions_asked
 from knowledge.services.recalls import handle_of, recall
+from knowledge.services.reference_imports import remove_references
 from knowledge.services.servings import Told
 from knowledge.vocabulary import SomeSessionId
 
@@ -43,7 +45,9 @@ KeyOfSource = Annotated[UUID, Field(description="The id of the key that wrote it
 AgentOfSource = Annotated[RowId, Field(description="The number of the agent that wrote it.")]
 AppOfSource = Annotated[RowId, Field(description="The number of the connected app that wrote it.")]
 FileOfSource = Annotated[
-    str, AfterValidator(checked_content), Field(max_length=500, description="The `source_file` of shared entries.")
+    str,
+    AfterValidator(checked_content),
+    Field(max_length=500, description="The file that shared entries or documentation were imported from."),
 ]
 OriginOfSource = Annotated[
     Literal["", "user", "inferred", "tool", "imported"],
@@ -60,6 +64,7 @@ LEFT_TO_PEOPLE = (
     Kind.ENTRY,
     Kind.APP_ENTITY,
     Kind.APP_WORKFLOW,
+    Kind.REFERENCE,
 )
 PROFILE = "memory_update_profile"
 
@@ -76,6 +81,7 @@ class Forgotten:
     notes: int = 0
     entries: int = 0
     app_entities: int = 0
+    references: int = 0
     questions: int = 0
     feedback: int = 0
     comments: int = 0
@@ -183,6 +189,20 @@ def _maps(source: Source, work: _Work) -> None:
         work.look_at(f"{Kind.APP_TABLE} {table}")
 
 
+def _documentation(source: Source, work: _Work) -> None:
+    """The references it imported. One that others wrote too goes out of sight, and stays on record for people."""
+    rows = Reference.objects.filter(Q(pk__in=source.worded_last(Kind.REFERENCE)) | Q(pk__in=source.references))
+    rows = rows.filter(edited_at=None)
+    of_others = source.of_others_too(Kind.REFERENCE)
+    shared = list(rows.filter(pk__in=of_others, removed_at=None))
+    work.forgotten.references += len(shared) + _erase(rows.exclude(pk__in=of_others), Kind.REFERENCE, work)
+    work.told += [Told(Kind.REFERENCE.value, str(one.pk)) for one in shared]
+    for one in shared[:LOOKED_AT]:
+        work.look_at(f"{Kind.REFERENCE} {one.pk}")
+    if shared and not work.dry_run:
+        remove_references(shared, by=work.actor.user)
+
+
 def _said(source: Source, work: _Work) -> None:
     """What it said of things: feedback, and comments on company entries."""
     feedback = Feedback.objects.filter(pk__in=source.numbers("feedback"), user=source.user)
@@ -248,6 +268,7 @@ _STEPS = (
     _notes,
     _shared,
     _maps,
+    _documentation,
     _said,
     _questions,
     _changed,
@@ -280,8 +301,9 @@ def _tell(work: _Work) -> None:
 
 
 def _report(work: _Work, users: set[User]) -> None:
-    counted = ("facts", "chunks", "sessions", "hypotheses", "notes", "entries", "app_entities", "questions", "feedback")
-    work.erased.counts = {name: getattr(work.forgotten, name) for name in (*counted, "comments", "proposals")}
+    counted = ("facts", "chunks", "sessions", "hypotheses", "notes", "entries", "app_entities", "references")
+    said = ("questions", "feedback", "comments", "proposals")
+    work.erased.counts = {name: getattr(work.forgotten, name) for name in (*counted, *said)}
     whose = users.pop() if len(users) == 1 else None
     with acts(acting() or work.actor):
         work.forgotten.report = report_erasure(work.erased, whose=whose).pk

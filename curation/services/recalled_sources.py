@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Agent, ApiKey, Call, User
 from bigmind.core.errors import Invalid, NotFound
-from knowledge.models import CompanyEntry, Entry, Kind, Session, Writing
+from knowledge.models import CompanyEntry, Entry, Kind, Reference, Session, Writing
 from knowledge.services.sessions import own_session
 
 
@@ -45,6 +45,7 @@ class Source:
     until: datetime | None = None
     entries: "QuerySet[Entry]" = field(default_factory=Entry.objects.none)
     company: "QuerySet[CompanyEntry]" = field(default_factory=CompanyEntry.objects.none)
+    references: "QuerySet[Reference]" = field(default_factory=Reference.objects.none)
 
     def ids(self, kind: Kind | str) -> list[str]:
         """The ids of what of this kind the source has made."""
@@ -57,6 +58,20 @@ class Source:
     def touched(self, kind: Kind | str) -> list[str]:
         """The ids of what of this kind the source has made, changed or decided about."""
         return list(self.writings.filter(kind=str(kind)).values_list("source_id", flat=True).distinct())
+
+    def worded_last(self, kind: Kind | str) -> list[str]:
+        """The ids of what of this kind the source has worded, and nobody after it."""
+        last = self._writings_of(kind).order_by("source_id", "-at", "-pk").distinct("source_id")
+        return list(self.writings.filter(pk__in=last.values("pk"), made=True).values_list("source_id", flat=True))
+
+    def of_others_too(self, kind: Kind | str) -> list[str]:
+        """The ids of what of this kind the source has worded, and others or it itself earlier than is meant."""
+        others = self._writings_of(kind).exclude(pk__in=self.writings.values("pk"))
+        return list(others.values_list("source_id", flat=True).distinct())
+
+    def _writings_of(self, kind: Kind | str) -> "QuerySet[Writing]":
+        """Whatever anybody wrote of what the source has made."""
+        return Writing.objects.filter(kind=str(kind), source_id__in=self.ids(kind))
 
     @property
     def sessions(self) -> QuerySet[Session]:
@@ -83,7 +98,8 @@ def sources_of(actor: Actor, meant: Meant) -> Iterator[Source]:
     if meant.app is not None:
         yield from _of_app(actor, meant.app, meant.since)
     elif meant.source_file:
-        yield replace(_nothing_of(actor.user), entries=_of_file(actor, meant.source_file, meant.since))
+        entries, references = _of_file(actor, meant.source_file, meant.since)
+        yield replace(_nothing_of(actor.user), entries=entries, references=references)
     elif meant.origin:
         actor.require("curate")
         rows = CompanyEntry.objects.filter(origin=meant.origin)
@@ -108,11 +124,14 @@ def _of_app(actor: Actor, app: int, since: datetime | None) -> Iterator[Source]:
         yield _since(_of_key(key, key.user), since or key.created_at, since)
 
 
-def _of_file(actor: Actor, source_file: str, since: datetime | None) -> QuerySet[Entry]:
-    """The shared entries that were imported from a file: for curators all, for others those that they added."""
-    rows = Entry.objects.filter(source_file=source_file)
-    rows = rows if "curate" in actor.scopes else rows.filter(created_by=actor.user)
-    return rows.filter(created_at__gte=since) if since else rows
+def _of_file(actor: Actor, source_file: str, since: datetime | None) -> tuple[QuerySet[Entry], QuerySet[Reference]]:
+    """What was imported from a file. Curators: shared entries and documentation; others: the entries they added."""
+    entries, references = Entry.objects.filter(source_file=source_file), Reference.objects.filter(origin=source_file)
+    if "curate" not in actor.scopes:
+        entries, references = entries.filter(created_by=actor.user), references.none()
+    if since:
+        entries, references = entries.filter(created_at__gte=since), references.filter(created_at__gte=since)
+    return entries, references
 
 
 def _of_writer(actor: Actor, meant: Meant) -> Source:

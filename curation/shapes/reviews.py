@@ -106,6 +106,7 @@ class ForgottenShape(Shape):
     notes: int
     entries: int
     app_entities: int = Field(description="What it taught the maps of apps.")
+    references: int = Field(description="Documentation it imported.")
     questions: int = Field(description="Questions that found nothing, asked in that time.")
     feedback: int
     comments: int

@@ -13,7 +13,7 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.services.decisions import approve_global
 from curation.services.forgetting import forget_source
-from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Passage, Session, Writing
+from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Passage, Reference, Session, Writing
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.exports import export_memory
@@ -165,3 +165,46 @@ def test_nobody_forgets_what_the_key_of_another_wrote_but_an_admin_may() -> None
 def test_what_is_meant_has_to_be_said() -> None:
     with pytest.raises(Invalid, match="key or agent, session_id, app, source_file or origin is required"):
         forget_source(make_actor(), since=timezone.now(), dry_run=False)
+
+
+def _import(actor: Actor, content: str, source: str = "") -> None:
+    draft = {"key": "deploy", "kind": "guide", "title": "Deploying", "content": content}
+    call(actor, "references_import", collection="helios", drafts=[draft], source=source)
+
+
+def test_documentation_that_a_key_imported_is_gone_with_its_history() -> None:
+    actor, key = acting_with_a_key(make_user(role="curator"), scopes=["read", "write", "curate"])
+    _import(actor, f"{WORD} first")
+    _import(actor, f"{WORD} second")
+
+    done = forget_source(actor, key=key.pk, dry_run=False)
+
+    assert done.references == 1
+    assert not Reference.objects.exists()
+    assert not Passage.objects.filter(text__contains=WORD).exists()
+
+
+def test_documentation_that_a_key_reworded_goes_out_of_sight_until_people_looked() -> None:
+    careful, _ = acting_with_a_key(make_user(role="curator"), scopes=["read", "write", "curate"])
+    actor, key = acting_with_a_key(make_user(role="curator"), scopes=["read", "write", "curate"])
+    _import(careful, "As it should be.")
+    _import(actor, f"{WORD} instead")
+
+    done = forget_source(actor, key=key.pk, dry_run=False)
+
+    reference = Reference.objects.get()
+    assert reference.removed_at
+    assert f"reference {reference.pk}" in done.look_at
+    assert not Passage.objects.filter(text__contains=WORD).exists()
+    _import(careful, "As it should be.")
+    assert Reference.objects.current().get().content == "As it should be."
+
+
+def test_documentation_is_recalled_by_its_file_by_curators_alone() -> None:
+    curator, member = make_actor(curator=True), make_actor()
+    _import(curator, f"{WORD} in a file", source="poisoned.json")
+
+    others = forget_source(member, source_file="poisoned.json")
+    counted = forget_source(curator, source_file="poisoned.json")
+
+    assert (others.references, counted.references) == (0, 1)
