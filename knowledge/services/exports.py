@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from accounts.actor import Actor
-from accounts.models import User
+from accounts.models import Sharing, User
 from accounts.services.profiles import get_profile
 from accounts.vocabulary import JobTitle
+from bigmind.core.sections import Section
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
-from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
+from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Usefulness
 from knowledge.vocabulary import CategoryName, Domain, Key, Role
 
 LAST_PLACE = 2**31 - 1
@@ -149,8 +150,42 @@ class ExportedNote(_CanBeSetAside):
     updated_at: Moment
 
 
+class ExportedHeadline(_Exported):
+    """The headline of one session that everybody here may see."""
+
+    session: UUID = Field(validation_alias="session_id")
+    text: Annotated[LongText, Field(max_length=120)]
+    chosen_at: Moment
+
+    model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+
+class ExportedSharing(_Exported):
+    """What the user chose that everybody here may see. Who has not chosen has none."""
+
+    sections: list[Section] = []
+    in_directory: bool = True
+    updated_at: Moment
+    headlines: list[ExportedHeadline] = []
+
+
+class ExportedFeedback(_Exported):
+    """What the user, or an agent of theirs, said of one thing. `source_id` is its id in the BigMind that wrote this."""
+
+    kind: Annotated[str, Field(max_length=20)]
+    source_id: Annotated[str, Field(max_length=36)]
+    verdict: Usefulness
+    note: LongText = ""
+    created_at: Moment
+    settled_at: Moment | None = None
+
+
 class MemoryDocument(_Exported):
-    """Everything a user owns. The format is versioned: a reader refuses a version it does not know."""
+    """Everything a user owns. The format is versioned: a reader refuses a version it does not know.
+
+    `sharing` and `feedback` tell what holds in the BigMind that wrote this. An import leaves them: what others may see
+    is chosen anew in each BigMind, and what was spoken of is not there.
+    """
 
     format: Literal["bigmind-memory"] = "bigmind-memory"
     version: Literal[1] = 1
@@ -160,6 +195,8 @@ class MemoryDocument(_Exported):
     facts: list[ExportedFact] = []
     hypotheses: list[ExportedHypothesis] = []
     notes: list[ExportedNote] = []
+    sharing: ExportedSharing | None = None
+    feedback: list[ExportedFeedback] = []
 
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
@@ -168,7 +205,8 @@ Document = Annotated[MemoryDocument, Field(description="What memory_export retur
 def export_memory(actor: Actor) -> MemoryDocument:
     """Export everything that is remembered of the user as one JSON document.
 
-    Call this for a backup or to move to another BigMind: memory_import takes the document back without loss.
+    Call this for a backup or to move to another BigMind: memory_import takes the memory back without loss. What the
+    user shares and said of things is told, and left out by an import: it belongs to this BigMind.
     """
     user = actor.user
     sessions = Session.objects.of(user).order_by("started_at", "id").select_related("summary")
@@ -184,6 +222,10 @@ def export_memory(actor: Actor) -> MemoryDocument:
             for belief in Hypothesis.objects.filter(user=user).order_by("created_at", "id")
         ],
         notes=[ExportedNote.model_validate(note) for note in Note.objects.of(user).order_by("domain", "key")],
+        sharing=_exported_sharing(user),
+        feedback=[
+            ExportedFeedback.model_validate(said) for said in Feedback.objects.filter(user=user).order_by("created_at")
+        ],
     )
 
 
@@ -198,6 +240,19 @@ def was_own(user: User, told: ExportedSession) -> bool:
 
 def _claim(user_id: UUID, session_id: UUID) -> str:
     return f"{user_id} {session_id}"
+
+
+def _exported_sharing(user: User) -> ExportedSharing | None:
+    chosen = Sharing.objects.filter(user=user).first()
+    if chosen is None:
+        return None
+    shown = ShownHeadline.objects.of(user).in_view().newest_first()
+    return ExportedSharing(
+        sections=[Section(name) for name in chosen.sections],
+        in_directory=chosen.in_directory,
+        updated_at=chosen.updated_at,
+        headlines=[ExportedHeadline.model_validate(headline) for headline in shown],
+    )
 
 
 def _exported_session(session: Session) -> ExportedSession:

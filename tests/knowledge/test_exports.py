@@ -12,16 +12,20 @@ from django.utils import timezone
 from accounts.services.profiles import update_profile
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
+from bigmind.core.sections import Section
 from knowledge.models import Chunk, Fact, Hypothesis, Session
 from knowledge.services.asides import set_aside
 from knowledge.services.exports import export_memory
 from knowledge.services.facts import correct_fact, store_fact
+from knowledge.services.feedback import give_feedback
 from knowledge.services.hypotheses import add_hypothesis, resolve_hypothesis
 from knowledge.services.imports import import_memory
 from knowledge.services.notes import set_note
+from knowledge.services.people import change_sharing
 from knowledge.services.recall import search_chunks
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from tests.factories import make_actor
+from tests.knowledge.factories import make_fact, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -288,3 +292,20 @@ def test_an_import_takes_in_its_own_export_once_although_the_ids_were_replaced()
     _take_in(actor, sessions=[session])
 
     assert _exported(actor)["sessions"] == exported["sessions"]
+
+
+def test_what_somebody_shares_and_said_is_told_and_not_taken_over():
+    actor, reader = make_actor(), make_actor()
+    session = make_session(actor, one_liner="Shown to all")
+    fact = make_fact(actor)
+    change_sharing(actor, sections=[Section.WHO, Section.HEADLINES], in_directory=True, session_ids=[session.pk])
+    give_feedback(actor, kind="fact", id=str(fact.pk), verdict="wrong", note="It never was.")
+
+    told = _exported(actor)
+    _take_in(reader, **told)
+
+    assert told["sharing"]["sections"] == ["who", "headlines"]
+    assert [one["text"] for one in told["sharing"]["headlines"]] == ["Shown to all"]
+    assert [(one["verdict"], one["note"]) for one in told["feedback"]] == [("wrong", "It never was.")]
+    again = _exported(reader)
+    assert (again["sharing"], again["feedback"]) == (None, [])
