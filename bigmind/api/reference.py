@@ -66,7 +66,7 @@ def arguments_in_words(operation: Operation) -> list[Argument]:
 def in_words(schema: Mapping[str, Any]) -> str:
     """Say in a few words what a value may be: “whole number, 1 to 200”."""
     if "anyOf" in schema:
-        return " or ".join(in_words(choice) for choice in schema["anyOf"] if choice != {"type": "null"})
+        return ", or ".join(in_words(choice) for choice in schema["anyOf"] if choice != {"type": "null"})
     if "enum" in schema or "const" in schema:
         return "one of " + ", ".join(str(value) for value in schema.get("enum", [schema.get("const")]))
     match schema.get("type"):
