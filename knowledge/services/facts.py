@@ -17,6 +17,7 @@ from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
 
 from .likeness import Similar, lookalikes
+from .receipts import note_erased
 from .sessions import in_progress, own_session
 
 
@@ -178,6 +179,7 @@ def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     fact = own_fact(actor, fact_id)
     erase_passages(Kind.FACT, [fact.pk])
     forget_kept_replies(actor.user)
+    note_erased(actor.user, "fact", fact.pk)
     erased = fact.pk
     fact.delete()
     fact.pk = erased

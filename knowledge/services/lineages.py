@@ -28,9 +28,9 @@ def _of_company(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     entries = CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=numbers)
     told: dict[Thing, str] = {}
     for entry in entries.select_related("proposed_by", "decided_by"):
-        said = f"proposed by {entry.proposed_by or 'somebody who has left'}, {_day(entry.created_at)}"
+        said = f"proposed by {entry.proposed_by or 'somebody who has left'}, {day_of(entry.created_at)}"
         if entry.decided_at:
-            said += f"; decided by {entry.decided_by or 'somebody who has left'}, {_day(entry.decided_at)}"
+            said += f"; decided by {entry.decided_by or 'somebody who has left'}, {day_of(entry.decided_at)}"
         told["company", str(entry.pk)] = told["decision", str(entry.pk)] = said
     return told
 
@@ -40,14 +40,14 @@ def _of_facts(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     created = dict(facts.values_list("pk", "created_at"))
     through = _writers(user, Kind.FACT, created)
     return {
-        ("fact", str(pk)): f"{through.get(str(pk), 'from you, on a page')}, {_day(at)}" for pk, at in created.items()
+        ("fact", str(pk)): f"{through.get(str(pk), 'from you, on a page')}, {day_of(at)}" for pk, at in created.items()
     }
 
 
 def _of_sessions(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     ids = [UUID(id) for kind, id in things if kind == "session"]
     sessions = Session.objects.of(user).filter(pk__in=ids).select_related("agent")
-    return {("session", str(one.pk)): f"of {one.agent or 'you'}, {_day(one.started_at)}" for one in sessions}
+    return {("session", str(one.pk)): f"of {one.agent or 'you'}, {day_of(one.started_at)}" for one in sessions}
 
 
 def _of_erased(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
@@ -61,7 +61,7 @@ def _of_erased(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     for kind, id in things:
         report = reports.get((_KIND_IN_REPORTS.get(kind, ""), id))
         if report:
-            told[kind, id] = f"erased on {_day(report.at)} (report {report.pk})"
+            told[kind, id] = f"erased on {day_of(report.at)} (report {report.pk})"
     return told
 
 
@@ -75,5 +75,6 @@ def _writers(user: User, kind: Kind, ids: Iterable[object]) -> dict[str, str]:
     return told
 
 
-def _day(moment: datetime) -> str:
+def day_of(moment: datetime) -> str:
+    """Return the day of a moment as people write it."""
     return date_format(timezone.localtime(moment), "j F Y")

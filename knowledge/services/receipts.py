@@ -6,25 +6,34 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.utils import timezone
+
 from accounts.models import User
 from knowledge.models import CompanyEntry, Fact, Proof, Receipt, Session
 
-from .lineages import lineages_of
+from .lineages import day_of, lineages_of
 
 GONE = "(no longer kept)"
+BATCH = 100
 STORED = ("company", "fact", "session")
 """What counts as told: what somebody would have had to look up otherwise."""
 
 
 @dataclass(frozen=True)
 class ReceiptLine:
-    """One item of a start context: its tier, which it is, its tokens, and why it is in."""
+    """One item of a start context: its tier, which it is, its tokens, and why it is in; when it was erased, if so."""
 
     tier: str
     kind: str
     id: str
     tokens: int
     why: str
+    erased_at: str = ""
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The line as a receipt keeps it."""
+        return {name: value for name, value in asdict(self).items() if name != "erased_at" or value}
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,16 @@ def why_fact(category: str, of_project: str, text: str, project: str, topics: Se
 def keep_receipt(session: Session, lines: Sequence[ReceiptLine], *, tokens: int) -> Receipt:
     """Keep what the start context of a session was made of."""
     told = sum(line.kind in STORED for line in lines)
-    return Receipt.objects.create(session=session, tokens=tokens, told=told, lines=[asdict(line) for line in lines])
+    return Receipt.objects.create(session=session, tokens=tokens, told=told, lines=[line.kept for line in lines])
+
+
+def note_erased(user: User, kind: str, id: object) -> None:
+    """Note in the receipts of a person that a thing was erased: without a report, nothing else would tell when."""
+    this, now = {"kind": kind, "id": str(id)}, timezone.now().isoformat()
+    receipts = list(Receipt.objects.filter(session__user=user, lines__contains=[this]).select_for_update(of=("self",)))
+    for receipt in receipts:
+        receipt.lines = [line | {"erased_at": now} if this.items() <= line.items() else line for line in receipt.lines]
+    Receipt.objects.bulk_update(receipts, ["lines"], batch_size=BATCH)
 
 
 def receipt_of(session: Session) -> ShownReceipt | None:
@@ -99,13 +117,21 @@ def shown_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
     cited = dict(Proof.objects.filter(entry__in=company).values_list("entry_id", "last_cited_at"))
     return [
         ShownLine(
-            **asdict(line),
+            tier=line.tier,
+            kind=line.kind,
+            id=line.id,
+            tokens=line.tokens,
+            why=line.why,
             title=line.id if line.kind == "profile" else titles.get((line.kind, line.id), GONE),
-            lineage=lineages.get((line.kind, line.id), ""),
+            lineage=lineages.get((line.kind, line.id)) or _when_erased(line),
             last_cited_at=cited.get(int(line.id)) if line.kind == "company" else None,
         )
         for line in lines
     ]
+
+
+def _when_erased(line: ReceiptLine) -> str:
+    return f"erased on {day_of(datetime.fromisoformat(line.erased_at))}" if line.erased_at else ""
 
 
 def _ids(lines: Iterable[ReceiptLine], kind: str, read: Callable[[str], Any]) -> list[Any]:

@@ -34,7 +34,7 @@ from knowledge.vocabulary import (
 
 from .context import Context, build_context
 from .people import index_person
-from .receipts import keep_receipt
+from .receipts import keep_receipt, note_erased
 from .servings import Told, note_use, serve
 
 
@@ -246,6 +246,7 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
     erase_passages(Kind.CHUNK, session.chunks.values_list("pk", flat=True))
     erase_passages(Kind.SUMMARY, [session.pk])
     forget_kept_replies(actor.user)
+    note_erased(actor.user, "session", session.pk)
     erased = session.pk
     session.delete()
     index_person(actor.user)

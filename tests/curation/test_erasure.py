@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from accounts.actor import Actor
 from accounts.models import ErasureReport, User
@@ -26,11 +27,13 @@ from curation.services.history import broken_seals
 from knowledge.models import CompanyEntry, Session
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
+from knowledge.services.facts import erase_fact
 from knowledge.services.receipts import ShownLine, receipt_of
-from knowledge.services.sessions import end_session, start_session
+from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry
 from tests.curation.scanning import columns, places_of
 from tests.factories import make_actor, make_agent, make_key, make_user
+from tests.knowledge.factories import make_fact, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -302,6 +305,22 @@ def test_a_session_shows_from_whom_each_line_was_and_by_which_report_it_was_eras
     assert after["fact"].title == "(no longer kept)"
     assert after["fact"].lineage.startswith("erased on ")
     assert after["fact"].lineage.endswith(f"(report {report})")
+
+
+def test_a_session_shows_when_one_line_was_erased_by_itself() -> None:
+    actor = make_actor()
+    fact = make_fact(actor, "We keep PostgreSQL.")
+    earlier = make_session(actor)
+    session = start_session(actor).session
+
+    erase_fact(actor, fact_id=fact.pk)
+    erase_session(actor, session_id=str(earlier.pk))
+
+    today = date_format(timezone.localtime(), "j F Y")
+    lines = {line.kind: line for line in _lines_of(session)}
+    assert lines["fact"].lineage == f"erased on {today}"
+    assert lines["session"].lineage == f"erased on {today}"
+    assert "erased" not in lines["fact"].why
 
 
 def _lines_of(session: Session) -> list[ShownLine]:
