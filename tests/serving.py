@@ -23,7 +23,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from bigmind.embedded.home import prepare_home
 
 ROOT = Path(__file__).parent.parent
-STARTS_WITHIN = 30
+STARTS_WITHIN = 120
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def serving(log: Path, **variables: str) -> Iterator[tuple[Served, "subprocess.P
             yield served, process
         finally:
             process.terminate()
-            process.wait(timeout=20)
+            process.wait(timeout=60)
 
 
 def home_of_its_own(folder: Path) -> Path:

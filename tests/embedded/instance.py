@@ -69,7 +69,7 @@ class Instance:
     def finish(self) -> int:
         """Return its exit code when it has ended."""
         self.printed += self.process.stdout.read()
-        return self.process.wait(30)
+        return self.process.wait(90)
 
     def processes(self) -> dict[str, psutil.Process]:
         """Return what it runs, by name."""
@@ -102,7 +102,7 @@ def command(home: Path, *arguments: str, **variables: str) -> subprocess.Complet
         env=environment(home, **variables),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
 
 
@@ -118,7 +118,7 @@ def free_port() -> int:
         return int(trial.getsockname()[1])
 
 
-def eventually(claim: Callable[[], bool], within: float = 20.0) -> None:
+def eventually(claim: Callable[[], bool], within: float = 60.0) -> None:
     """Wait until a claim holds; a server that does not answer yet is no answer."""
     give_up = time.monotonic() + within
     while not _holds(claim):

@@ -228,10 +228,10 @@ def test_the_fix_is_the_part_that_says_what_to_do(lesson, fix):
     ids=lambda text: repr(text[:12]),
 )
 def test_hostile_logs_are_read_in_time(text):
-    begun = time.monotonic()
+    begun = time.process_time()
 
     error_in(text)
     errors_in(text)
     fix_in(text)
 
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5

@@ -41,12 +41,7 @@ def traced(transactional_db: None, tmp_path: Path) -> Iterator[Traced]:
     """A fact stored over REST, with the web process and a worker running."""
     # The processes of a parallel run share one queue, and a worker takes whatever it finds there.
     home = home_of_its_own(tmp_path / "home")
-    quick = {
-        "BIGMIND_HOME": str(home),
-        "OTEL_BSP_SCHEDULE_DELAY": "200",
-        "BIGMIND_LOG_LEVEL": "INFO",
-        "BIGMIND_LOG_FORMAT": "json",
-    }
+    quick = {"OTEL_BSP_SCHEDULE_DELAY": "200", "BIGMIND_LOG_LEVEL": "INFO", "BIGMIND_LOG_FORMAT": "json"}
     log = tmp_path / "worker.log"
     with collecting() as collector:
         address = {
@@ -87,13 +82,13 @@ class _Worker:
 
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(90)
 
 
 def _store(served: Served, key: str) -> None:
     headers = {"Authorization": f"Bearer {key}", "X-Request-Id": REQUEST_ID}
     fact = {"category": "decision", "fact": f"{SECRET} it is."}
-    assert httpx.post(f"{served.url}/api/v1/facts/", json=fact, headers=headers).status_code == 201
+    assert httpx.post(f"{served.url}/api/v1/facts/", json=fact, headers=headers, timeout=60).status_code == 201
 
 
 def _eventually(claim: Callable[[], bool]) -> None:

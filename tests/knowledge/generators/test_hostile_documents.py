@@ -80,12 +80,12 @@ def test_no_text_breaks_the_reading(text):
 def test_a_bomb_of_aliases_is_refused_before_it_goes_off():
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{each}: &a{each} [{', '.join([f'*a{each - 1}'] * 10)}]" for each in range(1, 12)]
-    started = time.monotonic()
+    started = time.process_time()
 
     with pytest.raises(Invalid, match=r"line \d+: has more than 4,000,000 values, its aliases written out"):
         generated_from("\n".join(lines), "openapi.yaml")
 
-    assert time.monotonic() - started < PLENTY_SECONDS
+    assert time.process_time() - started < PLENTY_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -129,23 +129,23 @@ def test_schemas_that_double_at_every_step_are_cut():
         for each in range(60)
     }
     media = {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}
-    started = time.monotonic()
+    started = time.process_time()
 
     reference_to({"requestBody": {"content": media}}, components={"schemas": doubled})
 
-    assert time.monotonic() - started < PLENTY_SECONDS
+    assert time.process_time() - started < PLENTY_SECONDS
 
 
 @pytest.mark.parametrize("filler", ["word ", "<", "< ", " ", "\n", "\n \t", "|\\", "`", "<p>"])
 def test_ten_megabytes_of_description_are_cut(filler):
     description = filler * (10 * 1024 * 1024 // len(filler))
-    started = time.monotonic()
+    started = time.process_time()
 
     draft = reference_to({"description": description, "summary": description, "operationId": description})
 
     assert len(draft.content.encode()) <= CONTENT_BYTES
     assert len(draft.title) <= 200
-    assert time.monotonic() - started < PLENTY_SECONDS
+    assert time.process_time() - started < PLENTY_SECONDS
 
 
 def test_characters_that_cannot_be_stored_are_replaced():

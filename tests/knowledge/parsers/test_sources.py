@@ -188,12 +188,12 @@ def test_a_folder_with_too_many_sources_is_refused(tmp_path, monkeypatch):
 )
 @pytest.mark.parametrize("kind", ["lessons", "markdown"])
 def test_hostile_markdown_is_read_or_refused_in_time(text, kind):
-    begun = time.monotonic()
+    begun = time.process_time()
 
     with suppress(Invalid):
         parse_text(text, "hostile.md", kind)
 
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 @settings(max_examples=150, deadline=None)

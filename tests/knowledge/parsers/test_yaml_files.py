@@ -184,12 +184,12 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     ],
 )
 def test_hostile_yaml_is_refused_in_time(text):
-    begun = time.monotonic()
+    begun = time.process_time()
 
     with pytest.raises(Invalid):
         parsed_entries(text, "hostile.yaml")
 
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 def test_an_entry_takes_no_metadata_that_is_not_json():
