@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
-SPEED, SEARCH, RETRIEVAL, GROWTH = "figures", "search", "retrieval", "growth"
+SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="write the tables into docs/benchmarks.md and docs/growing.md"
     )
-    parser.add_argument("--only", choices=[SPEED, SEARCH, RETRIEVAL, GROWTH], help="measure this alone")
+    parser.add_argument("--only", choices=[SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH], help="measure this alone")
     parser.add_argument("--beir", type=Path, metavar="PATH", help="measure retrieval on this folder, and nothing else")
     arguments = parser.parse_args()
     usual = {name for name in _MEASURES if name != GROWTH}  # It takes hours at its full size.
@@ -69,15 +69,21 @@ def _set_up() -> None:
 
 
 def _speed() -> str:
-    from benchmarks import calls, starts, tokens
+    from benchmarks import calls, pages, starts, tokens
 
-    return _table([*starts.measure(), *calls.measure(), *tokens.measure()], "make bench")
+    return _table([*starts.measure(), *calls.measure(), *pages.measure(), *tokens.measure()], "make bench")
 
 
 def _search() -> str:
     from benchmarks import search
 
     return _table(search.measure(), f"python -m benchmarks --only {SEARCH}")
+
+
+def _operations() -> str:
+    from benchmarks import operations
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {OPERATIONS}`:", "", *operations.measure(), ""])
 
 
 def _growth() -> str:
@@ -110,7 +116,7 @@ def _today() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
-_MEASURES = {SPEED: _speed, SEARCH: _search, RETRIEVAL: _retrieval, GROWTH: _growth}
+_MEASURES = {SPEED: _speed, SEARCH: _search, RETRIEVAL: _retrieval, OPERATIONS: _operations, GROWTH: _growth}
 
 
 if __name__ == "__main__":
