@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -38,6 +38,10 @@ WHERE NOT EXISTS (
 ON CONFLICT (space_id, passage_id) DO NOTHING
 """
 
+_BEGAN = timezone.now()
+_worked_in: set[str] = set()
+"""The space this process has last worked in, if it has."""
+
 log = structlog.get_logger()
 
 
@@ -63,6 +67,9 @@ def embed_pending() -> int:
     over what was not finished.
     """
     embedder = provider()
+    if _was_replaced(embedder):
+        log.info("Another model has taken over: this process has the settings of before.", space=embedder.space)
+        return 0
     space = space_of(embedder)
     if space.stopped_at:
         return 0
@@ -73,6 +80,10 @@ def embed_pending() -> int:
             made += _embed(embedder, space, claimed)
     except EmbedderError as error:
         log.warning("The embedder is away; the passages wait.", reason=error.reason)
+    except IntegrityError:
+        if EmbeddingSpace.objects.filter(pk=space.pk).exists():
+            raise
+        return made  # Another model has taken over meanwhile, and this space is gone.
     switch_when_complete(space)
     # Last, because nobody waits for it. Whoever is killed before loses some pointers, and no vector.
     point_to_similar(space, new)
@@ -87,6 +98,8 @@ def space_of(embedder: Provider) -> EmbeddingSpace:
     space, is_new = EmbeddingSpace.objects.get_or_create(
         name=embedder.space, defaults={"dimensions": embedder.dimensions}
     )
+    _worked_in.clear()
+    _worked_in.add(space.name)
     if is_new:
         queue_missing(space)
     if not is_read_only() and not EmbeddingSpace.objects.exclude(active_since=None).exists():
@@ -109,9 +122,13 @@ def active_space() -> EmbeddingSpace | None:
 
 def switch_when_complete(space: EmbeddingSpace) -> bool:
     """Let search use a space that was built beside another, once nothing waits in it; drop the others."""
-    if active_space() == space or space.vectors.filter(TO_MAKE, trouble__in=["", AGAIN]).exists():
+    if active_space() == space:
+        _drop_leftovers(space)
+        return False
+    if space.vectors.filter(TO_MAKE, trouble__in=["", AGAIN]).exists():
         return False
     with transaction.atomic():
+        _take_time()
         # One that was stopped a moment ago is empty, not complete.
         if not EmbeddingSpace.objects.filter(pk=space.pk, stopped_at=None).update(active_since=timezone.now()):
             return False
@@ -120,10 +137,29 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
     return True
 
 
+def _was_replaced(embedder: Provider) -> bool:
+    """Whether the space this process has worked in gave way to that of another model.
+
+    Processes are restarted one after the other: one of before would build the old space anew, and switch back to it.
+    """
+    if embedder.space not in _worked_in or active_space() is None:
+        return False
+    return not EmbeddingSpace.objects.filter(name=embedder.space).exists()
+
+
+def _drop_leftovers(space: EmbeddingSpace) -> None:
+    """Drop what was begun for another model and given up. A space younger than this process is another's to build."""
+    leftovers = EmbeddingSpace.objects.filter(created_at__lt=_BEGAN).exclude(pk=space.pk)
+    if leftovers.exists():
+        with transaction.atomic():
+            _take_time()
+            leftovers.delete()
+
+
 def progress() -> Progress:
     """Return how far the space of the configured embedder is."""
     embedder = provider()
-    if is_read_only() and not EmbeddingSpace.objects.filter(name=embedder.space).exists():
+    if _was_replaced(embedder) or (is_read_only() and not EmbeddingSpace.objects.filter(name=embedder.space).exists()):
         return Progress(embedder.space, 0, 0, 0)  # It would be made now.
     space = space_of(embedder)
     waiting = space.vectors.filter(TO_MAKE)

@@ -98,6 +98,37 @@ def test_another_model_is_built_beside_the_old_one_and_then_takes_its_place(sett
     assert semantic_search(actor, query="router").items[0].arms == ("keyword", "vector")
 
 
+def test_a_process_of_before_does_not_bring_the_old_model_back(settings):
+    actor = make_actor()
+    store_fact(actor, category="decision", fact="Deploys go through the router.")
+    embed_pending()
+    progress()  # This process has worked in the space, and another one finishes that of another model.
+    EmbeddingSpace.objects.all().delete()
+    new = EmbeddingSpace.objects.create(name="another:32", dimensions=32, active_since=timezone.now())
+
+    made, told = embed_pending(), progress()
+
+    assert (made, told.total) == (0, 0)
+    assert EmbeddingSpace.objects.get() == new
+    assert semantic_search(actor, query="router").fallback
+
+
+def test_what_was_begun_for_a_model_that_was_given_up_is_dropped(settings, monkeypatch):
+    store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
+    embed_pending()
+    settings.EMBEDDING_DIMENSIONS = 32
+    progress()
+    settings.EMBEDDING_DIMENSIONS = 0
+
+    embed_pending()
+    still_built = EmbeddingSpace.objects.count()
+    monkeypatch.setattr("knowledge.services.embedding._BEGAN", timezone.now())  # All are started again.
+    embed_pending()
+
+    assert still_built == 2
+    assert EmbeddingSpace.objects.get() == active_space()
+
+
 def test_meaning_never_crosses_to_somebody_else_and_never_finds_what_was_set_aside():
     owner, stranger = make_actor(), make_actor()
     fact = store_fact(owner, category="decision", fact="Deploys go through the router.").fact

@@ -55,3 +55,4 @@ PATIENCE = 120.0
 # T18
 STORED_BEFORE = scaled(300, at_least=30)
 UPGRADES = scaled(10)
+KILLED_MIGRATIONS = scaled(20, at_least=3)

@@ -1,7 +1,8 @@
-"""T18: migrations under the hands of all: nobody waits for a lock, and no request fails."""
+"""T18: migrations under the hands of all: nobody waits, no request fails, and what was killed has not begun."""
 
-import subprocess
-import sys
+import signal
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -11,47 +12,22 @@ import psycopg
 import pytest
 
 from bigmind.embedded.postgres import Cluster
-from tests.embedded.instance import ROOT, Instance, environment
+from tests.embedded.instance import Instance, command, eventually
 from tests.torture.conftest import Start
 from tests.torture.day import Day
-from tests.torture.scale import AGENTS, STORED_BEFORE, UPGRADES
+from tests.torture.migrating import TRIAL, Locks, before, begun, migrate, migrated, newest
+from tests.torture.scale import AGENTS, KILLED_MIGRATIONS, STORED_BEFORE, UPGRADES
 from tests.torture.vectors import seconds_until_embedded
-from tests.torture.writes import client_of
+from tests.torture.writes import client_of, query, stored_texts
 
 pytestmark = pytest.mark.torture
 
-EARLIER = {"accounts": "0013", "knowledge": "0016", "curation": "0002"}
-"""A schema before the newest one that what agents do all day does not need: so one version can serve both."""
 LONGEST_WAIT = 1.0
 EMBEDDED_WITHIN = 300.0
-MIGRATED_WITHIN = 180.0
-
-
-class Locks:
-    """Looks all the while how long anybody waits for a lock on a table."""
-
-    def __init__(self, home: object) -> None:
-        self.longest = 0.0
-        self._url = Cluster(home).url
-        self._over = Event()
-        self._thread = Thread(target=self._look)
-
-    def __enter__(self) -> "Locks":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        with psycopg.connect(self._url, autocommit=True) as database:
-            while not self._over.wait(0.02):
-                row = database.execute(
-                    "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - waitstart)), 0)::float8 FROM pg_locks"
-                    " WHERE NOT granted AND locktype = 'relation'"
-                ).fetchone()
-                self.longest = max(self.longest, row[0])
+ANSWERS_WITHIN = 5.0
+PAUSE = "trial_pause"
+Schema = dict[str, str]
+"""Of each app the migration that it is undone to."""
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +38,107 @@ def bigmind(running: Start) -> Iterator[Instance]:
         yield instance
 
 
-def test_an_upgrade_under_load_is_noticed_by_nobody(bigmind: Instance, report: Callable[[str], None]) -> None:
-    for number in range(UPGRADES):
-        _migrate_back(bigmind)
-        with client_of(bigmind) as client, Locks(bigmind.home) as locks, _at_work(client, f"Upgrade {number}") as day:
-            _migrate(bigmind)
+@pytest.fixture(scope="module")
+def earlier(bigmind: Instance) -> Schema:
+    """The schema of some versions before: as far back as agents notice nothing."""
+    names = newest()
+    while any(names.values()):
+        schema = {app: before(app, some[-1]) for app, some in names.items() if some}
+        _undo(bigmind, schema)
+        with client_of(bigmind) as client:
+            is_noticed = bool(Day(client, f"With {schema}").rounds(2).failures)
+        migrate(bigmind)
+        if not is_noticed:
+            return schema
+        names = {app: some[:-1] for app, some in names.items()}
+    pytest.fail("No migration can be undone unnoticed.")
 
-        report(f"{day().summary()}; the longest wait for a lock on a table {locks.longest:.2f} s")
+
+def test_an_upgrade_under_load_is_noticed_by_nobody(
+    bigmind: Instance, earlier: Schema, report: Callable[[str], None]
+) -> None:
+    for number in range(UPGRADES):
+        undone = _undo(bigmind, earlier)
+        with client_of(bigmind) as client, Locks(bigmind) as locks, _at_work(client, f"Upgrade {number}") as day:
+            migrate(bigmind)
+
+        report(f"{undone} migrations; {day().summary()}; the longest wait for a lock on a table {locks.longest:.2f} s")
         assert day().failures == []
         assert locks.longest <= LONGEST_WAIT
+
+
+def test_migrations_killed_at_any_moment_are_whole_or_have_not_begun(
+    bigmind: Instance, earlier: Schema, report: Callable[[str], None]
+) -> None:
+    app, name = next(iter(earlier.items()))
+    undone, whole = 0, _seconds(lambda: migrate(bigmind))
+    texts, tables, all_of_them = stored_texts(bigmind.home), _schema(bigmind), _applied(bigmind)
+    left = Counter[int]()
+
+    for number in range(KILLED_MIGRATIONS):
+        undone = _undo(bigmind, {app: name})
+        migration = begun(bigmind)
+        time.sleep(whole * (0.6 + number / KILLED_MIGRATIONS))
+        migration.kill()
+        migration.communicate()
+        left[all_of_them - _applied(bigmind)] += 1
+        migrate(bigmind)
+
+        assert _applied(bigmind) == all_of_them
+        assert _schema(bigmind) == tables
+
+    report(f"{undone} migrations, killed {KILLED_MIGRATIONS} ×; so many were left to do: {sorted(left.elements())}")
+    assert stored_texts(bigmind.home) == texts
+
+
+def test_a_migration_killed_while_it_holds_a_table_lets_go_and_runs_again(
+    bigmind: Instance, report: Callable[[str], None]
+) -> None:
+    texts, tables = stored_texts(bigmind.home), _schema(bigmind)
+    with _pause(bigmind):
+        migration = begun(bigmind, "trial", settings=TRIAL)
+        eventually(lambda: _holds_facts(bigmind), within=60)
+        migration.send_signal(signal.SIGKILL)
+        killed = time.monotonic()
+        migration.communicate()
+        with client_of(bigmind) as client:
+            probe = client.post("facts/", json={"fact": "The migration was killed.", "category": "decision"})
+        answered = time.monotonic() - killed
+        half_done = _schema(bigmind) != tables
+
+    migrate(bigmind, "trial", settings=TRIAL)
+
+    report(f"a write was answered {answered:.1f} s after the migration that held its table was killed")
+    assert probe.status_code == 201
+    assert answered <= ANSWERS_WITHIN
+    assert not half_done
+    assert "[X] 0001_trial" in command(bigmind.home, "showmigrations", DJANGO_SETTINGS_MODULE=TRIAL).stdout
+    assert _schema(bigmind) - tables >= {("knowledge_fact", "trial"), ("trial_trial", "user_id")}
+    assert stored_texts(bigmind.home) == texts + Counter(["The migration was killed."])
+    assert _is_ready(bigmind)
+    migrate(bigmind, "trial", "zero", settings=TRIAL)
+    assert _schema(bigmind) == tables
+
+
+def test_a_table_that_somebody_holds_makes_the_migration_give_up_and_nobody_else_wait(
+    bigmind: Instance, report: Callable[[str], None]
+) -> None:
+    tables = _schema(bigmind)
+    with client_of(bigmind) as client, Locks(bigmind) as locks, _at_work(client, "Held up") as day:
+        with _reading_facts(bigmind) as holder:
+            code, printed = migrated(bigmind, "trial", "--patience=5", settings=TRIAL)
+            untouched = _schema(bigmind) == tables
+        migrate(bigmind, "trial", settings=TRIAL)
+
+    report(f"{day().summary()}; the longest wait for a lock on a table {locks.longest:.2f} s")
+    assert code == 1
+    assert "A table stayed in use" in printed
+    assert f"pg_terminate_backend({holder})" in printed
+    assert "Traceback" not in printed
+    assert untouched
+    assert day().failures == []
+    assert locks.longest <= LONGEST_WAIT
+    migrate(bigmind, "trial", "zero", settings=TRIAL)
 
 
 @contextmanager
@@ -86,20 +154,60 @@ def _at_work(client: httpx.Client, name: str) -> Iterator[Callable[[], Day]]:
         agents.join()
 
 
-def _start(instance: Instance, *to: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [sys.executable, "manage.py", "migrate", *to],
-        cwd=ROOT,
-        env=environment(instance.home),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+def _undo(instance: Instance, schema: Schema) -> int:
+    """Undo the newest migrations; return how many."""
+    there = _applied(instance)
+    for app, name in schema.items():
+        migrate(instance, app, name)
+    return there - _applied(instance)
+
+
+@contextmanager
+def _pause(instance: Instance) -> Iterator[None]:
+    """Let the trial stop where it holds the table of facts."""
+    with psycopg.connect(Cluster(instance.home).url, autocommit=True) as database:
+        database.execute(f"CREATE TABLE {PAUSE} ()")
+        try:
+            yield
+        finally:
+            database.execute(f"DROP TABLE {PAUSE}")
+
+
+@contextmanager
+def _reading_facts(instance: Instance) -> Iterator[int]:
+    """Hold the table of facts as a long report does: it can be read and written meanwhile, and not be changed."""
+    with psycopg.connect(Cluster(instance.home).url, application_name="a long report") as holder:
+        holder.execute("LOCK TABLE knowledge_fact IN ACCESS SHARE MODE")
+        yield holder.info.backend_pid
+
+
+def _holds_facts(instance: Instance) -> bool:
+    held = "SELECT 1 FROM pg_locks WHERE granted AND mode = %s AND relation = 'knowledge_fact'::regclass"
+    return bool(query(instance.home, held, "AccessExclusiveLock"))
+
+
+def _schema(instance: Instance) -> set[tuple[str, str]]:
+    """Every table and index with its columns."""
+    return set(
+        query(
+            instance.home,
+            "SELECT relname, attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
+            " WHERE relnamespace = 'public'::regnamespace AND attnum > 0 AND NOT attisdropped AND relname <> %s",
+            PAUSE,
+        )
     )
 
 
-def _migrate(instance: Instance, *to: str) -> None:
-    assert _start(instance, *to).wait(MIGRATED_WITHIN) == 0
+def _applied(instance: Instance) -> int:
+    ((number,),) = query(instance.home, "SELECT count(*) FROM django_migrations")
+    return int(number)
 
 
-def _migrate_back(instance: Instance) -> None:
-    for app, name in EARLIER.items():
-        _migrate(instance, app, name)
+def _seconds(act: Callable[[], None]) -> float:
+    begun_at = time.monotonic()
+    act()
+    return time.monotonic() - begun_at
+
+
+def _is_ready(instance: Instance) -> bool:
+    return httpx.get(f"{instance.url}/readyz", timeout=20).status_code == 200

@@ -1,11 +1,15 @@
-"""`bigmind migrate`: Django's command, as the owner of the tables, and in nobody's way."""
+"""`bigmind migrate`: Django's command, as the owner of the tables, in nobody's way, and wholly or not at all."""
 
 import time
+from contextlib import ExitStack, suppress
+from types import TracebackType
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
-from django.db import OperationalError, connections
+from django.db import DatabaseError, OperationalError, connections, transaction
+from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.db.migrations import Migration
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
@@ -13,55 +17,126 @@ from bigmind.core.roles import OWNER, grant_to_application, migrating, owner_ali
 
 # Whoever comes after a statement that waits for a lock waits as well. So it gives up soon, and tries again.
 LOCK_TIMEOUT = "500ms"
-TRIES = 120
+PATIENCE_SECONDS = 180.0
 PAUSE_SECONDS = 1.0
+LIMITS = {
+    "statement_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    # A statement whose client was killed would hold its locks to its end, and then be rolled back all the same.
+    "client_connection_check_interval": "'1s'",
+}
+_OLDEST = """
+SELECT pid, application_name, round(extract(epoch FROM now() - xact_start))::int FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1
+"""
+
+
+class WholeSchemaEditor(DatabaseSchemaEditor):
+    """Leaves its transaction also when what was put off to its end, such as foreign keys, does not get its lock."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Do what was put off, then end the transaction."""
+        try:
+            while kind is None and self.deferred_sql:
+                self.execute(self.deferred_sql.pop(0), None)
+        except BaseException as failed:
+            super().__exit__(type(failed), failed, failed.__traceback__)
+            raise
+        super().__exit__(kind, error, traceback)
 
 
 class Command(migrate.Command):
-    """Migrates without making requests wait: what does not get its lock at once lets them pass, and tries again."""
+    """Migrates without making requests wait: what does not get its lock at once lets them pass, and tries again.
+
+    A migration and the note that it was done are one transaction, so one that is killed has not begun.
+    """
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Migrate as the owner, unless another connection is named."""
         super().add_arguments(parser)
+        parser.add_argument(
+            "--patience",
+            type=float,
+            default=PATIENCE_SECONDS,
+            metavar="SECONDS",
+            help="How long to try while a table is in use (default: %(default)g).",
+        )
         parser.set_defaults(database=owner_alias())
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: Any, patience: float = PATIENCE_SECONDS, **options: Any) -> None:
         """Migrate, however long it takes, and let the application use what there is now."""
-        self._on = connections[options["database"]]
-        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
-            self._set(limit, "0")
+        self.on = connections[options["database"]]
+        self.on.SchemaEditorClass = WholeSchemaEditor
+        for limit, value in LIMITS.items():
+            with suppress(DatabaseError):  # Not every system can look whether its client is there.
+                self._set(limit, value)
         if options["database"] == OWNER:
             grant_to_application()  # So that what is made is theirs from its first moment.
         try:
             with migrating():
-                self._migrate(*args, **options)
+                self._migrate(time.monotonic() + patience, *args, **options)
         finally:
-            for limit in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"):
+            for limit in ("lock_timeout", *LIMITS):
                 self._set(limit, "DEFAULT")
         if options["database"] == OWNER:
             grant_to_application()
 
-    def _migrate(self, *args: Any, **options: Any) -> None:
-        for tries_left in reversed(range(TRIES)):
+    def _migrate(self, give_up: float, *args: Any, **options: Any) -> None:
+        while True:
             try:
-                super().handle(*args, **options)
+                with ExitStack() as self._whole:
+                    super().handle(*args, **options)
             except OperationalError as error:
-                if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected) or not tries_left:
+                if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
                     raise
+                if time.monotonic() > give_up:
+                    raise CommandError(self._in_use()) from error
                 self.stderr.write("The tables are in use; trying again.")
                 time.sleep(PAUSE_SECONDS)
             else:
                 return
 
+    def _in_use(self) -> str:
+        """Say who keeps the migration from its table, as far as PostgreSQL knows."""
+        with self.on.cursor() as cursor:
+            cursor.execute(_OLDEST)
+            row = cursor.fetchone()
+        oldest = (
+            f" The oldest transaction is that of process {row[0]} ({row[1] or 'no name'}), {row[2]} seconds old:"
+            f" SELECT pg_terminate_backend({row[0]}) ends it."
+            if row
+            else ""
+        )
+        return (
+            f"A table stayed in use, so the migration gave up, and nothing of it was done.{oldest}"
+            " Then run again: bigmind migrate."
+        )
+
     def migration_progress_callback(self, action: str, migration: Migration | None = None, fake: bool = False) -> None:
-        """Say how far it is, and set how long the migration that comes now may wait for a lock.
+        """Say how far it is, and prepare for the migration that comes now.
 
         One outside of a transaction makes its indexes concurrently: it waits for whoever is there, and holds up nobody.
         """
         if action in {"apply_start", "unapply_start"} and migration is not None:
             self._set("lock_timeout", f"'{LOCK_TIMEOUT}'" if migration.atomic else "0")
+            if migration.atomic:
+                self._whole.enter_context(transaction.atomic(using=self.on.alias))
+            elif action == "apply_start":
+                self._drop_what_was_left_of(migration)
+        elif action in {"apply_success", "unapply_success"}:
+            self._whole.close()
         super().migration_progress_callback(action, migration, fake)
 
+    def _drop_what_was_left_of(self, migration: Migration) -> None:
+        """Drop the indexes that it is about to make: one that was killed has left them, whole or broken."""
+        for operation in migration.operations:
+            if isinstance(operation, AddIndexConcurrently):
+                with self.on.cursor() as cursor:
+                    name = self.on.ops.quote_name(operation.index.name)
+                    cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+
     def _set(self, limit: str, value: str) -> None:
-        with self._on.cursor() as cursor:
+        with self.on.cursor() as cursor:
             cursor.execute(f"SET {limit} TO {value}")

@@ -1,0 +1,75 @@
+"""`bigmind migrate`: a migration is done wholly or not at all, and gives up on a table that stays in use."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations import Migration
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Index
+
+from bigmind.management.commands.migrate import Command
+
+TABLE = "curation_subscription"
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def undone() -> Iterator[None]:
+    """Undo a migration that makes a table referring to another; do it again at the end."""
+    call_command("migrate", "curation", "0002", verbosity=0)
+    yield
+    call_command("migrate", "curation", verbosity=0)
+    assert TABLE in _tables()
+
+
+def test_a_migration_that_could_not_be_noted_was_not_done(undone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MigrationRecorder, "record_applied", break_off)
+    with pytest.raises(KeyboardInterrupt):
+        call_command("migrate", "curation", verbosity=0)
+    monkeypatch.undo()
+
+    assert TABLE not in _tables()
+
+
+def test_a_table_that_stays_in_use_makes_it_give_up_and_say_who_has_it(undone: None) -> None:
+    with closing(connection.copy()) as holder:
+        holder.set_autocommit(False)
+        with holder.cursor() as cursor:
+            cursor.execute("LOCK TABLE accounts_user IN ROW EXCLUSIVE MODE")
+            cursor.execute("SELECT pg_backend_pid()")
+            (number,) = cursor.fetchone()
+
+        with pytest.raises(CommandError) as refused:
+            call_command("migrate", "curation", verbosity=0, patience=0)
+
+    assert "A table stayed in use" in str(refused.value)
+    assert f"process {number} " in str(refused.value)
+    assert TABLE not in _tables()
+
+
+def test_an_index_that_one_that_was_killed_has_left_is_made_anew() -> None:
+    migration = Migration("9999_trial", "knowledge")
+    migration.atomic = False
+    migration.operations = [AddIndexConcurrently("fact", Index(fields=["category"], name="left_behind"))]
+    command = Command()
+    command.on, command.verbosity = connection, 0
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE INDEX left_behind ON knowledge_fact (category)")
+
+    command.migration_progress_callback("apply_start", migration)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('left_behind')")
+        assert cursor.fetchone() == (None,)
+
+
+def _tables() -> list[str]:
+    return connection.introspection.table_names()
