@@ -54,7 +54,7 @@ bench: $(VENV)/.dev ## Measure, in ratios of one run on this machine
 	$(BIN)/python -m benchmarks $(ARGS)
 
 torture: $(VENV)/.dev ## Run the long tests: kill -9, floods, large imports
-	$(BIN)/python -m pytest -m torture tests/torture $(ARGS)
+	$(BIN)/python -m pytest -m torture tests/torture tests/browser $(ARGS)
 
 migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_changed
 	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)

@@ -1,5 +1,6 @@
 """Structured logs: one line an event, with the id of the request it belongs to."""
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import structlog
 
 MASK = "…"
+NO_ROUTE = "(none)"
 # Keys and tokens of BigMind, passwords in addresses, what follows “Bearer”, and what is said to be a secret. No line
 # should hold any of it: this is for the libraries whose lines we do not write, and for the words of errors.
 _SECRET = re.compile(
@@ -17,6 +19,19 @@ _SECRET = re.compile(
       (?:["'][^"']*["']|[^\s,;&]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
+
+
+class RoutesForPaths(logging.Filter):
+    """Names the route where Django's lines name the path: that of an invitation is as good as a password."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Put the route in the place of the path; the line is written in any case."""
+        request = getattr(record, "request", None)
+        if isinstance(record.args, tuple) and request is not None:
+            match = getattr(request, "resolver_match", None)
+            route = match.route if match else NO_ROUTE
+            record.args = tuple(route if argument == request.path else argument for argument in record.args)
+        return True
 
 
 def without_secrets(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
@@ -48,6 +63,7 @@ def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"structured": _formatter(as_json=as_json)},
+        "filters": {"routes": {"()": RoutesForPaths}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "structured"},
             "nowhere": {"class": "logging.NullHandler"},
@@ -67,6 +83,7 @@ _SHARED: tuple[structlog.types.Processor, ...] = (
 _QUIETER = {
     "httpx": {"level": "WARNING"},
     "mcp": {"level": "WARNING"},
+    "django.request": {"filters": ["routes"]},
     # It warns that the file broker of the embedded default has no host name.
     "kombu.connection": {"level": "ERROR"},
     "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},

@@ -8,13 +8,18 @@ from structlog.contextvars import bind_contextvars, clear_contextvars, get_conte
 
 HEADER = "X-Request-Id"
 _ACCEPTABLE = re.compile(r"[\w.-]{8,64}")
+_KEY = re.compile(r"bm[arc]?_[0-9A-Za-z]{9,}")
 
 _TOLD: ContextVar[bool] = ContextVar("told", default=False)
 
 
 def begin_request(offered: str = "") -> str:
-    """Start a request: keep the caller's id if it is a plain one, else make one; return it."""
-    request_id = offered if _ACCEPTABLE.fullmatch(offered) else secrets.token_hex(8)
+    """Start a request: keep the caller's id if it is a plain one, else make one; return it.
+
+    It is stored, logged and traced, so one that looks like a key, sent in the wrong header, is not kept.
+    """
+    is_kept = _ACCEPTABLE.fullmatch(offered) and not _KEY.search(offered)
+    request_id = offered if is_kept else secrets.token_hex(8)
     clear_contextvars()
     _TOLD.set(False)
     bind_contextvars(request_id=request_id)

@@ -9,12 +9,16 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import slugify
 
+from bigmind.core.links import linkable
 from bigmind.core.pages import Page
 from bigmind.request_ids import current_request_id
 
 register = template.Library()
 
 SECONDS_IN = {"year": 31_556_952, "month": 2_629_746, "day": 86_400, "hour": 3_600, "minute": 60}
+
+
+register.filter("linkable", linkable)
 
 
 @register.filter

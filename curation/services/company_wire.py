@@ -138,7 +138,7 @@ class CompanyWire:
             try:
                 with (
                     httpx.Client(timeout=PATIENCE, follow_redirects=False, trust_env=is_secure) as client,
-                    client.stream(method, f"{address}/api/v1/{path}", headers=said, **more) as reply,
+                    client.stream(method, f"{address}/api/v1/{path}", **more) as reply,
                 ):
                     status, text = reply.status_code, _body_of(reply, exchange)
             except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:

@@ -8,6 +8,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from bigmind.core.links import linkable
+
 from .company import UNDECIDED, CompanyEntry, Status
 
 AWAY_AFTER = timedelta(minutes=15)
@@ -81,7 +83,7 @@ class CompanyCopy(models.Model):
     @property
     def address(self) -> str:
         """Its page over there."""
-        return f"{self.server.url}/company/{self.upstream_id}/"
+        return linkable(f"{self.server.url}/company/{self.upstream_id}/")
 
 
 class DispatchQuerySet(models.QuerySet["Dispatch"]):
@@ -130,7 +132,7 @@ class Dispatch(models.Model):
     @property
     def address(self) -> str:
         """Its page over there, once it has one."""
-        return f"{self.server.url}/company/{self.upstream_id}/" if self.upstream_id else ""
+        return linkable(f"{self.server.url}/company/{self.upstream_id}/") if self.upstream_id else ""
 
     @property
     def in_words(self) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import structlog
+from django.test import RequestFactory
+from django.urls import resolve
 
 from accounts.services.key_text import new_key_text
 from bigmind.logging import logging_configuration
@@ -69,6 +71,29 @@ def test_no_password_reaches_the_log(written: Any, said: str) -> None:
     logger.warning("It said: %s", said)
 
     assert "hunter2" not in output.getvalue()
+
+
+def test_a_path_that_is_as_good_as_a_password_is_named_by_its_route(rf: RequestFactory) -> None:
+    request = rf.post("/invitation/hunter2/")
+    request.resolver_match = resolve("/invitation/hunter2/")
+    record = logging.LogRecord("django.request", 30, "", 0, "%s: %s", ("Unprocessable Entity", request.path), None)
+    record.request = request
+    unknown = logging.LogRecord("django.request", 30, "", 0, "%s: %s", ("Not Found", "/hunter2/"), None)
+    unknown.request = rf.get("/hunter2/")
+    configuration = logging_configuration(level="INFO", as_json=True)
+    rules = logging.config.DictConfigurator({"version": 1}).configure_filter(configuration["filters"]["routes"])
+
+    written = [line.getMessage() for line in (record, unknown) if rules.filter(line)]
+
+    assert configuration["loggers"]["django.request"]["filters"] == ["routes"]
+    assert written == ["Unprocessable Entity: invitation/<str:token>/", "Not Found: (none)"]
+
+
+def test_a_key_in_the_wrong_header_is_no_id_of_a_request() -> None:
+    key = new_key_text()
+
+    assert begin_request("deploy-42.a") == "deploy-42.a"
+    assert key not in begin_request(key)
 
 
 def test_what_is_no_secret_is_written_as_it_is(written: Any) -> None:

@@ -1,0 +1,72 @@
+"""What surrounds every page (T14): forms from elsewhere are refused, and headers say what a browser may do."""
+
+import pytest
+from django.test import Client
+
+from accounts.models import Role
+from tests.factories import make_user
+from tests.transports.routes import routes
+
+pytestmark = pytest.mark.django_db
+
+# These answer machines, by a key or a token or to anybody, and never by a cookie: nothing can be forged.
+MACHINES = {"healthz", "readyz", "metrics", "openapi", "api-no-route"}
+# A page that takes no form at all says so before anything else.
+NO_FORM = "/api/"
+PAGES = sorted({*routes()} - MACHINES)
+ADMIN = ["/admin/", "/admin/accounts/user/", "/admin/accounts/user/add/"]
+
+
+@pytest.fixture
+def addresses() -> list[str]:
+    """An address of every page, and some of the admin's."""
+    return [*(routes()[name].somewhere() for name in PAGES), *ADMIN]
+
+
+def _as_admin(**options: bool) -> Client:
+    client = Client(**options)
+    client.force_login(make_user("root", role=Role.ADMIN))
+    return client
+
+
+def test_a_form_without_the_token_is_refused_on_every_page(addresses: list[str]) -> None:
+    client = _as_admin(enforce_csrf_checks=True)
+
+    statuses = {
+        (method, address): client.generic(method, address).status_code
+        for address in addresses
+        if address != NO_FORM
+        for method in ("POST", "PUT", "PATCH", "DELETE")
+    }
+
+    assert {asked: status for asked, status in statuses.items() if status != 403} == {}
+
+
+def test_every_page_and_every_refusal_tells_the_browser_what_it_may_do(addresses: list[str]) -> None:
+    visitors = (_as_admin(), Client())
+
+    wrong = [
+        (address, answer.status_code, missing)
+        for address in [*addresses, "/nowhere/"]
+        for visitor in visitors
+        for answer in [visitor.get(address)]
+        if (missing := _missing(answer.headers))
+    ]
+
+    assert wrong == []
+
+
+def _missing(headers: "dict[str, str]") -> list[str]:
+    policy = headers.get("Content-Security-Policy", "")
+    promises = {
+        "default-src": "default-src 'self'" in policy or "default-src 'none'" in policy,
+        "no inline script": "script-src" not in policy or "'unsafe-inline'" not in policy,
+        "no eval": "'unsafe-eval'" not in policy,
+        "object-src or default": "object-src" not in policy or "object-src 'none'" in policy,
+        "frame-ancestors": "frame-ancestors 'none'" in policy or headers.get("X-Frame-Options") == "DENY",
+        "X-Frame-Options": headers.get("X-Frame-Options") in {"DENY", "SAMEORIGIN"},
+        "nosniff": headers.get("X-Content-Type-Options") == "nosniff",
+        "Referrer-Policy": headers.get("Referrer-Policy") in {"same-origin", "no-referrer"},
+        "Cross-Origin-Opener-Policy": headers.get("Cross-Origin-Opener-Policy") == "same-origin",
+    }
+    return [promise for promise, is_kept in promises.items() if not is_kept]
