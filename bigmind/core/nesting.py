@@ -12,14 +12,24 @@ def is_too_deep(found: Any) -> bool:
     return sum(1 for _ in _levels(found)) > JSON_DEPTH
 
 
-def trouble_in(argument: Any) -> str | None:
-    """Say why a list or an object may not be kept, or nothing. Python reads 1e400 and NaN, which no database takes."""
+def trouble_in(argument: Any, name: str) -> tuple[str, str] | None:
+    """Say where in an argument something may not be kept, and why. Python reads 1e400 and NaN, which no database takes.
+
+    The place is `tables.0.fields.Name.length`, as every refusal names it.
+    """
     if is_too_deep(argument):
-        return f"is nested too deep; the limit is {JSON_DEPTH} levels"
-    for level in _levels(argument):
-        if any(isinstance(leaf, float) and not math.isfinite(leaf) for node in level for leaf in _children(node)):
-            return "has a number that is not finite"
-    return None
+        return name, f"is nested too deep; the limit is {JSON_DEPTH} levels"
+    place = next(_not_finite(argument, name), None)
+    return (place, "is a number that is not finite") if place else None
+
+
+def _not_finite(node: Any, place: str) -> Iterator[str]:
+    if isinstance(node, float) and not math.isfinite(node):
+        yield place
+    elif isinstance(node, dict | list):
+        for key, child in node.items() if isinstance(node, dict) else enumerate(node):
+            if isinstance(child, float | dict | list):
+                yield from _not_finite(child, f"{place}.{key}")
 
 
 def _levels(found: Any) -> Iterator[list[Any]]:

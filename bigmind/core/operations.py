@@ -132,9 +132,9 @@ def accepted(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
 def _refuse_what_is_no_json(arguments: Mapping[str, Any]) -> None:
     """REST has read its body strictly; over MCP and from a page anything comes that Python can hold."""
     problems = [
-        {"field": _shown(name), "message": trouble}
+        {"field": _shown(trouble[0]), "message": trouble[1]}
         for name, argument in arguments.items()
-        if (trouble := trouble_in(argument))
+        if isinstance(argument, dict | list) and (trouble := trouble_in(argument, name))
     ]
     if problems:
         raise Invalid(" ".join(f"{problem['field']} {problem['message']}." for problem in problems), problems=problems)

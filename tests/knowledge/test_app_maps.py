@@ -253,7 +253,7 @@ def test_a_schema_that_cannot_be_stored_is_refused_by_the_name_of_its_field(fiel
     with pytest.raises(Invalid) as refusal:
         _learn(tables=[{"name": "Clients", "fields": fields}])
 
-    assert refusal.value.message.startswith("tables")
+    assert refusal.value.message.startswith("tables.0.fields")
 
 
 def test_a_member_forgets_rows_and_workflows_and_a_curator_tables_and_apps():
