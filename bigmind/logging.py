@@ -36,16 +36,17 @@ class RoutesForPaths(logging.Filter):
 
 def without_secrets(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
     """Take keys, tokens and passwords out of a line before it is written, its traceback included."""
-    return {name: _masked(value) for name, value in event.items()}
+    return {name: masked(value) for name, value in event.items()}
 
 
-def _masked(value: Any) -> Any:
+def masked(value: Any) -> Any:
+    """Return a value with keys, tokens and passwords taken out of every text in it."""
     if isinstance(value, str):
         return _SECRET.sub(MASK, value)
     if isinstance(value, Mapping):
-        return {name: _masked(each) for name, each in value.items()}
+        return {name: masked(each) for name, each in value.items()}
     if isinstance(value, Sequence):
-        return [_masked(each) for each in value]
+        return [masked(each) for each in value]
     return value if value is None or isinstance(value, int | float) else _SECRET.sub(MASK, str(value))
 
 

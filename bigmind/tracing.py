@@ -17,6 +17,7 @@ from opentelemetry.trace import Status
 
 from bigmind import __version__
 from bigmind.core.tracing import describe, trace_with
+from bigmind.logging import masked
 from bigmind.request_ids import current_request_id
 
 KEPT_OF_ERRORS = {"exception.type"}
@@ -75,14 +76,13 @@ def _name_the_request(**_: Any) -> None:
 
 
 def _discreet(span: ReadableSpan) -> ReadableSpan:
-    if not span.events and not span.status.description:
-        return span
     return ReadableSpan(
-        name=span.name,
+        # The SDK of MCP names the tool or address that was asked for: a mistaken one may hold a key.
+        name=masked(span.name),
         context=span.context,
         parent=span.parent,
         resource=span.resource,
-        attributes=span.attributes,
+        attributes=masked(span.attributes or {}),
         events=[Event(event.name, _kind_of(event), event.timestamp) for event in span.events],
         links=span.links,
         kind=span.kind,
