@@ -78,7 +78,7 @@ def test_migrations_killed_at_any_moment_are_whole_or_have_not_begun(
     for number in range(KILLED_MIGRATIONS):
         undone = _undo(bigmind, {app: name})
         migration = begun(bigmind)
-        time.sleep(whole * (0.6 + number / KILLED_MIGRATIONS))
+        time.sleep(whole * (0.3 + 0.8 * number / KILLED_MIGRATIONS))
         migration.kill()
         migration.communicate()
         left[all_of_them - _applied(bigmind)] += 1
