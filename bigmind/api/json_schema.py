@@ -48,6 +48,8 @@ INSTEAD: dict[str, dict[str, Any]] = {
 }
 """What is taken for the value that is meant, by the validators that read it so. Limits hold for what was read."""
 
+ABOUT = ("description", "examples")
+
 
 class _WithLimits(GenerateJsonSchema):
     """Says what our validators refuse, and leaves out titles, which only repeat the names."""
@@ -99,7 +101,7 @@ def _finished(node: Any) -> Any:
         return node
     finished = {key: _finished(part) for key, part in node.items()}
     if "anyOf" in finished:
-        finished["anyOf"] = [one for part in finished["anyOf"] for one in _choices(part)]
+        finished = _flat(finished)
     if finished.get("pattern") == NAME and finished.get("minLength"):
         finished["pattern"] = NAME_WITH_WORDS
     if finished.get("default") == "" and not re.search(finished.get("pattern", ""), ""):
@@ -107,9 +109,16 @@ def _finished(node: Any) -> Any:
     return finished
 
 
-def _choices(part: Any) -> list[Any]:
-    """What one of several choices comes to: where it is a choice itself, a list. What is said of it is of the first."""
-    if "anyOf" not in part:
-        return [part]
-    first, *others = part["anyOf"]
-    return [{**{key: value for key, value in part.items() if key != "anyOf"}, **first}, *others]
+def _flat(schema: dict[str, Any]) -> dict[str, Any]:
+    """Put the choices of a choice in its place. What it is about is about all of them; its limits are of the first."""
+    choices: list[Any] = []
+    about: dict[str, Any] = {}
+    for part in schema["anyOf"]:
+        if "anyOf" not in part:
+            choices.append(part)
+            continue
+        about |= {key: part[key] for key in ABOUT if key in part}
+        first, *others = part["anyOf"]
+        limits = {key: value for key, value in part.items() if key not in {"anyOf", *ABOUT}}
+        choices += [{**limits, **first}, *others]
+    return {**about, **schema, "anyOf": choices}

@@ -10,9 +10,11 @@ from openapi_spec_validator import validate
 
 from bigmind.api.examples import ARGUMENTS, example_arguments, example_reply
 from bigmind.api.json_schema import INSTEAD, LIMITS, schema_of
+from bigmind.api.reference import arguments_in_words
 from bigmind.api.schema import openapi
 from bigmind.core import text, vocabulary
 from bigmind.core.errors import Invalid
+from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
 from knowledge import app_vocabulary
 from tests.transports.rest_wire import Rest
@@ -115,6 +117,19 @@ def test_the_limits_of_texts_are_in_the_document(name: str, argument: str, good:
 
     assert [value for value in good if not validator.is_valid(value)] == []
     assert [value for value in bad if validator.is_valid(value)] == []
+
+
+@pytest.mark.parametrize("operation", CATALOGUE.values(), ids=lambda operation: operation.name)
+def test_what_an_agent_is_told_of_an_argument_the_documentation_says_too(operation: Operation) -> None:
+    properties = operation.input_schema().get("properties", {})
+    # What a word may be is described once in the document, beside its values.
+    told = {
+        name: part["description"] for name, part in properties.items() if "description" in part and "enum" not in part
+    }
+
+    said = {argument.name: argument.about for argument in arguments_in_words(operation)}
+
+    assert {name: said[name] for name in told} == told
 
 
 @pytest.mark.parametrize(
