@@ -1,10 +1,12 @@
 """What agents do all day: write, read what is known, search for what was written; and how long each call took."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from hashlib import sha256
 from itertools import count, takewhile
+from threading import Event, Thread
 from time import monotonic
 
 import httpx
@@ -94,3 +96,16 @@ class Day:
 def _codeword(address: str) -> str:
     """Return a word that stands in no other text. Letters alone: search takes some digits for numbers."""
     return "".join(chr(ord("a") + byte % 26) for byte in sha256(address.encode()).digest()[:12])
+
+
+@contextmanager
+def at_work(client: httpx.Client, name: str, *, agents: int) -> Iterator[Callable[[], Day]]:
+    """Let agents write, read and search meanwhile; yield what tells how it went, once it is over."""
+    day, over = Day(client, name), Event()
+    working = Thread(target=lambda: day.until(over.is_set, agents=agents))
+    working.start()
+    try:
+        yield lambda: day
+    finally:
+        over.set()
+        working.join()

@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from threading import Event, Thread
 
 import httpx
 import pytest
@@ -18,7 +17,7 @@ from tests.growing.compose import Service
 from tests.growing.server import TwoRoles, two_roles
 from tests.knowledge.embeddings.endpoint import Answer, Endpoint
 from tests.redis_server import RedisServer
-from tests.torture.day import Day
+from tests.torture.day import Day, at_work
 from tests.torture.scale import AGENTS, PATIENCE, STORED_BEFORE
 
 pytestmark = pytest.mark.torture
@@ -99,7 +98,7 @@ def test_agents_go_on_while_the_model_changes(
     with _company(tmp_path, old) as company, company.client() as client:
         before = Day(client, "Before").rounds(STORED_BEFORE)
         eventually(lambda: _are_all_made(company, OLD.dimensions), within=MADE_WITHIN)
-        with _at_work(client, "Model changes") as day:
+        with at_work(client, "Model changes", agents=AGENTS) as day:
             begun = time.monotonic()
             _restart_one_after_the_other(company, new)
             restarted = time.monotonic() - begun
@@ -173,19 +172,6 @@ def _are_all_made(company: Company, dimensions: int) -> bool:
 def _are_all_in_use(company: Company, dimensions: int) -> bool:
     """Whether search uses vectors of this length; some that were written a moment ago may still wait."""
     return {dims for _, used, dims in company.vectors() if used} <= {dimensions, None}
-
-
-@contextmanager
-def _at_work(client: httpx.Client, name: str) -> Iterator[Callable[[], Day]]:
-    """Let agents write, read and search meanwhile; yield what tells how it went, once it is over."""
-    day, over = Day(client, name), Event()
-    agents = Thread(target=lambda: day.until(over.is_set, agents=AGENTS))
-    agents.start()
-    try:
-        yield lambda: day
-    finally:
-        over.set()
-        agents.join()
 
 
 _NUMBERS = count(1)

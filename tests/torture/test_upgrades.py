@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
 
 import httpx
 import psycopg
@@ -14,7 +13,7 @@ import pytest
 from bigmind.embedded.postgres import Cluster
 from tests.embedded.instance import Instance, command, eventually
 from tests.torture.conftest import Start
-from tests.torture.day import Day
+from tests.torture.day import Day, at_work
 from tests.torture.migrating import TRIAL, Locks, before, begun, migrate, migrated, newest
 from tests.torture.scale import AGENTS, KILLED_MIGRATIONS, STORED_BEFORE, UPGRADES
 from tests.torture.vectors import seconds_until_embedded
@@ -59,7 +58,11 @@ def test_an_upgrade_under_load_is_noticed_by_nobody(
 ) -> None:
     for number in range(UPGRADES):
         undone = _undo(bigmind, earlier)
-        with client_of(bigmind) as client, Locks(bigmind) as locks, _at_work(client, f"Upgrade {number}") as day:
+        with (
+            client_of(bigmind) as client,
+            Locks(bigmind) as locks,
+            at_work(client, f"Upgrade {number}", agents=AGENTS) as day,
+        ):
             migrate(bigmind)
 
         report(f"{undone} migrations; {day().summary()}; the longest wait for a lock on a table {locks.longest:.2f} s")
@@ -124,7 +127,7 @@ def test_a_table_that_somebody_holds_makes_the_migration_give_up_and_nobody_else
     bigmind: Instance, report: Callable[[str], None]
 ) -> None:
     tables = _schema(bigmind)
-    with client_of(bigmind) as client, Locks(bigmind) as locks, _at_work(client, "Held up") as day:
+    with client_of(bigmind) as client, Locks(bigmind) as locks, at_work(client, "Held up", agents=AGENTS) as day:
         with _reading_facts(bigmind) as holder:
             code, printed = migrated(bigmind, "trial", "--patience=5", settings=TRIAL)
             untouched = _schema(bigmind) == tables
@@ -139,19 +142,6 @@ def test_a_table_that_somebody_holds_makes_the_migration_give_up_and_nobody_else
     assert day().failures == []
     assert locks.longest <= LONGEST_WAIT
     migrate(bigmind, "trial", "zero", settings=TRIAL)
-
-
-@contextmanager
-def _at_work(client: httpx.Client, name: str) -> Iterator[Callable[[], Day]]:
-    """Let agents write, read and search meanwhile; yield what tells how it went, once it is over."""
-    day, over = Day(client, name), Event()
-    agents = Thread(target=lambda: day.until(over.is_set, agents=AGENTS))
-    agents.start()
-    try:
-        yield lambda: day
-    finally:
-        over.set()
-        agents.join()
 
 
 def _undo(instance: Instance, schema: Schema) -> int:
