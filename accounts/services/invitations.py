@@ -134,8 +134,7 @@ def _name(name: str) -> str:
     except ValueError as error:
         raise Invalid(f"The name {error}.", problems=[{"field": "name", "message": str(error)}]) from error
     if len(cleaned) > 200:
-        message = f"may have 200 characters; this has {len(cleaned)}"
-        raise Invalid(f"name {message}.", problems=[{"field": "name", "message": message}])
+        raise Invalid.of("name", f"may have 200 characters; this has {len(cleaned)}")
     return cleaned
 
 
@@ -145,9 +144,7 @@ def _email(email: str) -> str:
         if email:
             validate_email(email)
     except ValidationError as error:
-        message = "must be an e-mail address, such as ada@example.com"
-        raise Invalid(f"email {message}.", problems=[{"field": "email", "message": message}]) from error
+        raise Invalid.of("email", "must be an e-mail address, such as ada@example.com") from error
     if len(email) > 254:
-        message = f"may have 254 characters; this has {len(email)}"
-        raise Invalid(f"email {message}.", problems=[{"field": "email", "message": message}])
+        raise Invalid.of("email", f"may have 254 characters; this has {len(email)}")
     return email

@@ -111,8 +111,7 @@ def delete_person(actor: Actor, person: User, *, username: str) -> dict[str, int
     """
     actor.require("admin")
     if username.strip() != person.username:
-        message = f"must be {person.username}, exactly"
-        raise Invalid(f"username {message}.", problems=[{"field": "username", "message": message}])
+        raise Invalid.of("username", f"must be {person.username}, exactly")
     end_sign_ins(person)
     return delete_user(person)
 

@@ -229,4 +229,4 @@ def _digits(code: str) -> str:
 
 
 def _refused() -> Invalid:
-    return Invalid(f"code {WRONG}.", problems=[{"field": "code", "message": WRONG}])
+    return Invalid.of("code", WRONG)

@@ -98,5 +98,4 @@ def _is(key: str, value: Any) -> Q:
 
 
 def _foreign() -> Invalid:
-    message = "is not one that this list gave with these arguments. Leave it out to begin anew"
-    return Invalid(f"cursor {message}.", problems=[{"field": "cursor", "message": message}])
+    return Invalid.of("cursor", "is not one that this list gave with these arguments. Leave it out to begin anew")

@@ -50,8 +50,7 @@ def page_of(rows: QuerySet[Row], *, limit: int, offset: int = 0, cursor: str | N
     if cursor is None:
         found = rows[offset : offset + limit + 1]
     elif offset:
-        message = "cannot be sent together with offset. Send one of the two"
-        raise Invalid(f"cursor {message}.", problems=[{"field": "cursor", "message": message}])
+        raise Invalid.of("cursor", "cannot be sent together with offset. Send one of the two")
     else:
         rest = behind(cursor, rows)
         offset, found = max(0, total - rest.count()), rest[: limit + 1]

@@ -59,7 +59,7 @@ def _write_from_now_on_to(person: User, address: str) -> None:
 
 
 def _refused(message: str) -> Invalid:
-    return Invalid(f"address {message}.", problems=[{"field": "address", "message": message}])
+    return Invalid.of("address", message)
 
 
 def send_digests(now: datetime | None = None) -> int:

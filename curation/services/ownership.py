@@ -26,8 +26,7 @@ def assign_owner(
         )
     person = User.objects.filter(username__iexact=owner, is_active=True).first()
     if person is None:
-        message = f"names nobody here: there is no {owner}. Use a user name"
-        raise Invalid(f"owner {message}.", problems=[{"field": "owner", "message": message}])
+        raise Invalid.of("owner", f"names nobody here: there is no {owner}. Use a user name")
     if person.pk == entry.owner_id:
         raise Conflict(f"{entry.handle} belongs to {person} already.")
     record(actor, entry, Action.ASSIGN, notes=f"From now on it belongs to {person}.", changes={"owner_id": person.pk})

@@ -65,7 +65,7 @@ WAITS_FOR_CURATOR = (
 def required(name: str, value: str | None) -> str:
     """Return an argument that this report cannot do without."""
     if value is None:
-        raise Invalid(f"{name} is required here.", problems=[{"field": name, "message": "is required here"}])
+        raise Invalid.of(name, "is required here")
     return value
 
 

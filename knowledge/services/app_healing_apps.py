@@ -50,10 +50,7 @@ def _app_found(report: Report, app_id: str) -> Mended:
     before = app.app_id
     others = [one for one in apps_called(app_id) if one.app_id == app_id and one.pk != app.pk]
     if others:
-        raise Invalid(
-            f"found_id is the id of “{others[0].name}”.",
-            problems=[{"field": "found_id", "message": f"is the id of “{others[0].name}”"}],
-        )
+        raise Invalid.of("found_id", f"is the id of “{others[0].name}”")
     app.app_id, app.reported_gone_at, app.last_seen = app_id, None, timezone.now()
     app.save()
     if before == app_id:

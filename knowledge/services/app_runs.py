@@ -129,8 +129,7 @@ def carry_on_runs() -> int:
 
 def _require(connector: str) -> None:
     if connector not in CONNECTORS:
-        message = f"must be one of: {', '.join(CONNECTORS)}"
-        raise Invalid(f"connector {message}.", problems=[{"field": "connector", "message": message}])
+        raise Invalid.of("connector", f"must be one of: {', '.join(CONNECTORS)}")
     if connector not in configured():
         setting = f"BIGMIND_{connector.upper()}_URL and BIGMIND_{connector.upper()}_API_KEY"
         raise Conflict(f"No {connector} server is configured.", hint=f"An operator sets {setting}, or hand in `apps`.")
