@@ -59,8 +59,6 @@ class Filters:
             return len(self.among) < FEW
         if self.among is not None and _at_most_few([self.among]):
             return True
-        if not (self.project or self.since or self.before):
-            return False
         return _at_most_few([self._passages(scope)])
 
     def branches(self, scope: Scope) -> Iterator[Sql]:

@@ -17,6 +17,7 @@ from knowledge.embeddings.patience import embed_batch
 from knowledge.embeddings.providers import Provider, provider
 from knowledge.embeddings.vectors import EmbedderError, TextsRefused
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+from knowledge.search.statistics import keep_statistics
 from knowledge.services.likeness import point_to_similar
 
 # With the sweep's pause it is less than a minute: so long does the batch of a killed worker wait at most.
@@ -75,9 +76,11 @@ def embed_pending() -> int:
         return 0
     made, is_active, new = 0, active_space() == space, list[int]()
     try:
+        keep_statistics()  # Of what was imported a moment ago.
         while claimed := _claim(space):
             new += [row.pk for row in claimed if is_active and row.vector is None]
             made += _embed(embedder, space, claimed)
+            keep_statistics()
     except EmbedderError as error:
         log.warning("The embedder is away; the passages wait.", reason=error.reason)
     except IntegrityError:

@@ -148,6 +148,17 @@ def test_a_large_scope_is_asked_through_its_index_and_a_small_one_is_not(at_scal
     assert "knowledge_near" not in plan(Filters([Kind.FACT]), owner)
 
 
+def test_a_kind_with_few_things_in_a_large_scope_is_looked_at_thing_by_thing(at_scale):
+    """Its index is over all kinds: it would be walked to its end for the few, or for none at all."""
+    _remember(1_200)
+    indexes.keep_indexes()
+    scope = scope_of_owner(None)
+
+    assert scope.is_large
+    assert Filters([Kind.COMPANY], shared=True).leave_few(scope)
+    assert not Filters([Kind.ENTRY], shared=True).leave_few(scope)
+
+
 def test_indexes_come_and_go_with_what_they_are_for(at_scale):
     space = _remember(1_200)
 
