@@ -119,7 +119,7 @@ def _database(url: str) -> dict[str, Any]:
         "application_name": "bigmind",
         **told.get("OPTIONS", {}),
     }
-    return {**told, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+    return {**told, "ENGINE": "bigmind.core.postgresql", "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 
 DATABASES = {

@@ -1,0 +1,74 @@
+"""Connections: whether one still lives is seen before a request uses it, and seldom asked."""
+
+import pytest
+from django.db import connection
+
+from bigmind.core.postgresql import base
+
+
+@pytest.fixture
+def _kept(transactional_db, monkeypatch):
+    """The connection is kept from request to request, as in a process that serves."""
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 600)
+    yield
+    connection.close()
+
+
+@pytest.fixture
+def asked(_kept, monkeypatch):
+    """How often a connection that was just in use was asked by a statement whether it lives."""
+    _begin_request()
+    _begin_request()
+    times = []
+
+    def is_usable(wrapper):
+        times.append(wrapper.alias)
+        return base.base.DatabaseWrapper.is_usable(wrapper)
+
+    monkeypatch.setattr(base.DatabaseWrapper, "is_usable", is_usable)
+    return times
+
+
+def test_a_connection_that_was_just_in_use_is_not_asked_whether_it_lives(asked):
+    _begin_request()
+    _begin_request()
+
+    assert asked == []
+
+
+def test_a_connection_that_has_rested_is_asked(asked, monkeypatch):
+    monkeypatch.setattr(base, "RESTED_SECONDS", 0.0)
+
+    _begin_request()
+
+    assert asked == ["default"]
+
+
+def test_a_connection_that_the_server_has_ended_is_replaced_before_it_is_used(asked):
+    ended = connection.connection
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [ended.info.backend_pid])
+    other.close()
+
+    _begin_request()
+
+    assert asked == ["default"]
+    assert connection.connection is not ended
+
+
+def test_a_connection_that_was_closed_here_is_replaced(asked):
+    ended = connection.connection
+    ended.close()
+
+    _begin_request()
+
+    assert connection.connection is not ended
+
+
+def _begin_request() -> None:
+    connection.close_if_unusable_or_obsolete()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 2")
+        assert cursor.fetchone() == (2,)
