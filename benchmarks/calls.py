@@ -5,8 +5,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from statistics import median
 from time import perf_counter, sleep
 from typing import Any
@@ -16,8 +16,10 @@ from django.conf import settings
 
 from accounts.services.keys import create_key
 from benchmarks.memories import remember_much
-from benchmarks.rows import milliseconds, row
+from benchmarks.rows import row
 from knowledge.services.facts import list_facts
+
+Call = Callable[[str, dict[str, Any]], Awaitable[None]]
 
 HANDSHAKE = "2025-11-25"
 CONNECTIONS = 16
@@ -29,9 +31,10 @@ def measure() -> list[str]:
     """Measure a read tool over one connection, and calls a second over 16 against the bare SDK."""
     actor = remember_much("caller", facts=500, sessions=20)
     key = create_key(actor.user).text
-    direct = milliseconds(lambda: list_facts(actor, limit=20), times=TIMES)
     with served("bigmind.asgi:application") as url:
-        over_mcp = asyncio.run(_one_connection(url, key, "memory_list_facts"))
+        over_mcp, direct = asyncio.run(
+            _one_connection(url, key, "memory_list_facts", lambda: list_facts(actor, limit=20))
+        )
         ours = asyncio.run(_calls_a_second(url, key, "memory_get_profile"))
     with served("benchmarks.bare_sdk:application") as url:
         bare = asyncio.run(_calls_a_second(url, key, "echo"))
@@ -41,7 +44,7 @@ def measure() -> list[str]:
             "`memory_list_facts` over MCP, one connection, added to the function called directly",
             f"{added:.1f} ms",
             "≤ 5 ms",
-            f"p50 {over_mcp:.1f} ms against {direct:.1f} ms",
+            f"p50 {over_mcp:.1f} ms against {direct:.1f} ms, asked in turns",
             met=added <= 5,
         ),
         row(
@@ -93,57 +96,69 @@ def _wait_for(port: int) -> None:
     raise TimeoutError("the server did not start")
 
 
-async def _connected(url: str, key: str) -> httpx.AsyncClient:
-    """Return a client whose session has been opened."""
+@asynccontextmanager
+async def agent(url: str, key: str) -> AsyncIterator[Call]:
+    """Open a session, and give what calls a tool in it."""
     headers = {"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"}
-    client = httpx.AsyncClient(headers=headers, timeout=30)
-    hello = {
-        "protocolVersion": HANDSHAKE,
-        "capabilities": {},
-        "clientInfo": {"name": "benchmark", "version": "1"},
-    }
-    answer = await client.post(url, json=_request("initialize", hello))
-    client.headers["Mcp-Session-Id"] = answer.headers["Mcp-Session-Id"]
-    client.headers["MCP-Protocol-Version"] = HANDSHAKE
-    await client.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
-    return client
+    async with httpx.AsyncClient(headers=headers, timeout=30) as client:
+        answer = await client.post(url, json=_HELLO)
+        client.headers["Mcp-Session-Id"] = answer.headers["Mcp-Session-Id"]
+        client.headers["MCP-Protocol-Version"] = HANDSHAKE
+        await client.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+        async def call(tool: str, arguments: dict[str, Any]) -> None:
+            answer = await client.post(url, json=_request("tools/call", {"name": tool, "arguments": arguments}))
+            assert not answer.json()["result"].get("isError"), answer.text
+
+        yield call
 
 
 def _request(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-async def _call(client: httpx.AsyncClient, url: str, tool: str) -> None:
-    answer = await client.post(url, json=_request("tools/call", {"name": tool, "arguments": {}}))
-    assert not answer.json()["result"].get("isError"), answer.text
+_CLIENT = {"name": "benchmark", "version": "1"}
+_HELLO = _request("initialize", {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": _CLIENT})
 
 
-async def _one_connection(url: str, key: str, tool: str) -> float:
-    client = await _connected(url, key)
-    taken = []
-    for _ in range(TIMES):
-        started = perf_counter()
-        await _call(client, url, tool)
-        taken.append((perf_counter() - started) * 1000)
-    await client.aclose()
-    return median(taken[TIMES // 10 :])
+async def in_turns(call: Callable[[], Awaitable[None]], directly: Callable[[], object]) -> tuple[float, float]:
+    """Return how many milliseconds a call takes, and how many what is done directly, a thread of this process doing it.
+
+    In turns, so that both find the machine alike: a process that has slept for some milliseconds is slower than one
+    that is asked without end, and PostgreSQL's is one.
+    """
+    began = perf_counter()
+    await call()
+    called = perf_counter() - began
+    return called * 1000, await asyncio.to_thread(_took, directly)
+
+
+def _took(work: Callable[[], object]) -> float:
+    began = perf_counter()
+    work()
+    return (perf_counter() - began) * 1000
+
+
+async def _one_connection(url: str, key: str, tool: str, directly: Callable[[], object]) -> tuple[float, float]:
+    async with agent(url, key) as call:
+        taken = [await in_turns(lambda: call(tool, {}), directly) for _ in range(TIMES)]
+    called, direct = zip(*taken[TIMES // 10 :], strict=True)
+    return median(called), median(direct)
 
 
 async def _calls_a_second(url: str, key: str, tool: str) -> float:
-    clients = [await _connected(url, key) for _ in range(CONNECTIONS)]
-    ends = perf_counter() + SECONDS
-    done = 0
+    async with AsyncExitStack() as opened:
+        calls = [await opened.enter_async_context(agent(url, key)) for _ in range(CONNECTIONS)]
+        ends, done = perf_counter() + SECONDS, 0
 
-    async def go_on(client: httpx.AsyncClient) -> None:
-        nonlocal done
-        while perf_counter() < ends:
-            await _call(client, url, tool)
-            done += 1
+        async def go_on(call: Call) -> None:
+            nonlocal done
+            while perf_counter() < ends:
+                await call(tool, {})
+                done += 1
 
-    started = perf_counter()
-    await asyncio.gather(*(go_on(client) for client in clients))
-    took = perf_counter() - started
-    for client in clients:
-        await client.aclose()
+        started = perf_counter()
+        await asyncio.gather(*map(go_on, calls))
+        took = perf_counter() - started
     assert settings.RATE_LIMIT_PER_MINUTE == 0
     return done / took

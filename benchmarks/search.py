@@ -15,7 +15,7 @@ from pgvector import HalfVector
 from accounts.actor import Actor
 from accounts.services.keys import create_key
 from accounts.services.users import add_user
-from benchmarks.calls import _connected, _request, served
+from benchmarks.calls import agent, in_turns, served
 from benchmarks.library import Library, copy_rows, fill
 from benchmarks.rows import row
 from knowledge.embeddings.providers import provider
@@ -132,35 +132,28 @@ def _over_mcp(library: Library, actor: Actor) -> list[str]:
 
 
 async def _asked(url: str, key: str, tool: str, actor: Actor, library: Library) -> tuple[float, float, float]:
-    client = await _connected(f"{url}?toolsets=core,kb", key)
-    bare, called = [], []
-    for question in _questions(library):
-        began = perf_counter()
-        await _call(client, f"{url}?toolsets=core,kb", tool, question)
-        called.append(perf_counter() - began)
-        bare.append(await asyncio.to_thread(_bare, library.question(), actor, tool))
-    await client.aclose()
-    tenth = QUESTIONS // 10
-    return median(bare[tenth:]) * 1000, median(called[tenth:]) * 1000, _resident(url)
+    async with agent(f"{url}?toolsets=core,kb", key) as call:
+        taken = [
+            await in_turns(
+                lambda: call(tool, {"query": question}),  # noqa: B023
+                lambda: _bare(another, actor, tool),  # noqa: B023
+            )
+            for question, another in [(question, library.question()) for question in _questions(library)]
+        ]
+    called, bare = zip(*taken[QUESTIONS // 10 :], strict=True)
+    return median(bare), median(called), _resident(url)
 
 
-async def _call(client: httpx.AsyncClient, url: str, tool: str, question: str) -> None:
-    answer = await client.post(url, json=_request("tools/call", {"name": tool, "arguments": {"query": question}}))
-    assert not answer.json()["result"].get("isError"), answer.text
-
-
-def _bare(question: str, actor: Actor, tool: str) -> float:
+def _bare(question: str, actor: Actor, tool: str) -> None:
     """Embed a question, and send the SQL of both arms, with the tool's filters: no texts are read, nothing is fused."""
     sure = {Kind.ENTRY: Entry.objects.filter(confidence__gte=0.5)}
     filters = {
         "kb_search": Filters([Kind.ENTRY], shared=True, eligible=sure),
         "memory_semantic_search": Filters(list(Kind.values), shared=True),
     }
-    began = perf_counter()
     asked = hybrid._question(question)
     with transaction.atomic(), hybrid.tuned(hybrid._SHORT):
         hybrid._candidates(asked, actor.user, filters[tool])
-    return perf_counter() - began
 
 
 def _recall(library: Library, space: EmbeddingSpace, built: float) -> list[str]:
