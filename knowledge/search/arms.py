@@ -5,7 +5,7 @@ index, which may miss a little; whenever filters leave few things, or the index 
 that passes the filters is looked at after all.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -59,6 +59,9 @@ FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON pass
 WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
 ORDER BY distance LIMIT {limit}
 """
+_WITHOUT_VECTOR = """
+SELECT passage_id FROM knowledge_passagevector WHERE space_id = %s AND passage_id = ANY(%s) AND vector IS NULL
+"""
 _IN_ORDER_OF_INDEX = {
     "enable_sort": "off",
     "hnsw.ef_search": "400",
@@ -109,6 +112,15 @@ def by_meaning(
             return _best(_similar(near))
     compared = [_compared(vector, space, scope, branch) for branch in filters.branches(scope)]
     return _best(_similar(_ask(_all_of(compared))))
+
+
+def without_vector(passages: Collection[int], space: EmbeddingSpace) -> set[int]:
+    """Return those passages whose vectors in a space are still to be made."""
+    if not passages:
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(_WITHOUT_VECTOR, [space.pk, list(passages)])
+        return {passage for (passage,) in cursor.fetchall()}
 
 
 def best(found: Iterable[Candidate]) -> dict[int, Candidate]:

@@ -6,10 +6,11 @@ all of them), and `vector`, the cosine of question and passage.
 `blend` adds both, half and half. Cosines are brought to 0…1 among the candidates, since a model gives even the best
 passage any height it likes. The keyword score is taken as it is: it says by itself whether words are to be trusted.
 Stretched as well, the best of some poor matches would count like a perfect one, and spoil every question that is asked
-in other words than it was answered in. `rrf` adds reciprocal ranks: no score is read, so none can mislead, nor help.
+in other words than it was answered in. What was stored a moment ago and has no vector yet counts by its words alone,
+fully: nobody knows how near it is. `rrf` adds reciprocal ranks: no score is read, so none can mislead, nor help.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -33,10 +34,11 @@ class Fused:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
-def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fused]:
+def fuse(keyword: Scores, vector: Scores, *, without_vector: Container[int] = (), recipe: str = "") -> dict[int, Fused]:
     """Join the scores of both arms, by passage. An arm that found nothing leaves the ranking to the other.
 
     Args:
+        without_vector: Passages whose vectors are still to be made.
         recipe: One of RECIPES. Default: the setting `BIGMIND_SEARCH_FUSION`.
     """
     arms = RECIPES[recipe or settings.SEARCH_FUSION](keyword, vector)
@@ -45,7 +47,8 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
     passages = dict.fromkeys(passage for scores in found.values() for passage in scores)
     return {
         passage: Fused(
-            score=sum(weight * scores.get(passage, 0.0) for scores in found.values()),
+            score=sum(scores.get(passage, 0.0) for scores in found.values())
+            * (1.0 if passage in without_vector else weight),
             arms=tuple(name for name, scores in found.items() if passage in scores),
             parts={name: scores[passage] for name, scores in found.items() if passage in scores},
         )

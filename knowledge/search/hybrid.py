@@ -15,7 +15,17 @@ from knowledge.embeddings.patience import embed_query
 from knowledge.embeddings.providers import provider
 from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import Chunk, EmbeddingSpace, Kind
-from knowledge.search.arms import CANDIDATES, Candidate, alternatives, any_of, best, by_meaning, by_words, tuned
+from knowledge.search.arms import (
+    CANDIDATES,
+    Candidate,
+    alternatives,
+    any_of,
+    best,
+    by_meaning,
+    by_words,
+    tuned,
+    without_vector,
+)
 from knowledge.search.filters import Filters
 from knowledge.search.fusion import Fused, fuse, support_neighbours
 from knowledge.search.keyword import lexemes_of
@@ -86,6 +96,16 @@ class _Question:
 
 
 @dataclass(frozen=True)
+class _Found:
+    """What each arm found, by passage; which of it has no vector yet; and the seconds that the words took."""
+
+    keyword: dict[int, Candidate]
+    vector: dict[int, Candidate] = field(default_factory=dict)
+    without_vector: set[int] = field(default_factory=set)
+    by_keyword_alone: float = 0.0
+
+
+@dataclass(frozen=True)
 class _Ranked:
     """A passage that represents what it is a piece of, with how its score came about."""
 
@@ -107,17 +127,17 @@ def search(
     question = replace(_question(query), synonyms=synonyms)
     embedded = perf_counter()
     with transaction.atomic(savepoint=False), tuned(_SHORT):
-        keyword, vector, by_keyword_alone = _candidates(question, owner, filters)
+        found = _candidates(question, owner, filters)
     answered = perf_counter()
-    ranked = _ranked(keyword, vector, owner)
-    items = _shown(ranked[offset : offset + limit], question, keyword, vector)
+    ranked = _ranked(found, owner)
+    items = _shown(ranked[offset : offset + limit], question, found)
     took = {
-        "keyword": by_keyword_alone,
-        "vector": embedded - started + answered - embedded - by_keyword_alone,
+        "keyword": found.by_keyword_alone,
+        "vector": embedded - started + answered - embedded - found.by_keyword_alone,
         "fusion": perf_counter() - answered,
     }
     milliseconds = {step: round(seconds * 1000, 2) for step, seconds in took.items()}
-    candidates = {"keyword": len(keyword), "vector": len(vector)}
+    candidates = {"keyword": len(found.keyword), "vector": len(found.vector)}
     _count(question, took, items)
     return Findings(
         items,
@@ -153,10 +173,8 @@ def _question(query: str) -> _Question:
         return _Question(lexemes, reason=error.reason)
 
 
-def _candidates(
-    question: _Question, owner: User, filters: Filters
-) -> tuple[dict[int, Candidate], dict[int, Candidate], float]:
-    """Ask both arms in every scope; return what each found, and the seconds that the first took."""
+def _candidates(question: _Question, owner: User, filters: Filters) -> _Found:
+    """Ask both arms in every scope."""
     scopes = scopes_of(owner, shared=filters.shared)
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()
@@ -167,20 +185,17 @@ def _candidates(
     )
     took = perf_counter() - started
     if question.vector is None or question.space is None:
-        return keyword, {}, took
+        return _Found(keyword, by_keyword_alone=took)
     vector, space = question.vector, question.space
-    return (
-        keyword,
-        best(found for scope in scopes for found in by_meaning(vector, space, filters, scope, few=few[scope.owner])),
-        took,
-    )
+    near = best(found for scope in scopes for found in by_meaning(vector, space, filters, scope, few=few[scope.owner]))
+    return _Found(keyword, near, without_vector(keyword.keys() - near.keys(), space), took)
 
 
-def _ranked(keyword: dict[int, Candidate], vector: dict[int, Candidate], owner: User) -> list[_Ranked]:
+def _ranked(found: _Found, owner: User) -> list[_Ranked]:
     """Fuse both arms, and let the best passage of each thing stand for it, the best first."""
-    fused = fuse(_scores(keyword), _scores(vector))
-    candidates = {**keyword, **vector}
-    alone = {passage: found.score for passage, found in fused.items()}
+    fused = fuse(_scores(found.keyword), _scores(found.vector), without_vector=found.without_vector)
+    candidates = {**found.keyword, **found.vector}
+    alone = {passage: one.score for passage, one in fused.items()}
     scores = support_neighbours(alone, _places(candidates.values(), owner))
     things: dict[tuple[str, str], _Ranked] = {}
     for passage in sorted(scores, key=lambda passage: (-scores[passage], passage)):
@@ -190,17 +205,15 @@ def _ranked(keyword: dict[int, Candidate], vector: dict[int, Candidate], owner: 
     return list(things.values())
 
 
-def _shown(
-    ranked: Sequence[_Ranked], question: _Question, keyword: dict[int, Candidate], vector: dict[int, Candidate]
-) -> list[Finding]:
+def _shown(ranked: Sequence[_Ranked], question: _Question, found: _Found) -> list[Finding]:
     """Read the passages that are shown. One that was forgotten meanwhile is left out."""
     with connection.cursor() as cursor:
         terms = [any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes]
-        cursor.execute(_SHOWN, [question.lexemes, terms, [found.candidate.passage for found in ranked]])
+        cursor.execute(_SHOWN, [question.lexemes, terms, [one.candidate.passage for one in ranked]])
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
     findings = []
-    for found in ranked:
-        passage, kind, source_id, _ = found.candidate
+    for one in ranked:
+        passage, kind, source_id, _ = one.candidate
         if passage in rows:
             text, created_at, project, matched = rows[passage]
             findings.append(
@@ -208,15 +221,15 @@ def _shown(
                     kind=kind,
                     source_id=source_id,
                     text=text,
-                    score=round(found.score, 4),
-                    arms=found.fused.arms,
+                    score=round(one.score, 4),
+                    arms=one.fused.arms,
                     matched=matched,
                     created_at=created_at,
                     project=project,
-                    keyword=keyword[passage].score if passage in keyword else None,
-                    vector=vector[passage].score if passage in vector else None,
-                    support=round(found.support, 4),
-                    parts=found.fused.parts,
+                    keyword=found.keyword[passage].score if passage in found.keyword else None,
+                    vector=found.vector[passage].score if passage in found.vector else None,
+                    support=round(one.support, 4),
+                    parts=one.fused.parts,
                 )
             )
     return findings

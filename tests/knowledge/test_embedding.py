@@ -41,6 +41,19 @@ def test_what_is_stored_waits_for_its_vector_and_gets_it():
     assert PassageVector.objects.get().owner == actor.user
 
 
+def test_what_was_stored_a_moment_ago_is_found_by_its_words_before_what_merely_has_a_vector():
+    actor = make_actor()
+    for place in ("Berlin", "Lisbon", "Oslo", "Porto", "Turin", "Vienna"):
+        store_fact(actor, category="decision", fact=f"The router of {place} was switched.")
+    embed_pending()
+    store_fact(actor, category="decision", fact="The router of Zanzibar was switched.")
+
+    found = semantic_search(actor, query="Zanzibar", limit=1)
+
+    assert [hit.excerpt for hit in found.items] == ["The router of Zanzibar was switched."]
+    assert not found.fallback
+
+
 def test_what_was_stored_before_the_first_worker_ran_is_embedded_too():
     store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
 

@@ -34,6 +34,17 @@ def test_a_passage_with_every_word_outweighs_a_meaning_that_is_a_little_nearer()
     assert order(scores)[0] == 1
 
 
+@pytest.mark.parametrize("recipe", ["blend", "rrf"])
+def test_what_has_no_vector_yet_counts_by_its_words_alone(recipe):
+    keyword, vector = {1: 1.0, 2: 0.3}, {2: 0.2, 3: 0.2}
+
+    far, unknown = fused(keyword, vector, recipe=recipe), fused(keyword, vector, recipe=recipe, without_vector={1})
+
+    assert unknown[1] == 2 * far[1] == 1.0
+    assert order(unknown)[0] == 1
+    assert (unknown[2], unknown[3]) == (far[2], far[3])
+
+
 def test_an_arm_that_found_nothing_leaves_the_ranking_to_the_other():
     by_words = fuse({1: 0.4, 2: 0.2}, {})
     by_meaning = fuse({}, {1: 0.1, 2: 0.7})
