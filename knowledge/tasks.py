@@ -2,7 +2,6 @@
 
 from celery import shared_task
 
-from knowledge.embeddings.providers import provider
 from knowledge.models import Session
 from knowledge.search import indexes
 from knowledge.services import app_runs, embedding, gaps, instances, notes, people, servings, sessions
@@ -36,12 +35,6 @@ def index_people() -> None:
 def keep_indexes() -> None:
     """Make the indexes over vectors that large scopes lack, drop those nobody needs."""
     indexes.keep_indexes()
-
-
-@shared_task
-def drop_indexes() -> None:
-    """Drop the indexes over vectors that are all made anew: each would slow every change down."""
-    indexes.drop_indexes(embedding.space_of(provider()))
 
 
 @shared_task

@@ -21,6 +21,11 @@ class EmbeddingSpace(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     active_since = models.DateTimeField(null=True, blank=True, help_text="Search uses the one activated last.")
     stopped_at = models.DateTimeField(null=True, blank=True, help_text="Since then nothing is built in it.")
+    again_from = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Since then all its vectors are to be made anew, and no worker has marked them.",
+    )
 
     def __str__(self) -> str:
         return self.name

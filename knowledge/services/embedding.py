@@ -17,6 +17,7 @@ from knowledge.embeddings.patience import embed_batch
 from knowledge.embeddings.providers import Provider, provider
 from knowledge.embeddings.vectors import EmbedderError, TextsRefused
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+from knowledge.search.indexes import drop_indexes
 from knowledge.search.statistics import keep_statistics
 from knowledge.services.likeness import point_to_similar
 
@@ -76,6 +77,7 @@ def embed_pending() -> int:
         return 0
     made, is_active, new = 0, active_space() == space, list[int]()
     try:
+        _mark_all(space)
         keep_statistics()  # Of what was imported a moment ago.
         while claimed := _claim(space):
             new += [row.pk for row in claimed if is_active and row.vector is None]
@@ -133,7 +135,8 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
     with transaction.atomic():
         _take_time()
         # One that was stopped a moment ago is empty, not complete.
-        if not EmbeddingSpace.objects.filter(pk=space.pk, stopped_at=None).update(active_since=timezone.now()):
+        ready = EmbeddingSpace.objects.filter(pk=space.pk, stopped_at=None, again_from=None)
+        if not ready.update(active_since=timezone.now()):
             return False
         EmbeddingSpace.objects.exclude(pk=space.pk).delete()
     log.info("Search uses a new embedding space.", space=space.name)
@@ -167,22 +170,22 @@ def progress() -> Progress:
     space = space_of(embedder)
     waiting = space.vectors.filter(TO_MAKE)
     troubled = waiting.exclude(trouble__in=["", AGAIN])
-    return Progress(space.name, space.vectors.count(), waiting.count(), troubled.count())
+    total = space.vectors.count()
+    return Progress(space.name, total, total if space.again_from else waiting.count(), troubled.count())
 
 
 @transaction.atomic
 def start_again(*, batch_size: int, clear_cache: bool) -> Progress:
     """Let every vector of the configured embedder be made again; search goes on with the old ones meanwhile.
 
-    With `clear_cache` the embedder is asked for every text again; without it only for those it has never seen.
+    With `clear_cache` the embedder is asked for every text again; without it only for those it has never seen. Which
+    rows that are is marked by a worker: of a large instance it takes longer than anybody should wait for a reply.
     """
     space = space_of(provider())
-    EmbeddingSpace.objects.filter(pk=space.pk).update(batch_size=batch_size, stopped_at=None)
+    EmbeddingSpace.objects.filter(pk=space.pk).update(batch_size=batch_size, stopped_at=None, again_from=timezone.now())
     _take_time()
     if clear_cache:
         space.cached.all().delete()
-    # The rows keep their vectors until new ones replace them, so nobody's search gets worse on the way.
-    space.vectors.update(not_before=timezone.now(), trouble=AGAIN)
     queue_missing(space)
     after_commit("knowledge.tasks.embed_pending")
     return progress()
@@ -201,6 +204,9 @@ def stop_rebuild(actor: Actor) -> int:
     spaces = list(EmbeddingSpace.objects.select_for_update().order_by("pk"))
     active, configured = active_space(), provider().space
     let_go = PassageVector.objects.filter(space=active, trouble=AGAIN).update(trouble="")
+    if active and active.again_from:
+        let_go += active.vectors.exclude(vector=None).count()
+    EmbeddingSpace.objects.update(again_from=None)
     for space in spaces:
         if space == active:
             continue
@@ -231,6 +237,23 @@ def _take_time() -> None:
     """In a large instance what follows in this transaction takes longer than a page may."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout TO 0")
+
+
+def _mark_all(space: EmbeddingSpace) -> None:
+    """Mark every vector of a space, where somebody asked that all be made again.
+
+    The rows keep their vectors until new ones replace them, so nobody's search gets worse on the way. The indexes go
+    first: each row that changes would be entered in them anew, which takes twenty times as long as changing it.
+    """
+    if space.again_from is None:
+        return
+    drop_indexes(space)
+    with transaction.atomic():
+        _take_time()
+        asked = EmbeddingSpace.objects.select_for_update().filter(pk=space.pk).exclude(again_from=None)
+        if asked.exists():
+            space.vectors.update(not_before=timezone.now(), trouble=AGAIN)
+            asked.update(again_from=None)
 
 
 def _claim(space: EmbeddingSpace) -> list[PassageVector]:

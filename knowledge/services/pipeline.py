@@ -154,7 +154,7 @@ def pipeline_state(actor: Actor) -> PipelineState:
             total=totals.get(space.pk, 0),
             cached=cached.get(space.pk, 0),
             troubles=troubles.get(space.pk, []),
-            **unfinished.get(space.pk, {}),
+            **_with_all_again(space, totals.get(space.pk, 0), unfinished.get(space.pk, {})),
         )
         for space in spaces
     ]
@@ -183,6 +183,15 @@ def _unfinished() -> dict[int, dict[str, Any]]:
         oldest=Min(_WAITS_SINCE, filter=~_FAILED),
     )
     return {row.pop("space_id"): row for row in counted}
+
+
+def _with_all_again(space: EmbeddingSpace, total: int, counted: dict[str, Any]) -> dict[str, Any]:
+    """Count what no worker has marked yet among what waits."""
+    if space.again_from is None:
+        return counted
+    left = total - counted.get("failed", 0)
+    new = counted.get("waiting", 0) - counted.get("again", 0)
+    return {**counted, "waiting": left, "again": left - new, "oldest": counted.get("oldest") or space.again_from}
 
 
 def _troubles() -> dict[int, list[Trouble]]:

@@ -6,7 +6,6 @@ from typing import Annotated
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.background import after_commit
 
 from . import embedding
 
@@ -28,6 +27,5 @@ def rebuild_embeddings(
     Call this as an admin. Returns how far it is; workers do the rest in the background, and may be stopped at any time.
     """
     actor.require("admin")
-    after_commit("knowledge.tasks.drop_indexes")
     progress = embedding.start_again(batch_size=batch_size, clear_cache=clear_cache)
     return Rebuild(progress.total, progress.processed, "in_progress" if progress.waiting else "complete")

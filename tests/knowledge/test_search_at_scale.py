@@ -15,7 +15,7 @@ from knowledge.search.arms import by_meaning, by_words
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics, telling_words
 from knowledge.search.scopes import scope_of_owner
-from knowledge.services.embedding import space_of
+from knowledge.services.embedding import embed_pending, progress, space_of, start_again
 from knowledge.services.entry_reading import search_entries
 from tests.factories import make_actor
 
@@ -172,6 +172,20 @@ def test_indexes_come_and_go_with_what_they_are_for(at_scale):
     assert made == dropped == [f"knowledge_near_{space.pk}_shared"]
     assert again == still_large == []
     assert not scope_of_owner(None).is_large
+
+
+def test_all_vectors_are_made_anew_without_the_indexes_that_would_slow_each_change_down(at_scale):
+    _remember(1_200)
+    indexes.keep_indexes()
+
+    start_again(batch_size=100, clear_cache=False)
+    asked = scope_of_owner(None).is_large, PassageVector.objects.filter(trouble="").count()
+    embed_pending()
+    made = scope_of_owner(None).is_large, progress()
+
+    assert asked == (True, 1_200)
+    assert (made[0], made[1].processed) == (False, 1_200)
+    assert len(indexes.keep_indexes()) == 1
 
 
 def test_only_one_process_at_a_time_keeps_the_indexes(at_scale):
