@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import structlog
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -203,7 +203,7 @@ def stop_rebuild(actor: Actor) -> int:
     # Locked, so that no worker lets search use a space that is emptied here.
     spaces = list(EmbeddingSpace.objects.select_for_update().order_by("pk"))
     active, configured = active_space(), provider().space
-    let_go = PassageVector.objects.filter(space=active, trouble=AGAIN).update(trouble="")
+    let_go = _free(PassageVector.objects.filter(space=active, trouble=AGAIN)).update(trouble="")
     if active and active.again_from:
         let_go += active.vectors.exclude(vector=None).count()
     EmbeddingSpace.objects.update(again_from=None)
@@ -225,8 +225,8 @@ def retry_failed(actor: Actor) -> int:
     actor.require("admin")
     failed = PassageVector.objects.filter(UNFINISHED).exclude(trouble__in=["", AGAIN])
     # One that failed when it was made again has a vector: without this mark nobody would see that it waits.
-    retried = failed.exclude(vector=None).update(trouble=AGAIN, not_before=timezone.now())
-    retried += failed.update(trouble="", not_before=timezone.now())
+    retried = _free(failed.exclude(vector=None)).update(trouble=AGAIN, not_before=timezone.now())
+    retried += _free(failed).update(trouble="", not_before=timezone.now())
     for name in EmbeddingSpace.objects.values_list("name", flat=True):
         Circuit(name).succeeded()  # Whoever presses the button knows that the embedder is back.
     after_commit("knowledge.tasks.embed_pending")
@@ -252,8 +252,17 @@ def _mark_all(space: EmbeddingSpace) -> None:
         _take_time()
         asked = EmbeddingSpace.objects.select_for_update().filter(pk=space.pk).exclude(again_from=None)
         if asked.exists():
-            space.vectors.update(not_before=timezone.now(), trouble=AGAIN)
+            _free(space.vectors.all()).update(not_before=timezone.now(), trouble=AGAIN)
             asked.update(again_from=None)
+
+
+def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
+    """Return those rows that no worker writes just now, and let none write them until this transaction ends.
+
+    A worker that is at one has just made its vector. To wait for it, holding others that it waits for, would be a
+    deadlock.
+    """
+    return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True).values("pk"))
 
 
 def _claim(space: EmbeddingSpace) -> list[PassageVector]:

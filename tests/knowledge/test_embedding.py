@@ -1,14 +1,24 @@
 """The pipeline: what waits is a row, whoever dies loses nothing, and search always answers (T7)."""
 
 import socket
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
 from django.utils import timezone
 
 from knowledge.models import EmbeddingSpace, PassageVector
-from knowledge.services.embedding import active_space, embed_pending, progress
+from knowledge.services.embedding import (
+    AGAIN,
+    active_space,
+    embed_pending,
+    progress,
+    retry_failed,
+    start_again,
+    stop_rebuild,
+)
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import append_chunk, start_session
@@ -126,6 +136,28 @@ def test_a_process_of_before_does_not_bring_the_old_model_back(settings):
     assert semantic_search(actor, query="router").fallback
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("trouble", "change"),
+    [("", lambda _: embed_pending()), (AGAIN, stop_rebuild), ("The text was refused.", retry_failed)],
+    ids=["marking all", "stopping", "retrying"],
+)
+def test_nobody_waits_for_the_row_that_a_worker_writes_just_now(trouble, change):
+    """Each would hold rows that the other waits for, and PostgreSQL would break one of them off."""
+    admin = make_actor(admin=True)
+    for n in range(3):
+        store_fact(admin, category="decision", fact=f"Router {n} was switched.")
+    embed_pending()
+    if not trouble:
+        start_again(batch_size=10, clear_cache=False)
+    PassageVector.objects.update(trouble=trouble)
+
+    with _locked(PassageVector.objects.first()):
+        changed = change(admin)
+
+    assert changed == 2
+
+
 def test_what_was_begun_for_a_model_that_was_given_up_is_dropped(settings, monkeypatch):
     store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
     embed_pending()
@@ -180,3 +212,19 @@ def test_a_long_text_is_found_by_what_stands_at_its_end():
     assert "ADR 12" in found.items[0].excerpt
     assert len(found.items[0].excerpt) < 1_500
     assert found.total == 1
+
+
+@contextmanager
+def _locked(row):
+    """Another connection changes a row meanwhile; whoever waits for it is refused, and not kept waiting for ever."""
+    other = connection.copy()
+    other.set_autocommit(False)
+    with other.cursor() as cursor:
+        cursor.execute("UPDATE knowledge_passagevector SET trouble = trouble WHERE id = %s", [row.pk])
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout TO '3s'")
+    try:
+        yield
+    finally:
+        other.close()
+        connection.close()
