@@ -257,10 +257,10 @@ def _mark_all(space: EmbeddingSpace) -> None:
 
 
 def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
-    """Return those rows that no worker writes just now, and let none write them until this transaction ends.
+    """Return those rows that nobody else changes just now, and let nobody until this transaction ends.
 
-    A worker that is at one has just made its vector. To wait for it, holding others that it waits for, would be a
-    deadlock.
+    Whoever does has just made their vector, or removes them with what is forgotten. To wait for them, holding others
+    that they wait for, would be a deadlock.
     """
     return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True).values("pk"))
 
@@ -292,9 +292,12 @@ def _embed(embedder: Provider, space: EmbeddingSpace, rows: Sequence[PassageVect
     ready = [row for row in rows if row.passage.digest in known]
     for row in ready:
         row.vector, row.trouble = known[row.passage.digest], ""
-    # A passage that was forgotten meanwhile has taken its row along: the update passes it over.
-    PassageVector.objects.bulk_update(ready, ["vector", "trouble"])
-    return len(ready)
+    # A passage that was forgotten meanwhile has taken its row along. What is passed over waits until its lease ends.
+    with transaction.atomic():
+        there = PassageVector.objects.filter(pk__in=[row.pk for row in ready])
+        free = set(there.select_for_update(skip_locked=True).values_list("pk", flat=True))
+        PassageVector.objects.bulk_update([row for row in ready if row.pk in free], ["vector", "trouble"])
+    return len(free)
 
 
 def _embedded(embedder: Provider, space: EmbeddingSpace, texts: dict[str, str]) -> dict[str, object]:
@@ -311,4 +314,5 @@ def _embedded(embedder: Provider, space: EmbeddingSpace, texts: dict[str, str]) 
 
 def _put_off(rows: Sequence[PassageVector], trouble: str, wait: timedelta) -> None:
     changes = {"not_before": timezone.now() + wait, **({"trouble": trouble} if trouble else {})}
-    PassageVector.objects.filter(pk__in=[row.pk for row in rows]).update(**changes)
+    with transaction.atomic():
+        _free(PassageVector.objects.filter(pk__in=[row.pk for row in rows])).update(**changes)

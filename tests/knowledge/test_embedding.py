@@ -1,7 +1,7 @@
 """The pipeline: what waits is a row, whoever dies loses nothing, and search always answers (T7)."""
 
 import socket
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 
 import pytest
@@ -212,6 +212,26 @@ def test_a_long_text_is_found_by_what_stands_at_its_end():
     assert "ADR 12" in found.items[0].excerpt
     assert len(found.items[0].excerpt) < 1_500
     assert found.total == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_does_not_wait_for_what_is_being_forgotten(monkeypatch):
+    actor = make_actor()
+    for n in range(3):
+        store_fact(actor, category="decision", fact=f"Router {n} was switched.")
+    locked = ExitStack()
+
+    def embed_batch(embedder, texts):
+        locked.enter_context(_locked(PassageVector.objects.first()))
+        return embedder.embed(texts)
+
+    monkeypatch.setattr("knowledge.services.embedding.embed_batch", embed_batch)
+
+    with locked:
+        made = embed_pending()
+
+    assert made == 2
+    assert progress().waiting == 1
 
 
 @contextmanager
