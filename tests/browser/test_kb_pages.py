@@ -13,7 +13,7 @@ from accounts.actor import Actor
 from accounts.models import Role
 from knowledge.embeddings.circuit import FAILURES, Circuit
 from knowledge.models import Entry, PassageVector
-from knowledge.services.embedding import active_space, embed_pending, progress, start_again
+from knowledge.services.embedding import AGAIN, active_space, embed_pending, progress
 from knowledge.services.entries import add_entry, update_entry
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
@@ -86,7 +86,7 @@ def admin() -> Actor:
         make_fact(admin, f"Fact {number}.")
     add_entry(admin, content=ROUTES, entry_type="fact")
     embed_pending()
-    start_again(batch_size=50, clear_cache=False)
+    PassageVector.objects.update(trouble=AGAIN)
     rows = PassageVector.objects.order_by("pk")
     PassageVector.objects.filter(pk__in=rows[:2]).update(trouble="")
     refused = "The embedding endpoint answered 413: it does not take these texts."
