@@ -86,7 +86,7 @@ def admin() -> Actor:
         make_fact(admin, f"Fact {number}.")
     add_entry(admin, content=ROUTES, entry_type="fact")
     embed_pending()
-    PassageVector.objects.update(trouble=AGAIN)
+    PassageVector.objects.update(trouble=AGAIN, not_before=timezone.now())
     rows = PassageVector.objects.order_by("pk")
     PassageVector.objects.filter(pk__in=rows[:2]).update(trouble="")
     refused = "The embedding endpoint answered 413: it does not take these texts."
