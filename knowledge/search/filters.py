@@ -53,12 +53,15 @@ class Filters:
     def leave_few(self, scope: Scope) -> bool:
         """Whether so few things of a scope remain that each can be looked at. Never reads more than those few."""
         narrowing = self.narrowing
-        if narrowing and len(narrowing) == len(self.kinds) and _at_most_few(list(narrowing.values())):
+        is_each_narrowed = bool(narrowing) and len(narrowing) == len(self.kinds)
+        if is_each_narrowed and _at_most_few(list(narrowing.values())):
             return True
         if self.among is not None and not isinstance(self.among, QuerySet):
             return len(self.among) < FEW
         if self.among is not None and _at_most_few([self.among]):
             return True
+        if is_each_narrowed and not (self.project or self.since or self.before):
+            return False  # Each of so many things has a passage.
         return _at_most_few([self._passages(scope)])
 
     def branches(self, scope: Scope) -> Iterator[Sql]:

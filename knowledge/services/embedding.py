@@ -203,9 +203,9 @@ def stop_rebuild(actor: Actor) -> int:
     # Locked, so that no worker lets search use a space that is emptied here.
     spaces = list(EmbeddingSpace.objects.select_for_update().order_by("pk"))
     active, configured = active_space(), provider().space
-    let_go = _free(PassageVector.objects.filter(space=active, trouble=AGAIN)).update(trouble="")
-    if active and active.again_from:
-        let_go += active.vectors.exclude(vector=None).count()
+    not_marked = active.vectors.exclude(vector=None).exclude(trouble=AGAIN) if active and active.again_from else None
+    let_go = not_marked.count() if not_marked is not None else 0
+    let_go += _free(PassageVector.objects.filter(space=active, trouble=AGAIN)).update(trouble="")
     EmbeddingSpace.objects.update(again_from=None)
     for space in spaces:
         if space == active:
@@ -295,7 +295,7 @@ def _embed(embedder: Provider, space: EmbeddingSpace, rows: Sequence[PassageVect
     # A passage that was forgotten meanwhile has taken its row along. What is passed over waits until its lease ends.
     with transaction.atomic():
         there = PassageVector.objects.filter(pk__in=[row.pk for row in ready])
-        free = set(there.select_for_update(skip_locked=True).values_list("pk", flat=True))
+        free = set(_free(there).values_list("pk", flat=True))
         PassageVector.objects.bulk_update([row for row in ready if row.pk in free], ["vector", "trouble"])
     return len(free)
 

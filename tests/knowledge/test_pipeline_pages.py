@@ -191,6 +191,15 @@ def test_a_rebuild_is_stopped_and_the_old_vectors_stay(client, admin):
     assert embed_pending() == 1
 
 
+def test_a_rebuild_that_was_asked_for_twice_lets_go_of_each_text_once(client, admin):
+    _stored(3)
+    start_again(batch_size=50, clear_cache=True)
+    PassageVector.objects.filter(pk__in=PassageVector.objects.values("pk")[:2]).update(trouble=AGAIN)
+
+    assert stop_rebuild(admin) == 3
+    assert embed_pending() == 0
+
+
 def test_a_space_that_is_built_beside_is_stopped_until_somebody_goes_on(client, admin, settings):
     _stored(3)
     old = active_space()
