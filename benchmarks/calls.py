@@ -16,7 +16,7 @@ from django.conf import settings
 
 from accounts.services.keys import create_key
 from benchmarks.memories import remember_much
-from benchmarks.rows import row
+from benchmarks.rows import row, took
 from knowledge.services.facts import list_facts
 
 Call = Callable[[str, dict[str, Any]], Awaitable[None]]
@@ -130,13 +130,7 @@ async def in_turns(call: Callable[[], Awaitable[None]], directly: Callable[[], o
     began = perf_counter()
     await call()
     called = perf_counter() - began
-    return called * 1000, await asyncio.to_thread(_took, directly)
-
-
-def _took(work: Callable[[], object]) -> float:
-    began = perf_counter()
-    work()
-    return (perf_counter() - began) * 1000
+    return called * 1000, await asyncio.to_thread(took, directly)
 
 
 async def _one_connection(url: str, key: str, tool: str, directly: Callable[[], object]) -> tuple[float, float]:

@@ -14,9 +14,11 @@ def milliseconds(work: Callable[[], object], *, times: int) -> float:
     """Return the median duration of `work` over so many calls, after a tenth of them to warm up."""
     for _ in range(max(1, times // 10)):
         work()
-    taken = []
-    for _ in range(times):
-        started = perf_counter()
-        work()
-        taken.append((perf_counter() - started) * 1000)
-    return median(taken)
+    return median(took(work) for _ in range(times))
+
+
+def took(work: Callable[[], object]) -> float:
+    """Return how many milliseconds `work` takes, once."""
+    began = perf_counter()
+    work()
+    return (perf_counter() - began) * 1000

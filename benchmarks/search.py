@@ -17,7 +17,7 @@ from accounts.services.keys import create_key
 from accounts.services.users import add_user
 from benchmarks.calls import agent, in_turns, served
 from benchmarks.library import Library, copy_rows, fill
-from benchmarks.rows import row
+from benchmarks.rows import row, took
 from knowledge.embeddings.providers import provider
 from knowledge.models import EmbeddingSpace, Entry, Kind
 from knowledge.search import hybrid
@@ -224,18 +224,12 @@ def _questions(library: Library) -> list[str]:
 
 
 def _taken(work: Callable[[str], object], questions: Iterable[str]) -> list[float]:
-    taken = []
-    for question in questions:
-        began = perf_counter()
-        work(question)
-        taken.append((perf_counter() - began) * 1000)
+    taken = [took(lambda: work(question)) for question in questions]  # noqa: B023
     return taken[len(taken) // 10 :]
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    began = perf_counter()
-    work()
-    return perf_counter() - began
+    return took(work) / 1000
 
 
 def _empty() -> None:
