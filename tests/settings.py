@@ -14,6 +14,7 @@ import psutil
 from bigmind.embedded.home import prepare_home
 from bigmind.embedded.postgres import Cluster
 from bigmind.environment import environment
+from tests.prepared import TEMPLATE, copy_prepared_home
 
 FOLDER = "bigmind-tests-"
 
@@ -29,6 +30,7 @@ def _prepare() -> None:
     os.environ["BIGMIND_HOME"] = str(home)
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     os.environ["BIGMIND_DATABASE_URL"] = database_url or _start_server(home)
+    os.environ["PREPARED_TEMPLATE"] = "" if database_url else TEMPLATE
     environment.cache_clear()  # The command line may have read it already.
 
 
@@ -40,6 +42,7 @@ def _remove_what_killed_runs_left() -> None:
 
 
 def _start_server(home: Path) -> str:
+    copy_prepared_home(home)
     cluster = Cluster(home, durable=False)
     cluster.start()
     # What is registered last is called first: the server stops before its folder is removed.
@@ -56,6 +59,9 @@ from bigmind.settings import DATABASES  # noqa: E402
 
 # Tests drop their database at the end, which connections kept by other threads would prevent.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
+if template := os.environ.get("PREPARED_TEMPLATE"):
+    # A copy of the migrated database has nothing left to migrate.
+    DATABASES["default"]["TEST"] = {"TEMPLATE": template, "MIGRATE": False}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Deterministic, and no model to load. The built-in model has tests of its own.
 EMBEDDING_PROVIDER = "hashing"
