@@ -99,7 +99,9 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
 
 
 def _refuse_newer(manifest: Manifest) -> None:
-    known = set(MigrationLoader(None).disk_migrations)
+    migrations = MigrationLoader(None).disk_migrations
+    # A squashed migration knows those that it replaces, also when their files are gone.
+    known = {key for one, migration in migrations.items() for key in [one, *migration.replaces]}
     apps = {app for app, _ in known}
     unknown = [
         f"{app}.{name}"

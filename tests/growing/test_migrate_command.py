@@ -20,8 +20,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def undone() -> Iterator[None]:
-    """Undo a migration that makes a table referring to another; do it again at the end."""
-    call_command("migrate", "curation", "0002", verbosity=0)
+    """Undo the migrations that make tables referring to others; do them again at the end."""
+    call_command("migrate", "curation", "zero", verbosity=0)
     yield
     call_command("migrate", "curation", verbosity=0)
     assert TABLE in _tables()

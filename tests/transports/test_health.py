@@ -51,13 +51,13 @@ def test_without_its_database_it_is_alive_and_not_ready(monkeypatch: pytest.Monk
 def test_a_migration_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE django_migrations SET name = '0001_gone' WHERE app = 'knowledge' AND name = '0001_initial'"
+            "UPDATE django_migrations SET name = '0001_gone' WHERE app = 'knowledge' AND name = '0001_squashed'"
         )
     try:
         response = Client().get("/readyz")
     finally:
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE django_migrations SET name = '0001_initial' WHERE name = '0001_gone'")
+            cursor.execute("UPDATE django_migrations SET name = '0001_squashed' WHERE name = '0001_gone'")
 
     assert response.status_code == 503
     assert "bigmind migrate" in response.json()["checks"]["migrations"]["trouble"]
