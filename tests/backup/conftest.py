@@ -35,17 +35,19 @@ def on_database(name: str) -> Iterator[None]:
 @pytest.fixture
 def fresh(transactional_db) -> Iterator[str]:
     """Yield the name of a database that is empty."""
-    _administer(f'DROP DATABASE IF EXISTS "{FRESH}" WITH (FORCE)', f'CREATE DATABASE "{FRESH}"')
-    yield FRESH
-    _administer(f'DROP DATABASE IF EXISTS "{FRESH}" WITH (FORCE)')
+    with _database("") as name:
+        yield name
 
 
 @pytest.fixture
-def migrated(fresh: str) -> str:
-    """Return the name of a database that is migrated, and has nobody in it."""
-    with on_database(fresh):
-        prepare_database()
-    return fresh
+def migrated(transactional_db) -> Iterator[str]:
+    """Yield the name of a database that is migrated, and has nobody in it."""
+    template = connections["default"].settings_dict["TEST"].get("TEMPLATE")
+    with _database(f"TEMPLATE {template}" if template else "") as name:
+        if not template:
+            with on_database(name):
+                prepare_database()
+        yield name
 
 
 @pytest.fixture
@@ -66,6 +68,14 @@ def filled(transactional_db):
     while embed_pending():
         pass
     return actor, make_key(actor.user).text
+
+
+@contextmanager
+def _database(made_from: str) -> Iterator[str]:
+    drop = f'DROP DATABASE IF EXISTS "{FRESH}" WITH (FORCE)'
+    _administer(drop, f'CREATE DATABASE "{FRESH}" {made_from}')
+    yield FRESH
+    _administer(drop)
 
 
 def _administer(*statements: str) -> None:

@@ -19,7 +19,7 @@ def homes(folder: Path) -> tuple[Path, Path]:  # noqa: F811
 def test_what_was_backed_up_while_it_ran_lives_on_in_another_home(homes, tmp_path):
     old, new = homes
     empty = command(old, "backup", str(tmp_path))
-    running = Instance(old, BIGMIND_EMBEDDING_PROVIDER="hashing").start()
+    running = Instance.prepare(old, BIGMIND_EMBEDDING_PROVIDER="hashing").start()
     try:
         command(old, "op", "memory_store_fact", "category=preference", "fact=Prefers pytest.")
         made = json.loads(command(old, "backup", str(tmp_path), "--json").stdout)

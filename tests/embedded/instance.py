@@ -14,6 +14,8 @@ from pathlib import Path
 import httpx
 import psutil
 
+from tests.prepared import copy_prepared_home
+
 ROOT = Path(__file__).parents[2]
 LAST_READY_LINE = "Ctrl-C stops it. The data stays."
 
@@ -28,6 +30,12 @@ class Instance:
         self.printed = ""
         self.environment = environment(home, BIGMIND_PORT=str(self.port), **variables)
         self.process: subprocess.Popen[str] | None = None
+
+    @classmethod
+    def prepare(cls, home: Path, port: int | None = None, **variables: str) -> "Instance":
+        """Return one whose database is migrated already, for tests of something else than the first start."""
+        copy_prepared_home(home)
+        return cls(home, port, **variables)
 
     def launch(self) -> "Instance":
         """Start it and return at once."""

@@ -85,7 +85,7 @@ def two() -> Iterator[Two]:
     """Yield a company with ada and a curator, and ada's laptop, which is connected to it."""
     folder = Path(tempfile.mkdtemp(prefix="bm-"))
     plain = {"BIGMIND_EMBEDDING_PROVIDER": "hashing"}
-    company = Instance(folder / "company", BIGMIND_MODE="team", **plain).start()
+    company = Instance.prepare(folder / "company", BIGMIND_MODE="team", **plain).start()
     laptop = None
     try:
         _made(company, "user_add", "ada")
@@ -93,7 +93,7 @@ def two() -> Iterator[Two]:
         ada = _made(company, "key_create", "ada", "--quiet")
         curator = _made(company, "key_create", "cora", "--scopes", "read,write,curate", "--quiet")
         connected = {"BIGMIND_COMPANY_URL": company.url, "BIGMIND_COMPANY_KEY": ada, "BIGMIND_INSTANCE_NAME": "ada's"}
-        laptop = Instance(folder / "laptop", free_port(), **plain, **connected).start()
+        laptop = Instance.prepare(folder / "laptop", free_port(), **plain, **connected).start()
         yield Two(company, laptop, curator, ada)
     finally:
         for instance in (laptop, company):

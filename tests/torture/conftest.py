@@ -22,7 +22,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Start:
     @contextmanager
     def run(**variables: str) -> Iterator[Instance]:
         folder = Path(tempfile.mkdtemp(prefix="bm-"))
-        instance = Instance(folder / "home", **{"BIGMIND_RATE_LIMIT": "0", **variables})
+        instance = Instance.prepare(folder / "home", **{"BIGMIND_RATE_LIMIT": "0", **variables})
         try:
             yield instance.start()
         finally:
