@@ -17,9 +17,11 @@ from pathlib import Path
 
 import psycopg
 
+from bigmind.embedded.account import server_account
 from bigmind.embedded.creation import NAME
 from bigmind.embedded.home import prepare_home
 from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.programs import programs_for
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / ".make" / "prepared"
@@ -70,12 +72,18 @@ def _make(kept: Path) -> None:
                 database.execute(f"CREATE DATABASE {TEMPLATE} TEMPLATE {NAME}")
         finally:
             cluster.stop()
+        _administer(cluster.folder, f"GRANT SET ON PARAMETER session_replication_role TO {NAME}")
         being_made = kept.with_suffix(".new")
         shutil.rmtree(being_made, ignore_errors=True)
         being_made.mkdir(mode=0o700)
         for part in (cluster.folder, cluster.password_file):
             subprocess.run(["cp", "-a", str(part), str(being_made)], check=True)
         being_made.rename(kept)
+
+
+def _administer(data: Path, statement: str) -> None:
+    """Execute a statement as the superuser, who can only enter without a server."""
+    programs_for(server_account()).run("postgres", data, ["--single", "-j", "template1"], f"{statement};\n\n")
 
 
 def _migrate(home: Path, url: str) -> None:
