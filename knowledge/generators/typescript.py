@@ -56,13 +56,14 @@ def generate_from_typescript(
     if source.errors:
         line = source.place(source.errors[0])
         troubles.append(Trouble(where=line, says="Is no valid TypeScript from here: what stands there may be missed."))
-    catalogue = _Catalogue(walk.program, root, helps)
+    program = walk.program or _program_asked_for(walk, root)
+    catalogue = _Catalogue(program, root, helps)
     found = list(catalogue.commands(name, source))
     if not found:
         troubles.append(Trouble(where=name, says="No function here takes a line and asks for its words."))
     troubles += catalogue.unanswered()
     categories = {words[0]: max(words, key=len) for place in root.all() for words in place.spellings[:2] if words}
-    drafts = drafts_of(found, Program(walk.program, version, categories))
+    drafts = drafts_of(found, Program(program, version, categories))
     return Generated(drafts=drafts, troubles=tuple(dict.fromkeys(troubles)))
 
 
@@ -73,6 +74,13 @@ def _program_of(helps: Sequence[Help]) -> str:
         return ""
     word, times = firsts.most_common(1)[0]
     return word if times >= 2 and times * 2 > firsts.total() else ""
+
+
+def _program_asked_for(walk: Walk, root: Place) -> str:
+    """Return the word that a line has to begin with, if all that is below no other first word begins with it."""
+    word = walk.program_so_far
+    place = root.children.get(word)
+    return word if place is not None and place.children else ""
 
 
 def _walked(source: Source, program: str, entry: str) -> tuple[Place, Walk]:

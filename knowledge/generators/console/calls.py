@@ -8,6 +8,7 @@ from tree_sitter import Node
 from knowledge.generators.console.evaluation import Evaluation
 from knowledge.generators.console.places import Place
 from knowledge.generators.console.requests import request_of
+from knowledge.generators.console.shape import is_option_parser
 from knowledge.generators.console.source import (
     arguments_of,
     text_of,
@@ -34,7 +35,7 @@ from knowledge.generators.console.values import (
 
 _SAME_WORD = {"toLowerCase", "toUpperCase", "trim", "toString", "valueOf", "normalize"}
 _SAME_WORDS = {"filter", "map", "flat", "concat", "reverse", "values"}
-_PARSER = re.compile(r"(parse|get|extract|read|split)?_?\w*(args?|argv|arguments|flags?|options?|opts|params)$", re.I)
+_PARSER = re.compile(r"((parse|get|extract|read|split)\w*)?(args?|argv|arguments|flags?|options?|opts|params)", re.I)
 _PARSERS = {"minimist", "yargs", "yargsParser", "mri", "getopts", "arg", "meow", "cac", "parser", "parse"}
 _BLANK_SEPARATORS = re.compile(r"""^(['"`] ['"`]|/(\\s|\[\\s\]| )[+*]?/\w*)$""")
 _FOLLOWED = Line | Words | Word | Flags | Flag | Choice
@@ -93,7 +94,10 @@ class Calls(Evaluation):
         if name in _PARSERS or name == "hideBin":
             return True
         if isinstance(function, Code):
-            return bool(re.search(r"""['"`]--?['"`]|/\^--?""", text_of(function.node)))
+            node = function.node
+            if node.id not in self.parsers:
+                self.parsers[node.id] = is_option_parser(node)
+            return self.parsers[node.id]
         return function is UNKNOWN and bool(_PARSER.fullmatch(name))
 
     def hidden_commands(self, call: Node, env: Env, place: Place) -> None:
@@ -124,7 +128,7 @@ class Calls(Evaluation):
         if isinstance(on, Words):
             return self._method_of_words(on, name, owner, nodes, env, place)
         if isinstance(on, Line):
-            return self._method_of_line(name, nodes, env, place)
+            return self._method_of_line(on, name, nodes)
         if isinstance(on, Word | Flag | Item | Text):
             return self._method_of_word(on, name, nodes, env, place)
         if isinstance(on, Table | Choice) and name in ("get", "has") and nodes:
@@ -173,15 +177,15 @@ class Calls(Evaluation):
             return on if name == "filter" and keeps_words else Item()
         return on if name in _SAME_WORDS else UNKNOWN
 
-    def _method_of_line(self, name: str, nodes: Sequence[Node], env: Env, place: Place) -> Value:
+    def _method_of_line(self, on: Line, name: str, nodes: Sequence[Node]) -> Value:
         first = text_of(nodes[0]) if nodes else ""
-        if name == "split":
-            return Words(0) if _BLANK_SEPARATORS.match(first) else UNKNOWN
-        if name == "match":
-            return Words(0) if "\\S" in first else UNKNOWN
+        if name in ("split", "match"):
+            is_cut = _BLANK_SEPARATORS.match(first) if name == "split" else "\\S" in first
+            self.program = self.program or (on.program if is_cut else "")
+            return Words(0) if is_cut else UNKNOWN
         if name == "replace" and (prefix := re.match(r"/\^([a-z][\w-]*)", first)):
             self.program = self.program or prefix[1]
-        return Line() if name in (*_SAME_WORD, "replace", "slice", "substring", "substr") else UNKNOWN
+        return on if name in (*_SAME_WORD, "replace", "slice", "substring", "substr") else UNKNOWN
 
     def _method_of_word(self, on: Value, name: str, nodes: Sequence[Node], env: Env, place: Place) -> Value | None:
         given = [self.evaluate(each, env, place) for each in nodes]

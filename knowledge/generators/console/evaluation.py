@@ -33,6 +33,7 @@ from knowledge.generators.console.values import (
 )
 
 DEEPEST_EXPRESSION = 80
+PROGRAM = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 class Evaluation(Naming):
@@ -75,9 +76,12 @@ class Evaluation(Naming):
         inside = [each for each in node.named_children if each.type == "template_substitution"]
         values = [self.evaluate(each.named_children[0], env, place) for each in inside if each.named_children]
         fragments = [text_of(each) for each in node.named_children if each.type == "string_fragment"]
-        if any(isinstance(value, Line) for value in values) and len(values) == 1 and len("".join(fragments)) < 40:
-            self.program = self.program or "".join(fragments).strip()
-            return values[0]
+        lines = [value for value in values if isinstance(value, Line)]
+        if len(lines) == len(values) == 1 and text_of(node).endswith("}`") and len(fragments) < 2:
+            put_in_front = "".join(fragments).strip()
+            # Only a line that is cut into words afterwards proves what stands in front to be a program: see `split`.
+            if not put_in_front or PROGRAM.fullmatch(put_in_front):
+                return Line(put_in_front or lines[0].program)
         if values and not "".join(fragments).strip(" :.") and all(isinstance(value, Word) for value in values):
             return values[0]
         said = string_of(node)

@@ -21,12 +21,19 @@ class Following(ABC):
 
     def __init__(self, source: Source, program: str, ends: float) -> None:
         self.source, self.program, self.ends = source, program, ends
+        self.prefixes: dict[str, None] = {}
         self.troubles: dict[Trouble, None] = {}
         self.stack: list[tuple[object, ...]] = []
         self.entered: set[tuple[object, ...]] = set()
         self.reached: set[int] = set()
+        self.parsers: dict[int, bool] = {}
         self.other_names: dict[tuple[int, str], list[str]] = {}
         self.steps = self.depth = self.places = self.nested = 0
+
+    @property
+    def program_so_far(self) -> str:
+        """The program that was declared, else the one word that all prefixes asked for have in common."""
+        return self.program or (next(iter(self.prefixes)) if len(self.prefixes) == 1 else "")
 
     @abstractmethod
     def enter(self, code: Code, arguments: Sequence[Value], place: Place) -> None:

@@ -9,6 +9,21 @@ from knowledge.generators.console.source import FUNCTIONS, comment_above, identi
 
 LEAVES = frozenset({"return_statement", "throw_statement", "break_statement", "continue_statement"})
 _LISTS = re.compile(r"args|argv|parts|tokens|words|line|input", re.I)
+# What a parser of options may call: methods of texts and lists, and what makes values of texts.
+_OF_TEXTS = frozenset(
+    """at charAt charCodeAt concat endsWith entries every exec filter find findIndex flat flatMap forEach from
+    fromEntries get has includes indexOf isArray isNaN isInteger isFinite join keys lastIndexOf map match matchAll normalize padEnd
+    padStart parse parseFloat parseInt pop push reduce repeat replace replaceAll reverse set shift slice some
+    sort splice split startsWith stringify substr substring test toLowerCase toString toUpperCase trim trimEnd trimStart unshift
+    values assign Boolean Number String BigInt""".split()  # noqa: SIM905 (reads better)
+)
+_DASH = re.compile(
+    r"""(?:startsWith|indexOf|lastIndexOf|search|match|test)\(\s*(?:['"`]--?['"`]|/\^\\?-)"""
+    r"""|/\^\(?:?\\?-[^/\n]{0,80}/[a-z]{0,4}\.(?:test|exec)"""
+    r"""|(?:\[0\]|charAt\(0\))\s{0,3}={2,3}\s{0,3}['"`]-['"`]"""
+)
+_DASH_LABEL = re.compile(r"""case\s*['"`]-""")
+_PARSES = re.compile(r"(parse|extract|split|read|collect)\w*(arg|flag|opt|param)\w*", re.I)
 _PLAIN = frozenset({"true", "false", "null", "undefined", "identifier", "number"})
 
 
@@ -95,3 +110,42 @@ def doc_of_case(case: Node) -> str:
         trailing.insert(0, child)
     lines = [each for each in trailing if case.start_point[0] - each.end_point[0] <= len(trailing)]
     return plain_comment("\n".join(text_of(each) for each in lines))
+
+
+def is_option_parser(function: Node) -> bool:
+    """Say whether a function takes words apart into options and gives them back, and does nothing else.
+
+    It looks for words that begin with a dash, returns what it made, and calls nothing but methods of texts and lists.
+    A handler that prints `--` in its help, or reads its own options before it acts, does more than that.
+    """
+    looks_for_dashes = gives_back = calls_others = asks_for_words = waits = False
+    waiting = list(function.named_children)
+    while waiting:
+        node = waiting.pop()
+        calls_others = calls_others or (node.type == "call_expression" and _called_by(node) not in _OF_TEXTS)
+        asks_for_words = asks_for_words or (node.type == "switch_case" and not _DASH_LABEL.match(text_of(node)[:20]))
+        waits = waits or node.type == "await_expression"
+        looks_for_dashes = looks_for_dashes or _tests_for_dash(node)
+        gives_back = gives_back or (node.type == "return_statement" and bool(node.named_children))
+        waiting.extend(node.named_children)
+    body = function.child_by_field_name("body")
+    gives_back = gives_back or (body is not None and body.type != "statement_block")
+    is_pure = not calls_others or _PARSES.fullmatch(_name_of(function)) is not None
+    return looks_for_dashes and gives_back and is_pure and not (asks_for_words or waits)
+
+
+def _called_by(call: Node) -> str:
+    callee = call.child_by_field_name("function")
+    member = callee.child_by_field_name("property") if callee is not None else None
+    return "" if callee is None else text_of(member if member is not None else callee)[:80]
+
+
+def _tests_for_dash(node: Node) -> bool:
+    is_test = node.type in ("call_expression", "binary_expression") and node.end_byte - node.start_byte < 400
+    return is_test and _DASH.search(text_of(node)) is not None
+
+
+def _name_of(function: Node) -> str:
+    owner = function if function.child_by_field_name("name") is not None else function.parent
+    name = owner.child_by_field_name("name") if owner is not None else None
+    return text_of(name) if name is not None else ""

@@ -50,7 +50,7 @@ class Tables(Following):
             return value if name in _FLAG_BAGS else self.flag(name, place)
         if isinstance(value, Choice):
             return Choice(tuple(Way(each.position, each.labels, self.part(each.value, name, place), each.entry)
-                                for each in value.ways))  # fmt: skip
+                                for each in value.ways if not self._lacks(each.value, name, place)))  # fmt: skip
         if isinstance(value, Table):
             return self.entry(value, name, place)
         if isinstance(value, Dynamic):
@@ -150,6 +150,13 @@ class Tables(Following):
     def entry(self, table: Table, name: str, place: Place) -> Value:
         """Return the entry of a table under a key."""
         return next((value for key, value, _ in self.entries(table, place) if key == name), UNKNOWN)
+
+    def _lacks(self, value: Value, name: str, place: Place) -> bool:
+        """Say whether a table certainly has no such entry: a command with subcommands need have no `run`."""
+        if not isinstance(value, Table) or value.node.type != "object" or self.source.filled(value.name):
+            return False
+        keys = [key for key, _, _ in self.entries(value, place)]
+        return bool(keys) and None not in keys and name not in keys
 
     def _ways_of(self, table: Table, position: int, place: Place) -> list[Way]:
         ways: list[tuple[list[str], Value, Node]] = []

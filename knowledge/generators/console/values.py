@@ -12,7 +12,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Line(Value):
-    """The line as it was typed."""
+    """The line as it was typed; `program` is what the code puts in front of it."""
+
+    program: str = ""
 
 
 @dataclass(frozen=True)

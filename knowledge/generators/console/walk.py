@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from tree_sitter import Node
 
 from knowledge.generators.console.conditions import Asked
+from knowledge.generators.console.evaluation import PROGRAM
 from knowledge.generators.console.forks import Forks, TooMuch
 from knowledge.generators.console.places import Place
 from knowledge.generators.console.shape import (
@@ -153,10 +154,10 @@ class Walk(Forks):
         self.evaluate(call, env, place)
         if place.path:
             return place
-        if not self.program:
+        if not self.program_so_far:
             self.trouble(statement, "The first word is dropped, and nothing says which it is: name the program.")
             return None
-        return place.beyond((self.program,), (self.program,), statement)
+        return place.beyond((self.program_so_far,), (self.program_so_far,), statement)
 
     def _if(self, statement: Node, rest: Sequence[Node], env: Env, place: Place) -> Place | None:
         condition, yes = statement.child_by_field_name("condition"), statement.child_by_field_name("consequence")
@@ -182,8 +183,8 @@ class Walk(Forks):
 
     def _when(self, asked: Asked, yes: Node, env: Env, place: Place, statement: Node) -> None:
         """Follow what happens for certain words."""
-        if asked.is_prefix or (asked.labels == (self.program,) and asked.position == 0):
-            self.program = self.program or asked.labels[0]
+        if asked.is_prefix and PROGRAM.fullmatch(asked.labels[0]):
+            self.prefixes.setdefault(asked.labels[0])
         if not acts(yes):
             return
         doc = self._doc_of_if(statement)

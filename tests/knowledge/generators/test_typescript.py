@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
+from knowledge.generators.console.shape import is_option_parser
+from knowledge.generators.console.source import Source
 from knowledge.generators.drafts import Generated, ReferenceDraft
 from knowledge.generators.typescript import generate_from_typescript
 
@@ -38,7 +40,14 @@ def options_of(draft: ReferenceDraft) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("source", "written_down"), [("OperatorConsole.tsx", "operator-console.txt"), ("ledger.ts", "ledger.txt")]
+    ("source", "written_down"),
+    [
+        ("OperatorConsole.tsx", "operator-console.txt"),
+        ("ledger.ts", "ledger.txt"),
+        ("GatewayConsole.tsx", "gateway-console.txt"),
+        ("depot.ts", "depot.txt"),
+        ("beacon.ts", "beacon.txt"),
+    ],
 )
 def test_exactly_the_commands_come_out_that_are_in_it(source, written_down):
     lines = (CONSOLES / written_down).read_text().splitlines()
@@ -48,6 +57,62 @@ def test_exactly_the_commands_come_out_that_are_in_it(source, written_down):
 
     found = {draft.name: set(draft.aliases) for draft in made.drafts if not draft.command.is_group}
     assert found == {name: set(others) for name, *others in expected}
+
+
+@pytest.mark.parametrize("source", ["GatewayConsole.tsx", "depot.ts", "beacon.ts"])
+def test_a_console_that_can_be_followed_has_no_troubles(source):
+    assert console(source).troubles == ()
+
+
+@pytest.mark.parametrize("echo", ["`$ ${input}`", "`> ${input}`", "`running ${input}`", "`Error: ${input}`"])
+def test_an_echo_of_the_line_names_no_program(echo):
+    text = f"""function run(input: string) {{
+        print({echo});
+        const [name, ...args] = input.split(' ');
+        if (name === 'open') api.post('/open', args[0]);
+        else if (name === 'close') api.post('/close');
+    }}"""
+
+    made = generate_from_typescript(text, "small.ts")
+
+    assert {draft.name for draft in made.drafts} == {"open", "close"}
+
+
+def test_a_word_put_in_front_of_a_line_that_is_cut_is_the_program():
+    text = """function run(input: string) {
+        const words = `harbour ${input}`.split(' ');
+        if (words[1] === 'open') api.post('/open');
+        if (words[0] === 'harbour' && words[1] === 'close') api.post('/close');
+    }"""
+
+    made = generate_from_typescript(text, "small.ts")
+
+    assert "harbour close" in {draft.name for draft in made.drafts}
+
+
+@pytest.mark.parametrize(
+    ("body", "is_parser"),
+    [
+        ("const f = {}; for (const w of words) if (w.startsWith('--')) f[w.slice(2)] = true; return f;", True),
+        ("return words.reduce((f, w) => (/^--/.test(w) ? { ...f, [w]: true } : f), {});", True),
+        ("if (words[0] === '--') return null; print('a -- b'); return api.get(words[0]);", False),
+        ("if (words[0].startsWith('--')) return; switch (words[0]) { case 'x': return go(); }", False),
+        ("const help = '--'; return help;", False),
+    ],
+)
+def test_a_function_is_an_option_parser_only_if_it_takes_options_apart(body, is_parser):
+    found = made_of(
+        "function run(line: string) {",
+        "  const parts = line.split(' ');",
+        "  if (parts[0] === 'do') { const f = inner(parts.slice(1)); print(f); }",
+        "}",
+        f"function inner(words: string[]) {{ {body} }}",
+        "function other(words: string[]) { if (words[0] === 'y') print('y'); }",
+    )
+    function = next(each for each in Source(f"function inner(words) {{ {body} }}", "a.ts").functions)
+
+    assert is_option_parser(function.value) is is_parser
+    assert any(name.startswith("tool do") for name in found)
 
 
 def test_what_cannot_be_followed_is_said_with_its_line():
