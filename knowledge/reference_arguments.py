@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import checked_content, clean_name
 from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
-from knowledge.generators.command_names import command_in
+from knowledge.generators.command_names import name_in
 from knowledge.generators.drafts import ReferenceDraft
 
 MOST_DRAFTS = 1_000
@@ -62,10 +62,15 @@ def _as_draft(sent: Any) -> Any:
     renamed: dict[str, Any] = {
         _FIELDS.get(str(name), str(name)): value for name, value in sent.items() if name not in _PASSED_OVER
     }
-    if renamed.get("kind") == "command" and not renamed.get("name"):
-        content = renamed.get("content")
-        renamed["name"] = command_in(content) if isinstance(content, str) else ""
+    if not (renamed.get("name") or renamed.get("command") or renamed.get("endpoint")):
+        said = [value if isinstance(value := renamed.get(part), str) else "" for part in ("kind", "title", "content")]
+        renamed["name"] = name_in(*said, _codes_in(renamed.get("examples")))
     return {name: _unchangeable(value) for name, value in renamed.items()}
+
+
+def _codes_in(examples: Any) -> list[str]:
+    given = examples if isinstance(examples, list) else []
+    return [code for each in given if isinstance(each, dict) and isinstance(code := each.get("code"), str)]
 
 
 def _unchangeable(value: Any) -> Any:

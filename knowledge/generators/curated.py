@@ -1,16 +1,18 @@
 """Curated entries: JSON in the schema of a knowledge base that people keep in git, read and written back."""
 
 import json
-import re
+import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bigmind.core.errors import Invalid
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
-from knowledge.generators.command_names import command_in
+from knowledge.generators.command_names import name_in
 from knowledge.generators.documents import read_document
 from knowledge.generators.drafts import CommandForm, EndpointForm, Example, Generated, ReferenceDraft, Trouble
 from knowledge.generators.sources import Source
@@ -18,7 +20,6 @@ from knowledge.reference_vocabulary import ReferenceKind
 
 LONG_TEXT = CONTENT_BYTES
 ITEMS = 200
-REQUEST_LINE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (/[^\s`'\"]{0,500})")
 
 
 class CuratedEntry(BaseModel):
@@ -47,22 +48,38 @@ class CuratedEntry(BaseModel):
 
 
 def generate(source: Source) -> Generated:
-    """Read the entries of a file, or of every JSON file in a folder.
+    """Read the entries of a file, or of every JSON file in a folder and the folders below it.
+
+    A folder is the category of the entries in it that name none. Files that are not read are named in `passed_over`.
 
     Raises:
-        Invalid: a file is no JSON, or holds no list of entries.
+        Invalid: a file is no JSON, or holds no list of entries; of a folder, if that is true of all of them.
     """
-    sources = _files_of(source)
-    read = [one for each in sources for one in _entries_of(each)]
-    drafts: dict[str, ReferenceDraft] = {}
+    if not source.path.is_dir():
+        return _generated(_entries_of(source, source.name), [])
+    files, passed_over = _files_of(source)
+    read: list[_Raw] = []
     troubles: list[Trouble] = []
-    for where, raw in read:
-        entry = _checked(raw, where, troubles)
+    for file in files:
+        place = file.relative_to(source.path)
+        try:
+            read += _entries_of(Source(str(file)), place.as_posix(), place.parent.parts)
+        except Invalid as refused:
+            troubles.append(Trouble(where=place.as_posix(), says=f"{refused} The file was passed over."))
+    if not read and troubles:
+        raise Invalid(f"{troubles[0].says}", hint="Give a folder with files of entries.")
+    return _generated(read, troubles, passed_over)
+
+
+def _generated(read: Iterable["_Raw"], troubles: list[Trouble], passed_over: Iterable[str] = ()) -> Generated:
+    drafts: dict[str, ReferenceDraft] = {}
+    for raw in read:
+        entry = _checked(raw, troubles)
         if entry is not None and entry.id in drafts:
-            troubles.append(Trouble(where=where, says=f"The id {entry.id} is taken by an entry above; left out."))
+            troubles.append(Trouble(where=raw.where, says=f"The id {entry.id} is taken by an entry above; left out."))
         elif entry is not None:
             drafts[entry.id] = draft_of(entry)
-    return Generated(drafts=tuple(drafts.values()), troubles=tuple(troubles))
+    return Generated(drafts=tuple(drafts.values()), troubles=tuple(troubles), passed_over=tuple(passed_over))
 
 
 def draft_of(entry: CuratedEntry) -> ReferenceDraft:
@@ -120,29 +137,52 @@ def write_entries(drafts: Iterable[ReferenceDraft], updated: Mapping[str, dateti
     return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
 
-def _files_of(source: Source) -> list[Source]:
-    if not source.path.is_dir():
-        return [source]
-    files = sorted(source.path.glob("*.json"))
+@dataclass(frozen=True)
+class _Raw:
+    """One entry as a file has it, and the folders that it was found in."""
+
+    value: Any
+    where: str
+    folders: tuple[str, ...]
+
+
+def _files_of(source: Source) -> tuple[list[Path], list[str]]:
+    """Return the JSON files of a folder and of those below it, and the names of what else is there."""
+    files: list[Path] = []
+    others: list[str] = []
+    for at, below, names in os.walk(source.path):
+        folder = Path(at)
+        others += [f"{(folder / name).relative_to(source.path)}/" for name in below if name.startswith(".")]
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        for name in sorted(names):
+            path = folder / name
+            if path.suffix.lower() == ".json" and not name.startswith("."):
+                files.append(path)
+            else:
+                others.append(path.relative_to(source.path).as_posix())
     if not files:
         raise Invalid(f"{source.name} has no JSON file.", hint="Give a file, or a folder of them.")
-    return [Source(str(file)) for file in files]
+    return sorted(files), sorted(others)
 
 
-def _entries_of(source: Source) -> list[tuple[str, Any]]:
-    read = read_document(source.text, source.name)
+def _entries_of(source: Source, name: str, folders: tuple[str, ...] = ()) -> list[_Raw]:
+    read = read_document(source.text, name)
     entries = read.get("entries") if isinstance(read, dict) else read
     if not isinstance(entries, list):
-        raise Invalid(f"{source.name} holds no list of entries.")
-    return [(f"{source.name}, entry {number}", entry) for number, entry in enumerate(entries, 1)]
+        raise Invalid(f"{name} holds no list of entries.")
+    return [_Raw(entry, f"{name}, entry {number}", folders) for number, entry in enumerate(entries, 1)]
 
 
-def _checked(raw: Any, where: str, troubles: list[Trouble]) -> CuratedEntry | None:
-    if not isinstance(raw, dict):
+def _checked(raw: _Raw, troubles: list[Trouble]) -> CuratedEntry | None:
+    value, where = raw.value, raw.where
+    if not isinstance(value, dict):
         troubles.append(Trouble(where=where, says="It is no object; left out."))
         return None
-    known = {key: value for key, value in raw.items() if key in CuratedEntry.model_fields and value is not None}
-    if others := [key[:50] for key in raw if key not in CuratedEntry.model_fields][:5]:
+    known = {key: given for key, given in value.items() if key in CuratedEntry.model_fields and given is not None}
+    if raw.folders and not known.get("category"):
+        known["category"] = raw.folders[0][:TAG_CHARS]
+        known.setdefault("subcategory", "/".join(raw.folders[1:])[:TAG_CHARS])
+    if others := [key[:50] for key in value if key not in CuratedEntry.model_fields][:5]:
         troubles.append(Trouble(where=where, says=f"Nobody knows the fields {', '.join(others)}; they were left out."))
     try:
         return CuratedEntry.model_validate(known)
@@ -154,14 +194,9 @@ def _checked(raw: Any, where: str, troubles: list[Trouble]) -> CuratedEntry | No
 
 
 def _name_of(entry: CuratedEntry) -> str:
-    """Return the command or the request line that an entry is about, as its code shows it."""
-    if entry.type is ReferenceKind.API:
-        if entry.endpoint:
-            return f"{entry.endpoint.method} {entry.endpoint.path}"
-        found = REQUEST_LINE.search(f"{entry.title}\n{entry.content}")
-        return f"{found[1]} {found[2]}" if found else ""
-    if entry.type is not ReferenceKind.COMMAND:
-        return ""
-    if entry.command:
+    """Return the command or the request line that an entry is about, as its title says it or its code shows it."""
+    if entry.endpoint and entry.type is ReferenceKind.API:
+        return f"{entry.endpoint.method} {entry.endpoint.path}"
+    if entry.command and entry.type is ReferenceKind.COMMAND:
         return entry.command.name
-    return command_in(entry.content, entry.examples[0].code if entry.examples else "")
+    return name_in(entry.type, entry.title, entry.content, [example.code for example in entry.examples])

@@ -112,7 +112,12 @@ class Trouble(Draft):
 
 
 class Generated(Draft):
-    """All that a generator made of one source: nothing that it had to pass over goes unsaid."""
+    """All that a generator made of one source: nothing that it had to pass over goes unsaid.
+
+    Attributes:
+        passed_over: Files of a folder that are of another kind, such as a README: no trouble, and not read.
+    """
 
     drafts: tuple[ReferenceDraft, ...]
     troubles: tuple[Trouble, ...] = ()
+    passed_over: tuple[str, ...] = ()

@@ -35,6 +35,7 @@ from knowledge.reference_arguments import CollectionName, Drafts, SharedName, So
 from knowledge.search.passages import Indexed, forget_passages, index_new
 from knowledge.services.reference_texts import (
     FIELDS,
+    PLAIN_VERBS,
     Text,
     base_path_of,
     digest_of,
@@ -310,7 +311,9 @@ def _describe(
     shelf.description = shelf.description if description is None else description
     shelf.synonyms = shelf.synonyms if synonyms is None else synonyms
     commands = [text["name"] for text in texts if text["kind"] == ReferenceType.COMMAND]
-    shelf.program = (shelf.program or program_of(commands)) if program is None else program
+    # A verb that an earlier version took for a program is read once more.
+    known = shelf.program if shelf.program.casefold() not in PLAIN_VERBS else ""
+    shelf.program = (known or program_of(commands)) if program is None else program
     paths = [path_of(text) for text in texts if text["kind"] == ReferenceType.API]
     shelf.base_path = (shelf.base_path or base_path_of(paths)) if base_path is None else base_path
     shelf.save()

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.db.models import Case, Count, IntegerField, QuerySet, Value, When
 
 from bigmind.core.errors import NotFound
 from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.search.names import Request, path_candidates, path_form, spelled, words_typed
 from knowledge.search.synonyms import Synonyms, synonyms_of
+from knowledge.services.reference_texts import PLAIN_VERBS
 
 # Words of sentences: a line with one of them is a question, though it begins with the name of a program.
 _OF_A_QUESTION = frozenset(
@@ -145,14 +146,24 @@ def is_command_line(text: str, among: Shelves) -> bool:
     begins = " ".join(words)
     if any(begins == name or begins.startswith(f"{name} ") for name in among.programs):
         return True
-    # Without a program of its own a collection still has them: `git` where there are `git add` and `git push`.
+    return (len(words) > 1 or bool(FLAG.search(text))) and _begins_commands(words[0], among)
+
+
+def _begins_commands(word: str, among: Shelves) -> bool:
+    """Whether most commands of a collection without a program begin with a word: `git`, of `git add` and `git push`."""
+    if word in PLAIN_VERBS:
+        return False
     commands = among.names().filter(
-        sort=ReferenceName.Sort.NAME,
-        reference__kind=ReferenceType.COMMAND,
-        reference__collection__program="",
-        lookup__startswith=f"{words[0]} ",
+        sort=ReferenceName.Sort.NAME, reference__kind=ReferenceType.COMMAND, reference__collection__program=""
     )
-    return commands[:2].count() == 2 and (len(words) > 1 or bool(FLAG.search(text)))
+    below = commands.filter(lookup__startswith=f"{word} ").values_list("reference__collection")
+    counted = dict(below.annotate(number=Count("pk")).filter(number__gte=2))
+    all_of = dict(
+        commands.filter(reference__collection__in=counted)
+        .values_list("reference__collection")
+        .annotate(number=Count("pk"))
+    )
+    return any(number * 2 > all_of[collection] for collection, number in counted.items())
 
 
 _TELLING = Case(

@@ -36,6 +36,13 @@ PROVENANCE = frozenset({"source", "version"})
 FORM_BYTES = 128 * 1024
 EXAMPLES = 50
 NAMES = 100
+PLAIN_VERBS = frozenset(
+    """add approve archive assign cancel change check clear close copy count create delete describe destroy
+    disable display download drop edit enable export fetch find get import invite list make modify move new
+    open print read refresh remove rename reset restart restore retrieve revoke run search send set show
+    start stop suspend sync test update upload view write""".split()  # noqa: SIM905 (reads better)
+)
+"""First words of commands and of questions alike: what only these have in common is no program."""
 CUT = "\n\n… (cut here: the source says more)"
 
 Text = dict[str, Any]
@@ -110,10 +117,16 @@ def names_of(reference: Reference, *, base_path: str) -> Iterator[ReferenceName]
 
 
 def program_of(names: Iterable[str]) -> str:
-    """Return the word that all commands begin with, where they have one in common."""
+    """Return the word that all commands begin with, where they have one in common and it is no plain verb.
+
+    `list users` and `list groups` make no program of `list`; that there is a command called just that does.
+    """
     words = [name.split() for name in names if name]
     first = {parts[0] for parts in words}
-    return first.pop() if len(first) == 1 and any(len(parts) > 1 for parts in words) else ""
+    if len(first) != 1 or not any(len(parts) > 1 for parts in words):
+        return ""
+    program = first.pop()
+    return program if program.casefold() not in PLAIN_VERBS or [program] in words else ""
 
 
 def base_path_of(paths: Iterable[str]) -> str:

@@ -360,3 +360,56 @@ def test_whoever_is_alone_imports(settings):
     report = import_references(make_actor(scopes=["read", "write"]), collection="mine", drafts=[USERS_LIST])
 
     assert report.added == 1
+
+
+@pytest.fixture
+def curated(actor):
+    """Commands of a program, and beside them a collection of commands that only share plain verbs."""
+    curator = make_actor(curator=True)
+    plain = [make_draft(name) for name in ("list users", "list groups", "list roles")]
+    import_references(curator, collection="plain", drafts=plain)
+    both = [make_draft(name) for name in ("get users", "get groups")]
+    import_references(curator, collection="verbs", drafts=both)
+
+
+@pytest.mark.parametrize("query", ["list all users", "get users", "list users", "get all users", "show users"])
+def test_a_verb_that_commands_share_makes_no_program(actor, curated, query):
+    hits = search_knowledge(actor, query=query)
+
+    assert "cmd-gw-users-list" in names(hits)
+
+
+def test_a_command_of_a_program_that_is_not_there_is_still_answered_with_the_nearest(actor, curated):
+    hits = search_knowledge(actor, query="helios get-users")
+
+    assert hits.items == []
+    assert hits.did_you_mean
+
+
+def test_the_program_of_most_commands_of_a_collection_is_known_without_being_declared(actor):
+    drafts = [make_draft(name) for name in ("gw users list", "gw users get", "gw groups list", "status", "help")]
+    import_references(make_actor(curator=True), collection="console", drafts=drafts)
+
+    hits = search_knowledge(actor, query="gw users purge")
+
+    assert hits.items == []
+    assert hits.did_you_mean[0].startswith("gw users")
+
+
+def test_an_imported_item_is_named_by_its_title(actor):
+    curator = make_actor(curator=True)
+    items = [
+        {"id": "a", "type": "api", "title": "GET /api/v1/teams", "content": "All teams."},
+        {
+            "id": "c",
+            "type": "command",
+            "title": "crm teams get <name>",
+            "content": "One team.",
+            "examples": [{"description": "One", "code": "crm teams get engineering"}],
+        },
+    ]
+
+    carry_out(import_references, curator, {"collection": "crm", "drafts": items})
+
+    assert get_api_endpoint(actor, path="/api/v1/teams").found
+    assert get_command(actor, command="crm teams get").reference.name == "crm teams get"

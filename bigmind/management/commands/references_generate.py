@@ -52,6 +52,8 @@ class Command(OperatorCommand):
     def _tell_troubles(self, generated: Generated) -> None:
         for trouble in generated.troubles[:NAMED]:
             self.remark(f"{trouble.where}: {trouble.says}")
+        if generated.passed_over:
+            self.remark(f"Not read: {', '.join(generated.passed_over[:NAMED])}.")
         if len(generated.troubles) > NAMED:
             self.remark(f"and {len(generated.troubles) - NAMED} more; references_validate tells them all.")
 

@@ -60,7 +60,8 @@ class Command(OperatorCommand):
         bar.advance()
         bar.clear()
         if options["json"]:
-            self.print_json({**vars(report), "passed_over": [trouble.model_dump() for trouble in generated.troubles]})
+            troubles = [trouble.model_dump() for trouble in generated.troubles]
+            self.print_json({**vars(report), "passed_over": troubles, "files_not_read": generated.passed_over})
         else:
             self._tell(source, generated, report)
 
@@ -87,6 +88,8 @@ class Command(OperatorCommand):
                 self.stdout.write(f"  {what}: {key}")
         if report.drifted:
             self.remark(f"{report.drifted} were edited here and changed in the source: they wait for a decision.")
+        if generated.passed_over:
+            self.remark(f"Not read: {', '.join(generated.passed_over[:NAMED])}.")
         troubles = [*(f"{trouble.where}: {trouble.says}" for trouble in generated.troubles), *report.troubles]
         for trouble in troubles[:NAMED]:
             self.remark(trouble)

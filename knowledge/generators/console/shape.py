@@ -12,10 +12,10 @@ _LISTS = re.compile(r"args|argv|parts|tokens|words|line|input", re.I)
 # What a parser of options may call: methods of texts and lists, and what makes values of texts.
 _OF_TEXTS = frozenset(
     """at charAt charCodeAt concat endsWith entries every exec filter find findIndex flat flatMap forEach from
-    fromEntries get has includes indexOf isArray isNaN isInteger isFinite join keys lastIndexOf map match matchAll normalize padEnd
-    padStart parse parseFloat parseInt pop push reduce repeat replace replaceAll reverse set shift slice some
-    sort splice split startsWith stringify substr substring test toLowerCase toString toUpperCase trim trimEnd trimStart unshift
-    values assign Boolean Number String BigInt""".split()  # noqa: SIM905 (reads better)
+    fromEntries get has includes indexOf isArray isNaN isInteger isFinite join keys lastIndexOf map match
+    matchAll normalize padEnd padStart parse parseFloat parseInt pop push reduce repeat replace replaceAll
+    reverse set shift slice some sort splice split startsWith stringify substr substring test toLowerCase
+    toString toUpperCase trim trimEnd trimStart unshift values assign Boolean Number String BigInt""".split()  # noqa: SIM905 (reads better)
 )
 _DASH = re.compile(
     r"""(?:startsWith|indexOf|lastIndexOf|search|match|test)\(\s*(?:['"`]--?['"`]|/\^\\?-)"""

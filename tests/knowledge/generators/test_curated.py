@@ -58,6 +58,15 @@ def test_an_entry_of_the_seed_is_read_and_written_back_as_it_was():
         ({"name": "helios x"}, "helios x"),
         ({"type": "api", "content": "Calls `GET /api/v1/users`."}, "GET /api/v1/users"),
         ({"type": "guide"}, ""),
+        ({"title": "gw users get <email>", "content": "```\ngw users get john@example.com\n```"}, "gw users get"),
+        ({"title": "gw users get <email>", "content": "```\nhelios gw users get j@x.com\n```"}, "helios gw users get"),
+        ({"title": "`gw move <id>`", "content": "Moves.", "examples": []}, "gw move"),
+        ({"title": "gw reports open", "content": "```\ngw reports open sales\n```"}, "gw reports open"),
+        ({"title": "Get a user", "content": "```\n$ gw users get john@example.com --json\n```"}, "gw users get"),
+        ({"title": "Send a file", "content": "```\ngw files send ./report.csv 7\n```"}, "gw files send"),
+        ({"title": "Read a file", "content": "```\ngw files read report.csv\n```"}, "gw files read"),
+        ({"title": "Show one", "content": "```\ngw orders show 4711\n```"}, "gw orders show"),
+        ({"type": "api", "title": "GET /api/v1/users", "content": "All."}, "GET /api/v1/users"),
     ],
 )
 def test_a_command_or_endpoint_is_found_in_its_text_unless_it_is_named(changes, name):
@@ -83,6 +92,27 @@ def test_a_folder_is_read_file_by_file(tmp_path):
     drafts = generate(Source(str(tmp_path))).drafts
 
     assert [draft.key for draft in drafts] == ["cmd-gw-users-list", "guide-1"]
+
+
+def test_folders_below_are_read_as_categories_and_other_files_are_named(tmp_path):
+    below = tmp_path / "google" / "users"
+    below.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config.json").write_text("[]")
+    (tmp_path / "README.md").write_text("# Read me")
+    plain = {name: value for name, value in ENTRY.items() if "category" not in name}
+    (tmp_path / "commands.json").write_text(json.dumps([{**plain, "id": "top"}]))
+    (below / "commands.json").write_text(json.dumps([{**plain, "id": "below"}, {**ENTRY, "id": "said"}, 5]))
+    (below / "package.json").write_text('{"name": "no entries"}')
+
+    generated = generate(Source(str(tmp_path)))
+
+    found = {draft.key: (draft.category, draft.subcategory) for draft in generated.drafts}
+    assert found == {"top": ("", ""), "below": ("google", "users"), "said": ("developer-console", "google-workspace")}
+    assert generated.passed_over == (".git/", "README.md")
+    told = {trouble.where: trouble.says for trouble in generated.troubles}
+    assert set(told) == {"google/users/commands.json, entry 3", "google/users/package.json"}
+    assert "holds no list of entries" in told["google/users/package.json"]
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_read():
