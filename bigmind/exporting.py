@@ -47,7 +47,9 @@ def _write_references(folder: Path) -> int:
     """One file of curated entries for each collection."""
     written = 0
     for collection in exported_collections():
-        (folder / f"{collection.slug}.json").write_text(write_references(collection.drafts, collection.changed))
+        (folder / f"{collection.slug}.json").write_text(
+            write_references(collection.drafts, collection.changed, collection.completeness)
+        )
         written += len(collection.drafts)
     return written
 

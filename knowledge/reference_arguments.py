@@ -108,6 +108,16 @@ SynonymTable = Annotated[
     AfterValidator(refuse_secrets_in_json),
     Field(description='Words that mean the same, beside the built-in ones: {"tenant": ["workspace"]}.'),
 ]
+Declared = Annotated[
+    dict[Literal["command", "api"], Literal["complete", "partial", "unknown"]],
+    BeforeValidator(
+        lambda said: {str(kind): str(state) for kind, state in said.items()} if isinstance(said, dict) else said
+    ),
+    Field(
+        description='Whether these are all that the product has: {"command": "complete", "api": "partial"}. Only what a'
+        " complete source does not have is answered with “does not exist”."
+    ),
+]
 SourceName = Annotated[SharedLongText, Field(max_length=500, description="What was read: a file, an address.")]
 VersionName = Annotated[Tag, NoSecrets, Field(description="The version of what is described.")]
 Aliases = Annotated[SharedTags, Field(description="Other names it is found by.")]

@@ -31,7 +31,8 @@ def generate(source: Source) -> Generated:
     commands = generate_from_django("bigmind", apps=APPS, version=__version__)
     api = references_of(open_document(json.dumps(openapi()), "BigMind's REST API"))
     drafts = (*commands.drafts, *api.drafts, *_settings())
-    return Generated(drafts=drafts, troubles=(*commands.troubles, *api.troubles))
+    completeness = {**commands.completeness, **api.completeness}
+    return Generated(drafts=drafts, troubles=(*commands.troubles, *api.troubles), completeness=completeness)
 
 
 def _settings() -> Iterator[ReferenceDraft]:

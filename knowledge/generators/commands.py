@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from knowledge.generators.drafts import CommandForm, Example, Option, ReferenceDraft
-from knowledge.reference_vocabulary import ReferenceKind
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
 
 TITLE_LENGTH = 80
 SIBLINGS_NAMED = 12
@@ -34,6 +34,8 @@ class FoundCommand:
     calls: tuple[str, ...] = ()
     source: str = ""
     is_group: bool = False
+    holds_commands: bool = False
+    completeness: Completeness = Completeness.UNKNOWN
 
     @property
     def name(self) -> str:
@@ -114,6 +116,8 @@ def _draft(
         options=command.options,
         arguments=command.arguments,
         is_group=command.is_group,
+        holds_commands=command.holds_commands,
+        completeness=command.completeness,
     )
     return ReferenceDraft(
         key=keys[words],

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bigmind.core.errors import Invalid
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
@@ -16,10 +16,11 @@ from knowledge.generators.command_names import name_in
 from knowledge.generators.documents import read_document
 from knowledge.generators.drafts import CommandForm, EndpointForm, Example, Generated, ReferenceDraft, Trouble
 from knowledge.generators.sources import Source
-from knowledge.reference_vocabulary import ReferenceKind
+from knowledge.reference_vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
 
 LONG_TEXT = CONTENT_BYTES
 ITEMS = 200
+_COMPLETENESS = TypeAdapter(dict[ReferenceKind, Completeness])
 
 
 class CuratedEntry(BaseModel):
@@ -56,14 +57,14 @@ def generate(source: Source) -> Generated:
         Invalid: a file is no JSON, or holds no list of entries; of a folder, if that is true of all of them.
     """
     if not source.path.is_dir():
-        return _generated(_entries_of(source, source.name), [])
+        return _generated([_read(source, source.name)], [])
     files, passed_over = _files_of(source)
-    read: list[_Raw] = []
+    read: list[_File] = []
     troubles: list[Trouble] = []
     for file in files:
         place = file.relative_to(source.path)
         try:
-            read += _entries_of(Source(str(file)), place.as_posix(), place.parent.parts)
+            read.append(_read(Source(str(file)), place.as_posix(), place.parent.parts))
         except Invalid as refused:
             troubles.append(Trouble(where=place.as_posix(), says=f"{refused} The file was passed over."))
     if not read and troubles:
@@ -71,15 +72,20 @@ def generate(source: Source) -> Generated:
     return _generated(read, troubles, passed_over)
 
 
-def _generated(read: Iterable["_Raw"], troubles: list[Trouble], passed_over: Iterable[str] = ()) -> Generated:
+def _generated(read: list["_File"], troubles: list[Trouble], passed_over: Iterable[str] = ()) -> Generated:
     drafts: dict[str, ReferenceDraft] = {}
-    for raw in read:
+    for raw in (raw for file in read for raw in file.entries):
         entry = _checked(raw, troubles)
         if entry is not None and entry.id in drafts:
             troubles.append(Trouble(where=raw.where, says=f"The id {entry.id} is taken by an entry above; left out."))
         elif entry is not None:
             drafts[entry.id] = draft_of(entry)
-    return Generated(drafts=tuple(drafts.values()), troubles=tuple(troubles), passed_over=tuple(passed_over))
+    return Generated(
+        drafts=tuple(drafts.values()),
+        troubles=tuple(troubles),
+        passed_over=tuple(passed_over),
+        completeness=_least(read),
+    )
 
 
 def draft_of(entry: CuratedEntry) -> ReferenceDraft:
@@ -130,11 +136,17 @@ def entry_of(draft: ReferenceDraft, updated: str = "") -> dict[str, Any]:
     return {"summary": "", "keywords": [], **written}
 
 
-def write_entries(drafts: Iterable[ReferenceDraft], updated: Mapping[str, datetime | str]) -> str:
+def write_entries(
+    drafts: Iterable[ReferenceDraft],
+    updated: Mapping[str, datetime | str],
+    completeness: Mapping[ReferenceKind, Completeness] | None = None,
+) -> str:
     """Return references as the text of one file; `updated` says when each key was changed last."""
     moments = {key: moment if isinstance(moment, str) else moment.isoformat() for key, moment in updated.items()}
     entries = [entry_of(draft, moments.get(draft.key, "")) for draft in drafts]
-    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    known = {kind: state for kind, state in (completeness or {}).items() if state != Completeness.UNKNOWN}
+    document = {"completeness": known, "entries": entries} if known else entries
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)
@@ -144,6 +156,14 @@ class _Raw:
     value: Any
     where: str
     folders: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _File:
+    """The entries of one file, and how complete it declares to be."""
+
+    entries: list[_Raw]
+    completeness: dict[ReferenceKind, Completeness]
 
 
 def _files_of(source: Source) -> tuple[list[Path], list[str]]:
@@ -165,12 +185,37 @@ def _files_of(source: Source) -> tuple[list[Path], list[str]]:
     return sorted(files), sorted(others)
 
 
-def _entries_of(source: Source, name: str, folders: tuple[str, ...] = ()) -> list[_Raw]:
+def _read(source: Source, name: str, folders: tuple[str, ...] = ()) -> _File:
     read = read_document(source.text, name)
+    declared = read.get("completeness") if isinstance(read, dict) else None
     entries = read.get("entries") if isinstance(read, dict) else read
     if not isinstance(entries, list):
         raise Invalid(f"{name} holds no list of entries.")
-    return [_Raw(entry, f"{name}, entry {number}", folders) for number, entry in enumerate(entries, 1)]
+    raw = [_Raw(entry, f"{name}, entry {number}", folders) for number, entry in enumerate(entries, 1)]
+    return _File(raw, _declared(declared, name))
+
+
+def _declared(told: Any, name: str) -> dict[ReferenceKind, Completeness]:
+    """Return what a file declares to be complete; what people keep by hand is unknown otherwise."""
+    if told is None:
+        return {}
+    try:
+        return _COMPLETENESS.validate_python(told)
+    except ValidationError as error:
+        raise Invalid(
+            f"{name} declares a completeness that cannot be read.",
+            hint='Write for example {"command": "complete", "api": "partial"}.',
+        ) from error
+
+
+def _least(files: Iterable[_File]) -> dict[ReferenceKind, Completeness]:
+    """Return what holds of several files together: each type is as complete as its least complete file."""
+    states: dict[ReferenceKind, list[Completeness]] = {}
+    for file in files:
+        kinds = {raw.value.get("type") for raw in file.entries if isinstance(raw.value, dict)} & set(ReferenceKind)
+        for kind in kinds:
+            states.setdefault(ReferenceKind(kind), []).append(file.completeness.get(kind, Completeness.UNKNOWN))
+    return {kind: least_complete(found) for kind, found in states.items() if kind in CAN_BE_COMPLETE}
 
 
 def _checked(raw: _Raw, troubles: list[Trouble]) -> CuratedEntry | None:

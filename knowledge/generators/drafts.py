@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from knowledge.reference_vocabulary import ReferenceKind
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
 
 
 class Draft(BaseModel):
@@ -31,7 +31,8 @@ class Option(Draft):
     Attributes:
         name: As it is typed: `--format`; an argument's placeholder: `<email>`.
         short: The short form, such as `-f`.
-        value: What stands for its value in the usage line; empty for a switch.
+        others: Further forms of it: `--get` of `--extract`, `--no-color` of `--color`.
+        value: What stands for its value in the usage line; empty for a switch, in brackets where it may be left out.
         values: The values it takes, where the source lists them.
     """
 
@@ -42,6 +43,12 @@ class Option(Draft):
     description: str = ""
     required: bool = False
     default: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """All that may be typed for it."""
+        return tuple(form for form in (self.name, self.short, *self.others) if form)
 
 
 class CommandForm(Draft):
@@ -53,6 +60,9 @@ class CommandForm(Draft):
         options: Flags, in the source's order.
         arguments: Positional arguments, in their order.
         is_group: Whether it only holds further commands.
+        holds_commands: Whether it holds further commands, and does something alone: `git stash`.
+        completeness: Whether its options and arguments are all that it takes; of a group, whether the commands below it
+            are all that it has.
     """
 
     name: str
@@ -60,6 +70,8 @@ class CommandForm(Draft):
     options: tuple[Option, ...] = ()
     arguments: tuple[Option, ...] = ()
     is_group: bool = False
+    holds_commands: bool = False
+    completeness: Completeness = Completeness.UNKNOWN
 
 
 class EndpointForm(Draft):
@@ -115,9 +127,11 @@ class Generated(Draft):
     """All that a generator made of one source: nothing that it had to pass over goes unsaid.
 
     Attributes:
+        completeness: For commands and endpoints, whether these are all that there are, as far as the source tells.
         passed_over: Files of a folder that are of another kind, such as a README: no trouble, and not read.
     """
 
     drafts: tuple[ReferenceDraft, ...]
     troubles: tuple[Trouble, ...] = ()
     passed_over: tuple[str, ...] = ()
+    completeness: dict[ReferenceKind, Completeness] = Field(default_factory=dict)

@@ -18,6 +18,7 @@ from bigmind.core.errors import Invalid
 from knowledge.generators.commands import FoundCommand, Program, drafts_of, first_sentence
 from knowledge.generators.drafts import Example, Generated, Option, Trouble
 from knowledge.generators.sources import Source
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
 
 DEEPEST = 12
 
@@ -56,7 +57,9 @@ def generate_from_click(command: click.Command, *, name: str = "", source: str =
     program = name or command.name or "command"
     troubles: list[Trouble] = []
     found = list(_click_tree(click.Context(command, info_name=program), (program,), source, troubles))
-    return Generated(drafts=drafts_of(found, Program(program, version)), troubles=tuple(troubles))
+    return Generated(
+        drafts=drafts_of(found, Program(program, version)), troubles=tuple(troubles), completeness=_whole(troubles)
+    )
 
 
 def generate_from_argparse(parser: Any, *, name: str = "", source: str = "", version: str = "") -> Generated:
@@ -70,7 +73,7 @@ def generate_from_argparse(parser: Any, *, name: str = "", source: str = "", ver
         raise Invalid("That is no argparse parser.", hint="Name a parser, or a function that returns one.")
     program = name or parser.prog.split()[0]
     found = list(_argparse_tree(parser, (program,), "", source, ()))
-    return Generated(drafts=drafts_of(found, Program(program, version)))
+    return Generated(drafts=drafts_of(found, Program(program, version)), completeness=_whole([]))
 
 
 def generate_from_django(
@@ -95,9 +98,16 @@ def generate_from_django(
             continue
         words = (program, name)
         found += _argparse_tree(parser, words, command.help or "", source or type(command).__module__, _django_noise())
-    group = FoundCommand((program,), syntax=f"{program} <command>", source=source or program, is_group=True)
+    state = _whole(troubles)[ReferenceKind.COMMAND]
+    group = FoundCommand(
+        (program,), syntax=f"{program} <command>", source=source or program, is_group=True, completeness=state
+    )
     drafts = drafts_of([group, *found] if found else [], Program(program, version))
-    return Generated(drafts=drafts, troubles=tuple(troubles))
+    return Generated(drafts=drafts, troubles=tuple(troubles), completeness=_whole(troubles))
+
+
+def _whole(troubles: Sequence[Trouble]) -> dict[ReferenceKind, Completeness]:
+    return {ReferenceKind.COMMAND: Completeness.PARTIAL if troubles else Completeness.COMPLETE}
 
 
 def _django_noise() -> tuple[str, ...]:
@@ -124,6 +134,7 @@ def _click_tree(
         notes=("**Deprecated.**",) if command.deprecated else (),
         source=source,
         is_group=bool(members),
+        completeness=Completeness.PARTIAL if context.ignore_unknown_options else Completeness.COMPLETE,
     )
     if len(words) > DEEPEST:
         troubles.append(Trouble(where=" ".join(words), says="Commands this deep are not read."))
@@ -195,6 +206,7 @@ def _argparse_tree(
         examples=tuple(_examples_in(parser.epilog or "", words[0])),
         source=source,
         is_group=bool(members),
+        completeness=Completeness.COMPLETE if len(words) <= DEEPEST else Completeness.PARTIAL,
     )
     if len(words) <= DEEPEST:
         for name, aliases, help_text, below in (each for action in members for each in _argparse_members(action)):

@@ -19,10 +19,11 @@ from knowledge.generators.console.places import Place
 from knowledge.generators.console.roots import Root, roots_of
 from knowledge.generators.console.source import Source
 from knowledge.generators.console.walk import SECONDS, Walk
-from knowledge.generators.drafts import Example, Generated, Option, Trouble
+from knowledge.generators.drafts import Example, Generated, Option, ReferenceDraft, Trouble
 from knowledge.generators.help_text import read_help
 from knowledge.generators.sources import Source as GivenSource
 from knowledge.generators.usage_lines import UsageLine, read_usage
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
 
 MOST_SPELLINGS = 12
 MOST_EXAMPLES = 8
@@ -64,7 +65,19 @@ def generate_from_typescript(
     troubles += catalogue.unanswered()
     categories = {words[0]: max(words, key=len) for place in root.all() for words in place.spellings[:2] if words}
     drafts = drafts_of(found, Program(program, version, categories))
-    return Generated(drafts=drafts, troubles=tuple(dict.fromkeys(troubles)))
+    state = Completeness.PARTIAL if troubles or not found else Completeness.COMPLETE
+    drafts = tuple(_with_completeness(draft, state) for draft in drafts)
+    return Generated(
+        drafts=drafts, troubles=tuple(dict.fromkeys(troubles)), completeness={ReferenceKind.COMMAND: state}
+    )
+
+
+def _with_completeness(draft: ReferenceDraft, state: Completeness) -> ReferenceDraft:
+    """Say of a group that all below it was read. Which options a handler takes, its code alone does not always tell."""
+    form = draft.command
+    if form is None or not form.is_group:
+        return draft
+    return draft.model_copy(update={"command": form.model_copy(update={"completeness": state})})
 
 
 def _program_of(helps: Sequence[Help]) -> str:

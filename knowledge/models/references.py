@@ -29,6 +29,8 @@ class ReferenceCollection(models.Model):
     Attributes:
         program: Words that a command line of it begins with, and that people may leave out: `helios`.
         base_path: What stands before every path of its API, and may be left out: `/api/v1`.
+        completeness: By source and type, whether it lists all there is: `{"openapi.yaml": {"api": "complete"}}`. It is
+            unknown where nothing is said.
         synonyms: Words of its own that mean the same, beside the built-in ones: `{"tenant": ["workspace"]}`.
     """
 
@@ -38,6 +40,7 @@ class ReferenceCollection(models.Model):
     program = models.CharField(max_length=100, blank=True)
     base_path = models.CharField(max_length=200, blank=True)
     synonyms = models.JSONField(default=dict, blank=True)
+    completeness = models.JSONField(default=dict, db_default={}, blank=True)
     review_after = models.DateField(null=True, blank=True, help_text="When somebody should read it again.")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -132,7 +135,11 @@ class Reference(models.Model):
     @property
     def method(self) -> str:
         """The HTTP method of an endpoint."""
-        return str((self.form or {}).get("method", "")).upper() if self.kind == ReferenceType.API else ""
+        if self.kind != ReferenceType.API:
+            return ""
+        # What people write by hand names method and path, and says no more of the request.
+        named = self.name.partition(" /")[0] if " /" in self.name else ""
+        return str((self.form or {}).get("method", "") or named).upper()
 
     @property
     def example(self) -> str:

@@ -8,12 +8,15 @@ from typing import Any
 from accounts.actor import Actor
 from knowledge.models import Reference, ReferenceType
 from knowledge.reference_arguments import CheckedText, CollectionName
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.search.names import Request, request_in, words_typed
 from knowledge.search.nearest import nearest
 from knowledge.services.nearest_references import nearest_references
+from knowledge.services.reference_completeness import completeness_of, is_listed_whole, lists_all
 from knowledge.services.reference_lookup import Line, Shelves, commands_in, requested, shelves
 from knowledge.services.references import count_use, note_unanswered
 
+_UNSURE = "The documentation here may not list all there is: what it does not list may exist."
 # What every program understands, listed or not.
 _ALWAYS = frozenset({"--help", "-h", "--version"})
 
@@ -22,11 +25,13 @@ class Verdict(StrEnum):
     """What a check found."""
 
     EXISTS = "exists"
-    UNKNOWN = "does_not_exist"
+    DOES_NOT_EXIST = "does_not_exist"
     UNKNOWN_OPTION = "unknown_option"
     MISSING = "missing_argument"
     INCOMPLETE = "incomplete"
     METHOD = "unknown_method"
+    UNEXPECTED = "unexpected_argument"
+    CANNOT_TELL = "cannot_tell"
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
     """Check a command line with its options, or a request such as GET /api/v1/users, before you run or recommend it.
 
     Call this whenever you wrote one yourself. Says whether it exists, exists with an option or value that does not,
-    or lacks an argument, with the nearest valid forms.
+    or lacks an argument, with the nearest valid forms; `cannot_tell` where the documentation may not list all there is.
     """
     among = shelves(collection)
     request = request_in(command)
@@ -69,25 +74,32 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
 def _of_request(asked: str, request: Request, among: Shelves) -> Checked:
     endpoints = [match.reference for match in requested(request, among)]
     if not endpoints:
-        return Checked(asked, False, Verdict.UNKNOWN, nearest=nearest_references(asked, among, request=request))
+        verdict = Verdict.DOES_NOT_EXIST if lists_all(among, ReferenceKind.API) else Verdict.CANNOT_TELL
+        return Checked(asked, False, verdict, nearest=nearest_references(asked, among, request=request))
     chosen = [one for one in endpoints if not request.method or one.method == request.method]
     if not chosen:
+        is_whole = completeness_of(endpoints)[ReferenceKind.API] == Completeness.COMPLETE
         methods = ", ".join(one.method for one in endpoints)
-        problem = f"{request.path} has no {request.method}; it has: {methods}."
+        problem = f"{request.path} has no {request.method} {'' if is_whole else 'here'}; it has: {methods}."
         names = [str(one) for one in endpoints]
-        return Checked(asked, False, Verdict.METHOD, endpoints[0], [problem], names)
+        verdict = Verdict.METHOD if is_whole else Verdict.CANNOT_TELL
+        return Checked(asked, False, verdict, endpoints[0], [problem.replace(" ;", ";")], names)
     note = "It is deprecated." if (chosen[0].form or {}).get("deprecated") else ""
     return Checked(asked, True, Verdict.EXISTS, chosen[0], nearest=[str(one) for one in chosen[1:]], note=note)
 
 
 def _of_line(asked: str, among: Shelves) -> Checked:
-    lines = commands_in(asked, among)
-    if not lines:
-        return Checked(
-            asked, False, Verdict.UNKNOWN, nearest=nearest_references(asked, among, kinds=[ReferenceType.COMMAND])
-        )
-    checks = [_of_command(asked, line, among) for line in lines]
-    return next((one for one in checks if one.exists), checks[0])
+    checks = [_of_command(asked, line, among) for line in commands_in(asked, among)]
+    if checks:
+        return next((one for one in checks if one.exists), checks[0])
+    nearest = nearest_references(asked, among, kinds=[ReferenceType.COMMAND])
+    verdict = _verdict_on_nothing(asked, among)
+    return Checked(asked, False, verdict, nearest=nearest, note=_UNSURE if verdict == Verdict.CANNOT_TELL else "")
+
+
+def _verdict_on_nothing(asked: str, among: Shelves) -> Verdict:
+    """Say whether a line that names no command can be known to name none."""
+    return Verdict.DOES_NOT_EXIST if is_listed_whole(words_typed(asked), among) else Verdict.CANNOT_TELL
 
 
 def _of_command(asked: str, line: Line, among: Shelves) -> Checked:
@@ -95,23 +107,39 @@ def _of_command(asked: str, line: Line, among: Shelves) -> Checked:
     valid = [_valid_form(command)]
     if not _is_written_so(asked, line):
         note = f"It is documented as `{command.name}`: {line.match.matched_on}."
-        return Checked(asked, False, Verdict.UNKNOWN, command, nearest=valid, note=note)
+        return Checked(asked, False, _verdict_on_nothing(asked, among), command, nearest=valid, note=note)
     form = command.form
     if not form:
-        return Checked(asked, True, Verdict.EXISTS, command, note="Its options and arguments are not documented here.")
-    if form.get("is_group"):
+        note = "Its options and arguments are not documented here."
+        verdict = Verdict.CANNOT_TELL if line.rest else Verdict.EXISTS
+        return Checked(asked, not line.rest, verdict, command, nearest=valid if line.rest else [], note=note)
+    found = _wrong_with(line, command, form, among)
+    if found is None:
+        return Checked(asked, True, Verdict.EXISTS, command)
+    verdict, problems, nearest = found
+    if form.get("completeness") != Completeness.COMPLETE:
+        return Checked(asked, False, Verdict.CANNOT_TELL, command, problems, nearest, _UNSURE)
+    return Checked(asked, False, verdict, command, problems, nearest)
+
+
+def _wrong_with(
+    line: Line, command: Reference, form: Mapping[str, Any], among: Shelves
+) -> tuple[Verdict, list[str], list[str]] | None:
+    """Return what is wrong with a line as far as the documentation tells: the verdict, the problems, valid forms."""
+    told = _told(line.rest, form.get("options", []))
+    if form.get("is_group") and not {name for name, _ in told.options} & _ALWAYS:
         below = among.references().filter(kind=ReferenceType.COMMAND, name__startswith=f"{command.name} ")
         names = list(below.order_by("name").values_list("name", flat=True)[:10])
-        problem = f"`{command.name}` only holds further commands."
-        return Checked(asked, False, Verdict.INCOMPLETE, command, [problem], names)
-    told = _told(line.rest, form.get("options", []))
-    wrong = _wrong_options(told, form.get("options", []))
-    missing = _missing(told, form)
-    if wrong:
-        return Checked(asked, False, Verdict.UNKNOWN_OPTION, command, [*wrong, *missing], valid)
-    if missing:
-        return Checked(asked, False, Verdict.MISSING, command, missing, valid)
-    return Checked(asked, True, Verdict.EXISTS, command)
+        return Verdict.INCOMPLETE, [f"`{command.name}` only holds further commands."], names
+    wrong, missing, surplus = _wrong_options(told, form.get("options", [])), _missing(told, form), _surplus(told, form)
+    for verdict, problems in (
+        (Verdict.UNKNOWN_OPTION, wrong),
+        (Verdict.UNEXPECTED, surplus),
+        (Verdict.MISSING, missing),
+    ):
+        if problems:
+            return verdict, [*wrong, *surplus, *missing], [_valid_form(command)]
+    return None
 
 
 @dataclass(frozen=True)
@@ -123,40 +151,73 @@ class _Told:
 
 
 def _told(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> _Told:
-    takes_value = {name for option in known if option.get("value") for name in (option["name"], option.get("short"))}
+    by_form = _by_form(known)
     options: list[tuple[str, str | None]] = []
     values: list[str] = []
     words = iter(rest)
     for word in words:
         if word == "--":
             values.extend(words)
-        elif not word.startswith("-") or word == "-" or word[1:2].isdigit():
+        elif not word.startswith("-") or word == "-" or (word[1:2].isdigit() and word[:2] not in by_form):
             values.append(word)
-        elif "=" in word:
-            name, _, value = word.partition("=")
-            options.append((name, value))
         else:
-            options.append((word, next(words, None) if word in takes_value else None))
+            for name, value in _switches(word, by_form):
+                takes_next = value is None and _takes_value(by_form.get(name))
+                options.append((name, next(words, None) if takes_next else value))
     return _Told(options, values)
 
 
+def _by_form(known: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return options by everything that may be typed for them."""
+    return {
+        form: option
+        for option in known
+        for form in (option["name"], option.get("short"), *option.get("others", ()))
+        if form
+    }
+
+
+def _takes_value(option: Mapping[str, Any] | None) -> bool:
+    """Whether the next word is the value of an option; one that may be left out is written behind `=` alone."""
+    return bool(option and option.get("value") and not option["value"].startswith("["))
+
+
+def _switches(word: str, by_form: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str | None]]:
+    """Return the options that a word is: one, or short ones in a row, the last with its value: `-xzf`, `-XPOST`."""
+    name, sign, given = word.partition("=")
+    if name in by_form or word.startswith("--") or len(word) == 2:
+        return [(name, given if sign else None)]
+    found: list[tuple[str, str | None]] = []
+    for place, letter in enumerate(word[1:], 2):
+        option = by_form.get(f"-{letter}")
+        if option is None:
+            return [(word, None)]
+        if option.get("value") and word[place:]:
+            return [*found, (f"-{letter}", word[place:].removeprefix("="))]
+        found.append((f"-{letter}", None))
+    return found
+
+
 def _wrong_options(told: _Told, known: Sequence[Mapping[str, Any]]) -> list[str]:
-    by_name = {name: option for option in known for name in (option["name"], option.get("short", "")) if name}
+    by_form = _by_form(known)
     problems = []
     for name, value in told.options:
-        option = by_name.get(name)
-        if option is None and name not in _ALWAYS and not _are_switches(name, by_name):
-            problems.append(f"It has no option `{name}`.{_did_you_mean(name, by_name)}")
+        option = by_form.get(name)
+        if option is None and name not in _ALWAYS:
+            problems.append(f"It has no option `{name}`.{_did_you_mean(name, by_form)}")
         elif option and option.get("values") and value is not None and value not in option["values"]:
             problems.append(f"`{name}` takes one of: {', '.join(option['values'])}; not `{value}`.")
-        elif option and option.get("value") and value is None:
-            problems.append(f"`{name}` needs a value: {option['value']}.")
+        elif _takes_value(option) and value is None:
+            problems.append(f"`{name}` needs a value: {option['value'] if option else ''}.")
     return problems
 
 
-def _are_switches(name: str, by_name: Mapping[str, Any]) -> bool:
-    """Whether short switches were written as one: `-la` for `-l -a`."""
-    return not name.startswith("--") and all(f"-{letter}" in by_name for letter in name[1:])
+def _surplus(told: _Told, form: Mapping[str, Any]) -> list[str]:
+    """Say which words stand where the command takes none."""
+    arguments = form.get("arguments", [])
+    if any("..." in f"{argument['name']}{argument.get('value', '')}" for argument in arguments):
+        return []
+    return [f"It takes no further argument: `{value}`." for value in told.values[len(arguments) :]]
 
 
 def _missing(told: _Told, form: Mapping[str, Any]) -> list[str]:
@@ -166,7 +227,7 @@ def _missing(told: _Told, form: Mapping[str, Any]) -> list[str]:
     options = [
         f"The option `{option['name']}` is required."
         for option in form.get("options", [])
-        if option.get("required") and not given & {option["name"], option.get("short")}
+        if option.get("required") and not given & set(_by_form([option]))
     ]
     required = [argument["name"] for argument in form.get("arguments", []) if argument.get("required")]
     return options + [f"The argument {name} is missing." for name in required[len(told.values) :]]

@@ -6,15 +6,18 @@ from datetime import datetime
 
 from knowledge.generators.drafts import CommandForm, EndpointForm, Example, ReferenceDraft
 from knowledge.models import Reference, ReferenceType
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
+from knowledge.services.reference_completeness import completeness_of
 
 
 @dataclass(frozen=True)
 class ExportedCollection:
-    """What a collection holds now, and when each item, by its key, was changed last."""
+    """What a collection holds now, when each item, by its key, was changed last, and how complete it is."""
 
     slug: str
     drafts: list[ReferenceDraft]
     changed: dict[str, datetime]
+    completeness: dict[ReferenceKind, Completeness]
 
 
 def exported_collections() -> Iterator[ExportedCollection]:
@@ -25,7 +28,8 @@ def exported_collections() -> Iterator[ExportedCollection]:
         of_each.setdefault(reference.collection.slug, []).append(reference)
     for slug, references in of_each.items():
         changed = {one.key: one.updated_at for one in references}
-        yield ExportedCollection(slug, [draft_again(one) for one in references], changed)
+        states = completeness_of(references)
+        yield ExportedCollection(slug, [draft_again(one) for one in references], changed, states)
 
 
 def draft_again(reference: Reference) -> ReferenceDraft:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -31,7 +31,16 @@ from knowledge.models import (
     ReferenceVersion,
 )
 from knowledge.models.references import NAME_CHARS
-from knowledge.reference_arguments import CollectionName, Drafts, SharedName, SourceName, SynonymTable, VersionName
+from knowledge.reference_arguments import (
+    CollectionName,
+    Declared,
+    Drafts,
+    SharedName,
+    SourceName,
+    SynonymTable,
+    VersionName,
+)
+from knowledge.reference_vocabulary import Completeness
 from knowledge.search.passages import Indexed, forget_passages, index_new
 from knowledge.services.reference_texts import (
     FIELDS,
@@ -118,6 +127,7 @@ def import_references(
     | None = None,
     synonyms: SynonymTable | None = None,
     generated_at: Moment | None = None,
+    completeness: Declared | None = None,
     complete: Annotated[
         bool, Field(description="These are all there is of this source: what it had before and has no more is removed.")
     ] = False,
@@ -141,6 +151,7 @@ def import_references(
         rebased = _describe(
             shelf, told, description=description, program=program, base_path=base_path, synonyms=synonyms
         )
+        _note_completeness(shelf, source, told, completeness or {}, plan)
         _carry_out(actor.user, shelf, plan, told, known, origin=source)
         if rebased:
             name_anew(shelf, Reference.objects.filter(collection=shelf).current())
@@ -318,6 +329,23 @@ def _describe(
     shelf.base_path = (shelf.base_path or base_path_of(paths)) if base_path is None else base_path
     shelf.save()
     return shelf.base_path != before
+
+
+def _note_completeness(
+    shelf: ReferenceCollection,
+    source: str,
+    told: Mapping[str, _Told],
+    declared: Mapping[Literal["command", "api"], str],
+    plan: _Plan,
+) -> None:
+    """Note what a source says of itself. One that adds items without a word about that is not known to be whole."""
+    said = dict(shelf.completeness.get(source, {}))
+    changed = {told[key].text["kind"] for key in (*plan.added, *plan.changed, *plan.returned) if key in told}
+    for kind in ("command", "api"):
+        if kind in changed or kind in declared:
+            said[kind] = declared.get(kind, Completeness.UNKNOWN.value)
+    shelf.completeness = {**shelf.completeness, source: said}
+    shelf.save(update_fields=["completeness"])
 
 
 def _carry_out(

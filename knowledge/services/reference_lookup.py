@@ -192,4 +192,7 @@ def _can_follow(rest: Sequence[str], command: Reference) -> bool:
     if not rest or rest[0].startswith("-"):
         return True
     form = command.form or {}
-    return not form.get("is_group") and (bool(form.get("arguments")) or all(_VALUE.search(word) for word in rest[:1]))
+    if form.get("is_group"):
+        return False
+    takes_words = bool(form.get("arguments")) and not form.get("holds_commands")
+    return takes_words or all(_VALUE.search(word) for word in rest[:1])

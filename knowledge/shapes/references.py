@@ -110,7 +110,8 @@ class CheckedShape(Shape):
     asked: str
     exists: bool
     verdict: str = Field(
-        description="exists, does_not_exist, unknown_option, missing_argument, incomplete or unknown_method."
+        description="exists, does_not_exist, unknown_option, missing_argument, unexpected_argument, incomplete,"
+        " unknown_method, or cannot_tell: the documentation may not list all there is."
     )
     problems: list[str]
     nearest: list[str] = Field(description="Valid forms that come near.")

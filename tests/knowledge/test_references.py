@@ -33,6 +33,7 @@ USERS_LIST = ReferenceDraft(
         name="helios gw users list",
         syntax="helios gw users list [--format <table|json>]",
         options=(Option(name="--format", short="-f", value="<format>", values=("table", "json")),),
+        completeness="complete",
     ),
 )
 USERS_GET = ReferenceDraft(
@@ -48,9 +49,12 @@ USERS_GET = ReferenceDraft(
         name="helios gw users get",
         syntax="helios gw users get <email>",
         arguments=(Option(name="<email>", required=True),),
+        completeness="complete",
     ),
 )
-GROUP = make_draft("helios gw users", command=CommandForm(name="helios gw users", is_group=True))
+GROUP = make_draft(
+    "helios gw users", command=CommandForm(name="helios gw users", is_group=True, completeness="complete")
+)
 LOGIN = ReferenceDraft(
     key="login-loop",
     kind="troubleshooting",
@@ -77,7 +81,10 @@ def actor():
     """A curator of a BigMind where Helios is documented."""
     curator = make_actor(curator=True)
     import_references(
-        curator, collection="helios", drafts=[USERS_LIST, USERS_GET, GROUP, LOGIN, GROUPS_CREATE, *ENDPOINTS]
+        curator,
+        collection="helios",
+        drafts=[USERS_LIST, USERS_GET, GROUP, LOGIN, GROUPS_CREATE, *ENDPOINTS],
+        completeness={"command": "complete", "api": "complete"},
     )
     return curator
 
@@ -278,7 +285,10 @@ def test_an_endpoint_that_is_not_there_is_answered_with_the_nearest(actor, path,
         ("helios get-users", "does_not_exist"),
         ("Helios GW users list", "does_not_exist"),
         ("helios gw users-list", "does_not_exist"),
-        ("get users", "does_not_exist"),
+        ("get users", "cannot_tell"),
+        ("helios gw users list extra", "does_not_exist"),
+        ("helios gw users list a@example.com", "unexpected_argument"),
+        ("helios gw groups create --anything", "cannot_tell"),
         ("GET /api/v1/usres", "does_not_exist"),
         ("PATCH /api/v1/users", "unknown_method"),
     ],
@@ -289,6 +299,11 @@ def test_a_command_or_request_is_checked(actor, command, verdict):
     assert checked.verdict == verdict
     assert checked.exists is (verdict == "exists")
     assert checked.exists or checked.nearest
+
+
+@pytest.mark.parametrize("line", ["ls -la", "kubectl get pods", "make all"])
+def test_of_a_program_that_is_not_documented_nothing_can_be_told(actor, line):
+    assert check_command(actor, command=line).verdict == "cannot_tell"
 
 
 def test_a_wrong_option_is_answered_with_the_nearest(actor):

@@ -46,7 +46,7 @@ def test_no_reference_tells_the_value_of_a_setting(own, settings):
 def test_the_command_writes_it_as_json(capsys):
     call_command("references_generate", "bigmind", "--kind", "bigmind")
 
-    entries = json.loads(capsys.readouterr().out)
+    entries = json.loads(capsys.readouterr().out)["entries"]
     assert any(entry["type"] == "setting" for entry in entries)
 
 

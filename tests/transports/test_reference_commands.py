@@ -35,20 +35,22 @@ def test_references_are_written_as_entries_and_the_same_source_gives_the_same_fi
     _run("references_generate", str(spec), "--out", str(out))
 
     assert told == f"{out}: 1 references.\n"
-    assert [entry["id"] for entry in json.loads(first)] == ["api-get-users"]
+    written = json.loads(first)
+    assert [entry["id"] for entry in written["entries"]] == ["api-get-users"]
+    assert written["completeness"] == {"api": "complete"}
     assert out.read_text() == first
 
 
 def test_only_an_entry_that_changed_has_a_new_date(spec, tmp_path):
     out = tmp_path / "api.json"
     _run("references_generate", str(spec), "--out", str(out))
-    entries = [{**entry, "lastUpdated": "2020-01-01T00:00:00Z"} for entry in json.loads(out.read_text())]
+    entries = [{**entry, "lastUpdated": "2020-01-01T00:00:00Z"} for entry in json.loads(out.read_text())["entries"]]
     out.write_text(json.dumps(entries))
     spec.write_text(json.dumps(document({"/users": {"get": GOOD, "post": GOOD}})))
 
     _run("references_generate", str(spec), "--out", str(out))
 
-    dates = {entry["id"]: entry["lastUpdated"][:4] for entry in json.loads(out.read_text())}
+    dates = {entry["id"]: entry["lastUpdated"][:4] for entry in json.loads(out.read_text())["entries"]}
     assert dates["api-post-users"] != "2020"
     # Its list of related endpoints is longer now.
     assert dates["api-get-users"] != "2020"

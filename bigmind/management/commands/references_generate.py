@@ -41,7 +41,7 @@ class Command(OperatorCommand):
         generated = generator_for(source, options["kind"]).generate(source)
         if not generated.drafts:
             raise Invalid(f"{source.name} holds nothing to make references from.")
-        written = write_entries(generated.drafts, _moments(generated.drafts, options["out"]))
+        written = write_entries(generated.drafts, _moments(generated.drafts, options["out"]), generated.completeness)
         if options["out"]:
             replace_text(options["out"], written)
             self.remark(f"{options['out']}: {len(generated.drafts)} references.")
@@ -64,7 +64,9 @@ def _moments(drafts: Iterable[ReferenceDraft], out: Path | None) -> dict[str, st
     if out is None or not out.exists():
         return {draft.key: now for draft in drafts}
     before = {draft.key: draft for draft in generate(Source(str(out))).drafts}
-    dates = {entry["id"]: entry.get("lastUpdated", now) for entry in json.loads(out.read_text())}
+    read = json.loads(out.read_text())
+    entries = read["entries"] if isinstance(read, dict) else read
+    dates = {entry["id"]: entry.get("lastUpdated", now) for entry in entries}
     return {draft.key: dates[draft.key] if _same(before.get(draft.key), draft) else now for draft in drafts}
 
 

@@ -76,6 +76,7 @@ class Command(OperatorCommand):
             version=generated.drafts[0].version,
             # What could not be read today is not gone from its source.
             complete=not options["keep_missing"] and not generated.troubles,
+            completeness=generated.completeness,
             dry_run=options["dry_run"],
         )
 

@@ -8,7 +8,7 @@ from knowledge.generators.drafts import EndpointForm, Generated, ReferenceDraft
 from knowledge.generators.openapi.bodies import Body, request_of, responses_of
 from knowledge.generators.openapi.contents import PARAMETER_PARTS, content_of
 from knowledge.generators.openapi.names import Groups, aliases_of, keys_of, keywords_of
-from knowledge.generators.openapi.operations import Endpoint, endpoints_of
+from knowledge.generators.openapi.operations import WEBHOOKS, Endpoint, endpoints_of
 from knowledge.generators.openapi.outlines import Outlines
 from knowledge.generators.openapi.pointers import Document
 from knowledge.generators.openapi.reading import first_sentence, line, mapping
@@ -17,7 +17,7 @@ from knowledge.generators.openapi.schemas import Schemas
 from knowledge.generators.openapi.security import security_of
 from knowledge.generators.openapi.swagger import as_openapi
 from knowledge.generators.sources import Source
-from knowledge.reference_vocabulary import ReferenceKind
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
 
 VERSIONS, SWAGGER = ("3.0", "3.1", "3.2"), "2.0"
 TITLE_CHARS, SUMMARY_CHARS = 200, 300
@@ -60,7 +60,10 @@ def references_of(document: Document) -> Generated:
     for place, endpoint in enumerate(endpoints):
         related = tuple(keys[other] for other in groups.related_to(place))
         drafts.append(_reference(endpoint, *shared, groups, key=keys[place], related=related, version=version))
-    return Generated(drafts=tuple(drafts), troubles=document.troubles)
+    # Webhooks are no paths: that there are some says nothing about these.
+    unread = any(trouble.where != WEBHOOKS for trouble in document.troubles)
+    state = Completeness.PARTIAL if unread else Completeness.COMPLETE
+    return Generated(drafts=tuple(drafts), troubles=document.troubles, completeness={ReferenceKind.API: state})
 
 
 def _reference(
