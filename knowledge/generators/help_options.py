@@ -5,14 +5,15 @@ import re
 from knowledge.generators.drafts import Option
 from knowledge.generators.usage_lines import choices_in
 
-_ROW = re.compile(r"--?[A-Za-z0-9?@#\[]")
-_FORM = re.compile(r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?@#][\w.-]*)(?P<rest>.*)", re.DOTALL)
+_ROW = re.compile(r"--?[A-Za-z0-9?@#:\[]")
+_FORM = re.compile(r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?@#:][\w.-]*)(?P<rest>.*)", re.DOTALL)
 _DEFAULT = re.compile(
     r"[\[(]default(?:s to)?[:=]?\s*(?:is\s+)?(?P<value>\"[^\"]*\"|[^\])]*)[\])]|\bdefault: (?P<bare>[^\s)\]]+)[)\]]?$",
     re.I,
 )
 _VALUES = re.compile(r"(?:possible values|choices|one of|values)[:=]\s*[\[(]?(?P<values>[^\])]*)[\])]?", re.I)
 _BULLETS = re.compile(r"Possible values:(?P<bullets>\s+- .*)", re.I | re.DOTALL)
+_OPTIONAL = re.compile(r"\s*\[=?([^\[\]]*)\]")
 _REQUIRED = re.compile(r"[\[(]required[\])]", re.I)
 
 
@@ -36,15 +37,25 @@ def option_of(term: str, said: str) -> Option | None:
     shows_default = value.startswith("=") and value.endswith(":")
     default = value[1:-1].strip("'\"") if shows_default else _default_in(said)
     stand_in = "" if shows_default else value.removeprefix("...").lstrip("= ").rstrip(":").strip()
+    optional = _OPTIONAL.fullmatch(value)
+    short = next((form["name"] for form in forms if form is not longest and len(form["name"]) <= 3), "")
     return Option(
         name=longest["name"].replace("[no-]", "").rstrip("."),
-        short=next((form["name"] for form in forms if form is not longest and len(form["name"]) <= 3), ""),
-        value=stand_in.removeprefix("[=").rstrip("]") if stand_in.startswith("[=") else stand_in,
+        short=short,
+        value=f"[{optional[1]}]" if optional else stand_in,
         values=choices_in(stand_in) or _values_in(said),
         description=said,
         required=bool(_REQUIRED.search(said)),
         default=default,
+        others=_others([form["name"] for form in forms], longest["name"], short),
     )
+
+
+def _others(forms: list[str], name: str, short: str) -> tuple[str, ...]:
+    """Return the forms besides name and short, and the one that says no."""
+    negated = [form.replace("[no-]", "no-") for form in forms if "[no-]" in form]
+    said = [form for form in forms if form not in (name, short) and "[no-]" not in form]
+    return tuple(dict.fromkeys([*said, *negated]))
 
 
 def _default_in(said: str) -> str:

@@ -5,6 +5,7 @@ its own and an environment without the operator's secrets; time, output, depth a
 """
 
 import os
+import re
 import selectors
 import shlex
 import shutil
@@ -13,14 +14,16 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bigmind.core.errors import Invalid
-from knowledge.generators.commands import FoundCommand, Program, drafts_of
+from knowledge.generators.commands import FoundCommand, Program, drafts_of, merged_options
 from knowledge.generators.drafts import Generated, Trouble
 from knowledge.generators.help_text import HelpText, Subcommand, read_help
 from knowledge.generators.sources import Source
+from knowledge.generators.usage_lines import read_usage
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
 
 SECONDS_EACH = 20.0
 SECONDS_ALTOGETHER = 600.0
@@ -30,6 +33,8 @@ LARGEST_OUTPUT = 400_000
 
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV")
 _NOT_ASKED = {"help"}
+# A module that is run tells how in the way it was: `/usr/bin/python3 -m pip install`.
+_OF_PYTHON = re.compile(r"(?<!\S)\S{0,300}python[\d.]* -m (\S+)")
 _ASK = Callable[[Sequence[str]], str]
 
 
@@ -42,6 +47,8 @@ class _Walk:
     """One walk over a program's commands: what was found, and what is still to be asked."""
 
     ask: _ASK
+    run: _ASK | None = None
+    lists_all: bool = True
     found: list[FoundCommand] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
 
@@ -74,12 +81,20 @@ def generate_from_help(command: Sequence[str], *, name: str = "", deepest: int =
     with tempfile.TemporaryDirectory(prefix="bigmind-help-") as folder:
         # The path as it is: a resolved link would leave a virtual environment.
         argv = [str(Path(path).absolute()), *command[1:]]
-        return read_tree(name or Path(command[0]).name, lambda words: _asked(argv, words, Path(folder)), deepest)
+        return read_tree(
+            name or Path(command[0]).name,
+            lambda words: _asked(argv, words, Path(folder)),
+            deepest,
+            lambda words: _output_of([*argv, *words], Path(folder)),
+        )
 
 
-def read_tree(name: str, ask: _ASK, deepest: int = DEEPEST) -> Generated:
-    """Ask for the help of a program and of all commands that it lists. `ask` takes the words after the program."""
-    walk = _Walk(ask)
+def read_tree(name: str, ask: _ASK, deepest: int = DEEPEST, run: _ASK | None = None) -> Generated:
+    """Ask for the help of a program and of all commands that it lists. `ask` takes the words after the program.
+
+    `run` runs the program with words as they stand: with it, a help that names a fuller one is read with that.
+    """
+    walk = _Walk(ask, run)
     ends = time.monotonic() + SECONDS_ALTOGETHER
     waiting: deque[tuple[tuple[str, ...], Subcommand]] = deque([((), Subcommand(name))])
     texts: dict[str, tuple[str, ...]] = {}
@@ -87,12 +102,17 @@ def read_tree(name: str, ask: _ASK, deepest: int = DEEPEST) -> Generated:
         words, listed = waiting.popleft()
         if len(walk.found) >= MOST_COMMANDS or time.monotonic() > ends:
             walk.troubles.append(Trouble(where=name, says=f"Stopped with {len(waiting) + 1} commands not asked."))
+            walk.lists_all = False
             break
         waiting.extend(_visit(walk, name, words, listed, texts, deepest))
     if not walk.found:
         reason = walk.troubles[0].says if walk.troubles else "it printed nothing"
         raise Invalid(f"`{name} --help` could not be read: {reason}", hint="Run it by hand and look.")
-    return Generated(drafts=drafts_of(walk.found, Program(name)), troubles=tuple(walk.troubles))
+    # Of a walk that was cut short no list is known to be whole.
+    state = Completeness.COMPLETE if walk.lists_all else Completeness.PARTIAL
+    found = [replace(each, completeness=each.completeness if walk.lists_all else state) for each in walk.found]
+    drafts = drafts_of(found, Program(name))
+    return Generated(drafts=drafts, troubles=tuple(walk.troubles), completeness={ReferenceKind.COMMAND: state})
 
 
 def _visit(
@@ -101,12 +121,13 @@ def _visit(
     where = " ".join((name, *words))
     try:
         text = walk.ask(words)
+        text = _OF_PYTHON.sub(lambda found: name if found[1] == name else found[0], text)
     except NoHelp as trouble:
         walk.troubles.append(Trouble(where=f"{where} --help", says=str(trouble)))
         if words:
             walk.found.append(FoundCommand((name, *words), summary=listed.summary, source=f"{name} --help"))
         return []
-    said = read_help(text)
+    said = read_help(text) if words else _with_fuller_help(walk, name, read_help(text))
     # A program that answers every word with the same help knows no such subcommand.
     told_before = texts.setdefault(text.strip(), words)
     below = [] if told_before != words else [each for each in said.subcommands if each.name not in _NOT_ASKED]
@@ -114,26 +135,104 @@ def _visit(
         said = HelpText(summary=listed.summary)
     if below and len(words) >= deepest:
         walk.troubles.append(Trouble(where=where, says=f"Has {len(below)} commands deeper than {deepest} words."))
-    walk.found.append(_command(name, words, listed, said))
+        walk.lists_all = False
+    walk.lists_all = walk.lists_all and (bool(words) or said.lists_all)
+    from_usages = _from_usages((name, *words), said) if not said.subcommands else {}
+    walk.found.append(_command(name, words, listed, said, from_usages))
+    walk.found += from_usages.values()
+    walk.found += [
+        FoundCommand((name, *words, each.name), summary=each.summary, source=where + " --help")
+        for each in said.subcommands
+        if each.name in _NOT_ASKED and told_before == words
+    ]
     return [((*words, each.name), each) for each in below] if len(words) < deepest else []
 
 
-def _command(name: str, words: tuple[str, ...], listed: Subcommand, said: HelpText) -> FoundCommand:
+def _with_fuller_help(walk: _Walk, name: str, said: HelpText) -> HelpText:
+    """Return the help of a program with what the fuller one says that it names, such as `git help -a`."""
+    if walk.run is None or not said.fuller:
+        return said
+    try:
+        fuller = read_help(walk.run(said.fuller))
+    except NoHelp as trouble:
+        walk.troubles.append(Trouble(where=f"{name} {' '.join(said.fuller)}", says=str(trouble)))
+        return said
+    if len(fuller.subcommands) <= len(said.subcommands) and len(fuller.options) <= len(said.options):
+        return said
+    subcommands = {each.name: each for each in (*said.subcommands, *fuller.subcommands)}
+    return replace(
+        said,
+        subcommands=tuple(subcommands.values()),
+        options=merged_options(said.options, fuller.options),
+        lists_all=not _only_some(fuller, said),
+    )
+
+
+def _only_some(fuller: HelpText, said: HelpText) -> bool:
+    """Whether the fuller help names one that is fuller still."""
+    return not fuller.lists_all and fuller.fuller != said.fuller
+
+
+def _from_usages(whole: tuple[str, ...], said: HelpText) -> dict[str, FoundCommand]:
+    """Return the commands that only usage lines name: `git stash list`, `git stash drop [<stash>]`."""
+    found: dict[str, FoundCommand] = {}
+    lines = [line for usage in said.usages if (line := read_usage(usage)).words[: len(whole)] == whole]
+    for line in lines:
+        word = next(iter((*line.words[len(whole) :], *line.behind)), "")
+        # A program of one command may have words of its own there.
+        if word and len(lines) > 1 and (word not in found or len(line.text) > len(found[word].syntax)):
+            found[word] = FoundCommand(
+                (*whole, word),
+                syntax=line.text,
+                options=tuple(option.model_copy(update={"required": False}) for option in line.options),
+                arguments=tuple(argument.model_copy(update={"required": False}) for argument in line.arguments),
+                source=" ".join((*whole, "--help")),
+                completeness=Completeness.PARTIAL,
+            )
+    return found
+
+
+def _does_something_alone(whole: tuple[str, ...], said: HelpText) -> bool:
+    """Whether a usage line needs no further word: there is none, or it is optional, as in `git stash [push …]`."""
+    name = " ".join(whole)
+    lines = [read_usage(usage) for usage in said.usages]
+    return any(
+        (line.text.startswith(f"{name} [") and line.text[len(name) + 2 :][:1].isalpha())
+        or (line.words == whole and not line.behind and not any(each.required for each in line.arguments))
+        for line in lines
+    )
+
+
+def _command(
+    name: str, words: tuple[str, ...], listed: Subcommand, said: HelpText, from_usages: dict[str, FoundCommand]
+) -> FoundCommand:
     whole = (name, *words)
+    alone = bool(from_usages) and _does_something_alone(whole, said)
+    below = "[<command>]" if alone else "<command>"
+    whole_list = said.subcommands and said.lists_all
     before = " ".join(whole[:-1])
     return FoundCommand(
         words=whole,
         summary=listed.summary or said.summary,
         description=said.description or listed.summary,
-        syntax=said.usages[0] if said.usages else "",
+        syntax=f"{' '.join(whole)} {below}" if from_usages else _syntax(whole, said),
         options=said.options,
-        arguments=() if said.subcommands else said.arguments,
+        arguments=() if said.subcommands or from_usages else said.arguments,
         examples=said.examples,
         aliases=tuple(f"{before} {alias}" for alias in listed.aliases) if words else (),
-        notes=("**Also:**\n```\n" + "\n".join(said.usages[1:]) + "\n```",) if len(said.usages) > 1 else (),
+        notes=("**Usage:**\n```\n" + "\n".join(said.usages) + "\n```",) if len(said.usages) > 1 else (),
         source=" ".join((*whole, "--help")),
-        is_group=bool(said.subcommands),
+        is_group=bool(said.subcommands or from_usages) and not alone,
+        holds_commands=alone,
+        # A help text may keep options back; the commands that it lists are those there are, unless it says otherwise.
+        completeness=Completeness.COMPLETE if whole_list else Completeness.PARTIAL,
     )
+
+
+def _syntax(whole: tuple[str, ...], said: HelpText) -> str:
+    """Return the first usage line; openssl leaves the program out of it."""
+    first = said.usages[0] if said.usages else ""
+    return f"{whole[0]} {first}" if first.split()[: len(whole) - 1] == [*whole[1:]] and whole[1:] else first
 
 
 def _asked(argv: Sequence[str], words: Sequence[str], folder: Path) -> str:

@@ -168,7 +168,7 @@ def _click_option(option: click.Option) -> Option:
         name=name,
         short=next((form for form in forms if form != name and len(form) == 2), ""),
         value="" if is_switch else (option.metavar or option.type.name.upper()),
-        values=tuple(str(choice) for choice in option.type.choices) if isinstance(option.type, click.Choice) else (),
+        values=_click_choices(option.type),
         description=option.help or "",
         required=option.required,
         default="" if is_switch else _plain_default(option.default),
@@ -176,10 +176,17 @@ def _click_option(option: click.Option) -> Option:
 
 
 def _click_argument(argument: click.Argument) -> Option:
-    choices = argument.type.choices if isinstance(argument.type, click.Choice) else ()
     name = argument.metavar or (argument.name or "").upper()
     many = "..." if argument.nargs != 1 else ""
-    return Option(name=f"{name}{many}", values=tuple(map(str, choices)), required=argument.required)
+    return Option(name=f"{name}{many}", values=_click_choices(argument.type), required=argument.required)
+
+
+def _click_choices(kind: click.ParamType) -> tuple[str, ...]:
+    """Return the values that a choice takes; none where it takes others as well, as celery's log levels do."""
+    if not isinstance(kind, click.Choice) or type(kind).convert is not click.Choice.convert:
+        return ()
+    choices = [str(choice) for choice in kind.choices]
+    return tuple(dict.fromkeys(choices if kind.case_sensitive else (*choices, *map(str.lower, choices))))
 
 
 def _argparse_tree(

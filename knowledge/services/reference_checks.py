@@ -1,7 +1,8 @@
 """Checking what somebody is about to run or send: whether it exists, with these options, and what comes nearest."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -113,6 +114,12 @@ def _of_command(asked: str, line: Line, among: Shelves) -> Checked:
         note = "Its options and arguments are not documented here."
         verdict = Verdict.CANNOT_TELL if line.rest else Verdict.EXISTS
         return Checked(asked, not line.rest, verdict, command, nearest=valid if line.rest else [], note=note)
+    if line.rest[:1] and line.rest[0].startswith("-") and (form.get("is_group") or form.get("holds_commands")):
+        rest = _behind_options(line.rest, form.get("options", []))
+        below = f"{command.name} {shlex.join(rest)}"
+        inner = [one for one in commands_in(below, among) if one.match.reference != command] if rest else []
+        if inner:
+            return replace(_of_command(below, inner[0], among), asked=asked)
     found = _wrong_with(line, command, form, among)
     if found is None:
         return Checked(asked, True, Verdict.EXISTS, command)
@@ -165,6 +172,18 @@ def _told(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> _Told:
                 takes_next = value is None and _takes_value(by_form.get(name))
                 options.append((name, next(words, None) if takes_next else value))
     return _Told(options, values)
+
+
+def _behind_options(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what stands behind the options of a group, such as `worker` of `-A shop worker`; nothing if unknown."""
+    by_form, words = _by_form(known), list(rest)
+    while words and words[0].startswith("-"):
+        for name, value in _switches(words.pop(0), by_form):
+            if name not in by_form:
+                return []
+            if value is None and _takes_value(by_form[name]) and words:
+                words.pop(0)
+    return words
 
 
 def _by_form(known: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -148,4 +148,4 @@ def _tests_for_dash(node: Node) -> bool:
 def _name_of(function: Node) -> str:
     owner = function if function.child_by_field_name("name") is not None else function.parent
     name = owner.child_by_field_name("name") if owner is not None else None
-    return text_of(name) if name is not None else ""
+    return text_of(name)[:80] if name is not None else ""

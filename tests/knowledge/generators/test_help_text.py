@@ -135,6 +135,69 @@ def test_arguments_in_brackets_are_optional():
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "options", "arguments"),
+    [
+        ("tool [-a | -b] <x>", {"-a": False, "-b": False}, {"<x>": True}),
+        ("tool [-q | --quiet] [--tags | --no-tags]", {"--quiet": False, "--tags": False, "--no-tags": False}, {}),
+        ("tool set-head <name> (-a | --auto | <branch>)", {"--auto": False}, {"<name>": True, "<branch>": False}),
+        ("tool update [(<group> | <remote>)...]", {}, {"(<group> | <remote>)...": False}),
+        ("tool power {on|off}", {}, {"{on|off}": False}),
+        ("tool copy <from> | <to>", {}, {"<from>": False, "<to>": False}),
+        ("tool send (-m | --message) <text>", {"--message": True}, {}),
+        ("tool [OPTION...] [FILE]...", {}, {"FILE...": False}),
+        ("tool install [options] <spec> [index-options] ...", {}, {"<spec>...": True}),
+        ("tool go [--[no-]progress] <place>", {"--progress": False}, {"<place>": True}),
+    ],
+)
+def test_alternatives_of_a_usage_line_are_not_required(line, options, arguments):
+    read = read_usage(line)
+
+    assert {option.name: option.required for option in read.options} == options
+    assert {argument.name: argument.required for argument in read.arguments} == arguments
+
+
+def test_what_one_usage_line_requires_and_another_does_not_is_not_required():
+    said = read_help("Usage:\n  tool add <name>\n  tool add -r <file>\n\nOptions:\n  -r <file>  Read names\n")
+
+    assert [(argument.name, argument.required) for argument in said.arguments] == [("<name>", False)]
+    assert not any(each.required for each in said.options)
+
+
+def test_prose_below_a_usage_line_is_no_argument():
+    said = read_help(
+        "Usage: tar [OPTION...] [FILE]...\nGNU 'tar' saves many files together into a single archive, and can\n"
+        "restore individual files from the archive.\n\n  -x, --extract, --get   extract files\n"
+    )
+
+    assert [argument.name for argument in said.arguments] == ["FILE..."]
+    assert said.summary.startswith("GNU 'tar' saves many files")
+    assert said.options[0].others == ("--get",)
+
+
+def test_a_help_says_of_itself_that_it_lists_only_some():
+    whole = read_help(
+        "usage: git <command>\n\nThese are common Git commands used in various situations:\n\n   add  Add\n"
+    )
+    hint = read_help("usage: git <command>\n\n'git help -a' lists available subcommands\n")
+    options = read_help('Usage: curl <url>\n -d, --data <data>  Data\n\nFor all options use "--help all".\n')
+
+    assert [each.lists_all for each in (whole, hint, options)] == [False, False, False]
+    assert (hint.fuller, options.fuller) == (("help", "-a"), ("--help", "all"))
+    assert read_help("Usage: tool\n\nCommands:\n  a  One\n").lists_all
+
+
+def test_names_in_columns_below_a_heading_without_a_colon_are_commands():
+    text = (
+        "help:\n\nStandard commands\nasn1parse         ca                ciphers\nx509\n\n"
+        "Cipher commands (see `enc')\naes  des  rc4\n"
+    )
+
+    names = [each.name for each in read_help(text).subcommands]
+
+    assert names == ["asn1parse", "ca", "ciphers", "x509", "aes", "des", "rc4"]
+
+
 LINES = st.text(alphabet=st.sampled_from("ab -=[]<>{}|,.:\n\t\"'Usage()Comands\x1b#é"), max_size=400)
 
 
@@ -153,6 +216,19 @@ def test_whatever_stands_in_a_usage_line_is_read_without_a_fall(text):
     read_usage(text)
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "-" * 400_000, "  --a " * 50_000, "Commands:\n" + "  a  b\n" * 9_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "Usage: a " + "(" * 50_000,
+        "Usage: a " + "[(a|" * 30_000,
+        "Usage: a " + "a-" * 100_000,
+        "A" + " a" * 100_000 + "\n" + "-a <" * 50_000,
+        "some " * 50_000 + "commands",
+        "-" * 400_000,
+        "  --a " * 50_000,
+        "Commands:\n" + "  a  b\n" * 9_000,
+    ],
+)
 def test_a_huge_text_is_read_in_bounded_time(text):
     read_help(text)

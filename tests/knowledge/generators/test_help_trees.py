@@ -79,7 +79,7 @@ def test_a_recorded_tree_names_groups_and_what_is_below_them():
     made = read_tree("tool", lambda words: texts[tuple(words)])
 
     by_name = {draft.name: draft for draft in made.drafts}
-    assert set(by_name) == {"tool", "tool user", "tool ping", "tool user add"}
+    assert set(by_name) == {"tool", "tool user", "tool ping", "tool user add", "tool help"}
     assert by_name["tool user add"].command.syntax == "tool user add <name> [--admin]"
     assert by_name["tool user"].command.is_group
     assert by_name["tool user add"].key == "cmd-user-add"

@@ -1,0 +1,205 @@
+"""Programs of this machine, asked for their help: true lines are never called wrong, invented ones never exist."""
+
+import shutil
+
+import pytest
+
+from knowledge.generators.help_trees import NoHelp, _asked, generate_from_help, read_tree
+from knowledge.generators.python_commands import generate_click
+from knowledge.generators.sources import Source
+from knowledge.services.reference_checks import check_command
+from knowledge.services.reference_imports import import_references
+from tests.factories import make_actor
+
+TRUE = """
+git stash
+git stash list
+git stash pop --index
+git stash drop
+git config user.name "Ada Lovelace"
+git config --global user.email ada@example.com
+git config --get remote.origin.url
+git add -A
+git add README.md docs
+git commit -m "First"
+git commit --amend --no-edit
+git commit -am "First"
+git log --oneline -5
+git log -n 3
+git diff --stat
+git push origin main
+git push --force-with-lease
+git pull --rebase
+git remote -v
+git remote add origin https://example.com/a.git
+git rebase -i HEAD~3
+git bisect start
+git worktree list
+git submodule update --init --recursive
+git cherry-pick abc1234
+git -C /tmp status
+git help stash
+git rev-parse --show-toplevel
+git cat-file -p HEAD
+curl -X POST https://example.com
+curl -XPOST https://example.com
+curl -fsSL https://example.com -o out.html
+curl --request PUT --data @body.json https://example.com
+curl -H "Accept: text/plain" -d a=b https://example.com
+curl --compressed -I https://example.com
+curl -u ada:x https://example.com
+curl --retry 3 https://example.com
+tar -xzf a.tgz
+tar -czf a.tgz src docs
+tar --extract --file=a.tgz
+tar --get --gzip -f a.tgz
+tar -tvf a.tar
+tar -xf a.tar -C /tmp
+tar xzf a.tgz
+tar --exclude=node_modules -cf a.tar .
+pip install -r requirements.txt
+pip install requests flask
+pip install -e .
+pip install --upgrade pip
+pip uninstall -y requests
+pip list --outdated
+pip config list
+pip show requests
+pip freeze
+openssl x509 -in cert.pem -noout -text
+openssl req -new -key key.pem -out request.csr
+openssl genrsa -out key.pem 2048
+openssl rand -hex 16
+openssl md5 README.md
+psql -h localhost -U ada -d shop
+psql -c "select 1" shop
+psql --command="select 1"
+celery -A shop worker -l info
+celery --app=shop beat
+celery -A shop inspect active
+npm install
+npm install --save-dev typescript
+npm install -g typescript
+npm run build
+npm ci
+""".strip().splitlines()
+
+INVENTED = """
+git stsh
+git stash everything
+git stash --melt
+git frobnicate
+git commit-all
+git undo HEAD
+git remote polish origin
+git config --galaxy user.name
+git add --everywhere
+curl --teleport https://example.com
+curl -X POST --jsonify https://example.com
+curl
+tar --sparkle -f a.tar
+tar -xqf a.tgz
+pip instal requests
+pip config melt
+pip upgrade requests
+pip install --yes-please requests
+openssl x510 -in cert.pem
+openssl x509 --sparkle
+openssl encrypt file.txt
+psql --sing
+celery -A shop dance
+celery juggle
+npm instal
+npm install --sparkle-now
+npm build-all
+""".strip().splitlines()
+
+PROGRAMS = ["git", "curl", "tar", "openssl", "psql"]
+
+
+def _npm() -> object:
+    """Ask npm about a few of its commands: it takes seconds for each."""
+
+    def ask(words):
+        if words and words[0] not in ("install", "run", "ci"):
+            raise NoHelp("not asked here")
+        return _asked([shutil.which("npm")], words, "/tmp")
+
+    return read_tree("npm", ask)
+
+
+@pytest.fixture(scope="module")
+def programs():
+    """What the programs of this machine say of themselves; asked once, outside of any transaction."""
+    generated = {name: generate_from_help([name]) for name in PROGRAMS if shutil.which(name)}
+    if shutil.which("npm"):
+        generated["npm"] = _npm()
+    if shutil.which("pip"):
+        generated["pip"] = generate_from_help(["pip"])
+    generated["celery"] = generate_click(Source("celery.bin.celery:celery"))
+    return generated
+
+
+@pytest.fixture
+def asker(programs, db):
+    """A curator of a BigMind where the programs of this machine are documented."""
+    curator = make_actor(curator=True)
+    for name, made in programs.items():
+        import_references(
+            curator, collection=name, drafts=list(made.drafts), source=name, completeness=made.completeness
+        )
+    return curator, set(programs)
+
+
+@pytest.mark.django_db
+def test_true_lines_are_never_called_wrong_and_invented_ones_never_exist(asker):
+    curator, programs = asker
+    verdicts = {
+        line: check_command(curator, command=line).verdict for line in (*TRUE, *INVENTED) if line.split()[0] in programs
+    }
+
+    assert len(verdicts) >= 60
+    true = [line for line in TRUE if line in verdicts]
+    existing = [line for line in true if verdicts[line] == "exists"]
+    wronged = {line: verdicts[line] for line in true if verdicts[line] not in ("exists", "cannot_tell")}
+    accepted = [line for line in INVENTED if verdicts.get(line) == "exists"]
+    assert accepted == []
+    assert len(wronged) * 20 <= len(true), wronged
+    assert len(existing) * 10 >= len(true) * 7, {line: verdicts[line] for line in true if line not in existing}
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ("git stash list", "exists"),
+        ("git stsh", "does_not_exist"),
+        ("git stash everything", "cannot_tell"),
+        ("curl --teleport https://example.com", "cannot_tell"),
+        ("celery juggle", "does_not_exist"),
+        ("celery -A shop worker -l info", "exists"),
+    ],
+)
+@pytest.mark.django_db
+def test_a_list_that_is_whole_says_what_is_not_in_it(asker, line, verdict):
+    curator, _ = asker
+
+    assert check_command(curator, command=line).verdict == verdict
+
+
+def test_git_is_asked_for_all_its_commands(programs):
+    names = {draft.name for draft in programs["git"].drafts}
+
+    assert {"git stash", "git config", "git rev-parse", "git stash drop", "git remote set-url"} <= names
+    assert len(names) > 140
+    assert "git format-pack" not in names
+
+
+def test_curl_is_asked_for_all_its_options(programs):
+    if "curl" not in programs:
+        pytest.skip("no curl on this machine")
+    (curl,) = programs["curl"].drafts
+    forms = {form for option in curl.command.options for form in option.forms}
+
+    assert {"-X", "--request", "--retry", "--compressed", "-u"} <= forms
+    assert len(curl.command.options) > 200
+    assert [argument.name for argument in curl.command.arguments] == ["<url>"]
