@@ -1,16 +1,18 @@
 """Arguments of the operations about references."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import checked_content, clean_name
 from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
 from knowledge.generators.command_names import name_in
 from knowledge.generators.drafts import ReferenceDraft
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
 
 MOST_DRAFTS = 1_000
 SLUG_CHARS = 50
@@ -63,8 +65,8 @@ def _as_draft(sent: Any) -> Any:
         _FIELDS.get(str(name), str(name)): value for name, value in sent.items() if name not in _PASSED_OVER
     }
     if not (renamed.get("name") or renamed.get("command") or renamed.get("endpoint")):
-        said = [value if isinstance(value := renamed.get(part), str) else "" for part in ("kind", "title", "content")]
-        renamed["name"] = name_in(*said, _codes_in(renamed.get("examples")))
+        kind, title, content = (str(renamed.get(part) or "") for part in ("kind", "title", "content"))
+        renamed["name"] = name_in(kind, title, content, _codes_in(renamed.get("examples")))
     return {name: _unchangeable(value) for name, value in renamed.items()}
 
 
@@ -108,11 +110,17 @@ SynonymTable = Annotated[
     AfterValidator(refuse_secrets_in_json),
     Field(description='Words that mean the same, beside the built-in ones: {"tenant": ["workspace"]}.'),
 ]
+Completenesses = dict[Literal["command", "api"], Literal["complete", "partial", "unknown"]]
+_COMPLETENESSES: TypeAdapter[Completenesses] = TypeAdapter(Completenesses)
+
+
+def plain_completeness(completeness: Mapping[ReferenceKind, Completeness]) -> Completenesses:
+    """Return what a generator says of its source in the words that an import takes."""
+    return _COMPLETENESSES.validate_python({kind.value: state.value for kind, state in completeness.items()})
+
+
 Declared = Annotated[
-    dict[Literal["command", "api"], Literal["complete", "partial", "unknown"]],
-    BeforeValidator(
-        lambda said: {str(kind): str(state) for kind, state in said.items()} if isinstance(said, dict) else said
-    ),
+    Completenesses,
     Field(
         description='Whether these are all that the product has: {"command": "complete", "api": "partial"}. Only what a'
         " complete source does not have is answered with “does not exist”."

@@ -212,10 +212,11 @@ def _least(files: Iterable[_File]) -> dict[ReferenceKind, Completeness]:
     """Return what holds of several files together: each type is as complete as its least complete file."""
     states: dict[ReferenceKind, list[Completeness]] = {}
     for file in files:
-        kinds = {raw.value.get("type") for raw in file.entries if isinstance(raw.value, dict)} & set(ReferenceKind)
-        for kind in kinds:
-            states.setdefault(ReferenceKind(kind), []).append(file.completeness.get(kind, Completeness.UNKNOWN))
-    return {kind: least_complete(found) for kind, found in states.items() if kind in CAN_BE_COMPLETE}
+        said = [raw.value.get("type") for raw in file.entries if isinstance(raw.value, dict)]
+        for kind in CAN_BE_COMPLETE:
+            if kind in said:
+                states.setdefault(kind, []).append(file.completeness.get(kind, Completeness.UNKNOWN))
+    return {kind: least_complete(found) for kind, found in states.items()}
 
 
 def _checked(raw: _Raw, troubles: list[Trouble]) -> CuratedEntry | None:

@@ -181,7 +181,7 @@ def _click_argument(argument: click.Argument) -> Option:
     return Option(name=f"{name}{many}", values=_click_choices(argument.type), required=argument.required)
 
 
-def _click_choices(kind: click.ParamType) -> tuple[str, ...]:
+def _click_choices(kind: Any) -> tuple[str, ...]:
     """Return the values that a choice takes; none where it takes others as well, as celery's log levels do."""
     if not isinstance(kind, click.Choice) or type(kind).convert is not click.Choice.convert:
         return ()

@@ -15,6 +15,7 @@ from bigmind.management.sources import add_source_arguments, sources_of
 from knowledge.generators.drafts import Generated
 from knowledge.generators.registry import generator_for
 from knowledge.generators.sources import Source
+from knowledge.reference_arguments import plain_completeness
 from knowledge.services.reference_imports import ImportedReferences, import_references
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
@@ -76,7 +77,7 @@ class Command(OperatorCommand):
             version=generated.drafts[0].version,
             # What could not be read today is not gone from its source.
             complete=not options["keep_missing"] and not generated.troubles,
-            completeness=generated.completeness,
+            completeness=plain_completeness(generated.completeness),
             dry_run=options["dry_run"],
         )
 

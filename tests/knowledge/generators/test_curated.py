@@ -119,6 +119,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read():
     wrong = [
         5,
         {**ENTRY, "id": "a", "type": "song"},
+        {**ENTRY, "id": "a", "type": ["command"]},
         {**ENTRY, "id": "b", "keywords": "list"},
         {**ENTRY, "id": "c", "x": 1},
     ]
@@ -129,9 +130,9 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read():
     told = [f"{trouble.where}: {trouble.says}" for trouble in generated.troubles]
     assert told[0] == "commands.json, entry 2: It is no object; left out."
     assert "entry 3: type: Input should be 'command', 'api'" in told[1]
-    assert "entry 4: keywords: Input should be a valid list" in told[2]
-    assert told[3] == "commands.json, entry 5: Nobody knows the fields x; they were left out."
-    assert "The id cmd-gw-users-list is taken" in told[4]
+    assert "entry 5: keywords: Input should be a valid list" in told[3]
+    assert told[4] == "commands.json, entry 6: Nobody knows the fields x; they were left out."
+    assert "The id cmd-gw-users-list is taken" in told[5]
 
 
 @pytest.mark.parametrize("text", ["5", "{}", '{"entries": 1}', "nonsense"])
