@@ -2,15 +2,18 @@
 
 from celery import shared_task
 
+from bigmind.core.background import OneAtATime
 from knowledge.models import Session
 from knowledge.search import indexes
 from knowledge.services import app_runs, embedding, gaps, instances, notes, people, servings, sessions
 
+_embedding = OneAtATime()
+
 
 @shared_task
 def embed_pending() -> None:
-    """Make the vectors that wait."""
-    embedding.embed_pending()
+    """Make the vectors that wait, in one thread of this worker: deliveries and app runs have the others."""
+    _embedding.run(embedding.embed_pending)
 
 
 @shared_task

@@ -1,6 +1,8 @@
 """Waking the worker: a courtesy, never a promise. The row in the database is the queue, and a sweep finds it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Event, Lock
 from time import monotonic
 
 import structlog
@@ -51,3 +53,24 @@ def after_commit(task: str) -> None:
     # that is on the list leaves it only together with every later one: with the savepoint they were both made in.
     if all(wake != call for _, call, *_ in transaction.get_connection().run_on_commit):
         transaction.on_commit(wake)
+
+
+class OneAtATime:
+    """Work that a process does once at a time, however often it is woken for it.
+
+    Each write wakes a worker for the same queue of rows. While one thread works it off, the others would only wait in
+    the same place, and nothing else would get a thread.
+    """
+
+    def __init__(self) -> None:
+        self._is_asked, self._busy = Event(), Lock()
+
+    def run(self, work: Callable[[], object]) -> None:
+        """Do the work, or leave it to the thread that does it now: that one does it once more when it is done."""
+        self._is_asked.set()
+        while self._is_asked.is_set() and self._busy.acquire(blocking=False):
+            try:
+                self._is_asked.clear()
+                work()
+            finally:
+                self._busy.release()

@@ -89,9 +89,12 @@ def web_command(descriptors: Collection[int]) -> list[str]:
 
 
 def worker_command() -> list[str]:
-    """Return the command of the worker. Its tasks wait for the database, so threads do, and one process is lighter."""
+    """Return the command of the worker. Its tasks wait for the database, so threads do, and one process is lighter.
+
+    One thread makes vectors. The others keep deliveries moving beside an app run and the making of an index.
+    """
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    return [sys.executable, "-m", "celery", "-A", "bigmind", "worker", "--pool=threads", "--concurrency=2", *quiet]
+    return [sys.executable, "-m", "celery", "-A", "bigmind", "worker", "--pool=threads", "--concurrency=4", *quiet]
 
 
 def scheduler_command(environment: Environment) -> list[str]:

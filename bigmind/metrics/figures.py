@@ -52,7 +52,7 @@ def _asking(sql: str, *values: Any) -> Callable[[], Question]:
     return lambda: (sql, values)
 
 
-# The condition is that of the index `vector_waiting`: finished rows are never read.
+# The condition is that of the index `vector_next`: finished rows are never read.
 _UNFINISHED = "NOT (vector.vector IS NOT NULL AND vector.trouble = '')"
 _TEXTS = f"""
 SELECT CASE WHEN trouble IN ('', %s) THEN 'waiting' ELSE 'failed' END, count(*)

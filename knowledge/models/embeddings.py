@@ -31,6 +31,11 @@ class EmbeddingSpace(models.Model):
         return self.name
 
 
+# What PostgreSQL sorts the waiting rows by, and what a worker asks for, have to be spelled alike.
+HAS_VECTOR = models.ExpressionWrapper(models.Q(vector__isnull=False), output_field=models.BooleanField())
+IS_SHARED = models.ExpressionWrapper(models.Q(owner__isnull=True), output_field=models.BooleanField())
+
+
 class PassageVector(models.Model):
     """The vector of a passage in one space, or the fact that it is still to be made."""
 
@@ -45,9 +50,14 @@ class PassageVector(models.Model):
         constraints = [models.UniqueConstraint(fields=["space", "passage"], name="vector_once_per_space")]
         indexes = [
             models.Index(fields=["space", "owner"], name="vector_of_owner"),
+            # In the order in which workers take them: new before what is made again, people's own writing before what
+            # is shared (imports are large), the newest first.
             models.Index(
-                fields=["space", "not_before", "id"],
-                name="vector_waiting",
+                models.F("space"),
+                HAS_VECTOR,
+                IS_SHARED,
+                models.F("id").desc(),
+                name="vector_next",
                 condition=~models.Q(vector__isnull=False, trouble=""),
             ),
         ]

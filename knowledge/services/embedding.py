@@ -1,8 +1,9 @@
 """Making vectors: workers drain what waits, in batches; a space is built beside the old one, then takes its place."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from time import monotonic
 
 import structlog
 from django.db import IntegrityError, connection, transaction
@@ -17,17 +18,22 @@ from knowledge.embeddings.patience import embed_batch
 from knowledge.embeddings.providers import Provider, provider
 from knowledge.embeddings.vectors import EmbedderError, TextsRefused
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
 from knowledge.search.indexes import drop_indexes
 from knowledge.search.statistics import keep_statistics
 from knowledge.services.likeness import point_to_similar
 
 # With the sweep's pause it is less than a minute: so long does the batch of a killed worker wait at most.
 LEASE = timedelta(seconds=30)
+# What somebody writes waits for the end of a batch of an import: the built-in model makes 6 to 60 long texts a second.
+BATCH_SECONDS = 2.0
+FIRST_BATCH = 10
+POINTED_AT_ONCE = 20
 WAIT_WHEN_DOWN = timedelta(seconds=30)
 WAIT_WHEN_REFUSED = timedelta(days=1)
 AGAIN = "to be made again"
 TO_MAKE = Q(vector=None) | Q(trouble=AGAIN)
-# Spelled like the condition of the index `vector_waiting`, so that PostgreSQL uses it.
+# Spelled like the condition of the index `vector_next`, so that PostgreSQL uses it.
 UNFINISHED = ~Q(vector__isnull=False, trouble="")
 
 _QUEUE_ALL = """
@@ -37,6 +43,7 @@ FROM knowledge_passage AS passage
 WHERE NOT EXISTS (
     SELECT 1 FROM knowledge_passagevector AS known WHERE known.space_id = %(space)s AND known.passage_id = passage.id
 )
+ORDER BY passage.id
 ON CONFLICT (space_id, passage_id) DO NOTHING
 """
 
@@ -79,20 +86,37 @@ def embed_pending() -> int:
     try:
         _mark_all(space)
         keep_statistics()  # Of what was imported a moment ago.
-        while claimed := _claim(space):
-            new += [row.pk for row in claimed if is_active and row.vector is None]
-            made += _embed(embedder, space, claimed)
-            keep_statistics()
+        while True:
+            for rows, count in _work_off(embedder, space):
+                new += rows if is_active else []
+                made += count
+            switch_when_complete(space)
+            if not new:
+                return made
+            # Last, because nobody waits for it, and what is similar may be in a later batch; in small parts, for
+            # somebody may write meanwhile. Whoever is killed before loses some pointers, and no vector.
+            point_to_similar(space, new[:POINTED_AT_ONCE])
+            del new[:POINTED_AT_ONCE]
     except EmbedderError as error:
         log.warning("The embedder is away; the passages wait.", reason=error.reason)
+        point_to_similar(space, new)
     except IntegrityError:
         if EmbeddingSpace.objects.filter(pk=space.pk).exists():
             raise
-        return made  # Another model has taken over meanwhile, and this space is gone.
-    switch_when_complete(space)
-    # Last, because nobody waits for it. Whoever is killed before loses some pointers, and no vector.
-    point_to_similar(space, new)
+        # Another model has taken over meanwhile, and this space is gone.
     return made
+
+
+def _work_off(embedder: Provider, space: EmbeddingSpace) -> Iterator[tuple[list[int], int]]:
+    """Make the vectors that wait; yield for each batch the rows that had none before, and how many were made."""
+    size = FIRST_BATCH
+    while claimed := _claim(space, size):
+        began, new = monotonic(), [row.pk for row in claimed if row.vector is None]
+        yield new, _embed(embedder, space, claimed)
+        # Twice as many at the most: a batch that was quick may have come from the cache.
+        pace = BATCH_SECONDS / max(monotonic() - began, 0.001)
+        size = max(FIRST_BATCH, int(len(claimed) * min(2.0, pace)))
+        keep_statistics()
 
 
 def space_of(embedder: Provider) -> EmbeddingSpace:
@@ -265,12 +289,17 @@ def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
     return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True).values("pk"))
 
 
-def _claim(space: EmbeddingSpace) -> list[PassageVector]:
-    """Take up to a batch of what waits, for as long as the lease lasts. No lock is held while the embedder works."""
+def _claim(space: EmbeddingSpace, size: int) -> list[PassageVector]:
+    """Take up to a batch of what waits, for as long as the lease lasts. No lock is held while the embedder works.
+
+    What a person has just written comes first, and never shares a batch with an import, which would take longer.
+    """
     now = timezone.now()
-    due = space.vectors.filter(TO_MAKE, not_before__lte=now).select_related("passage").order_by("not_before", "id")
+    due = space.vectors.filter(TO_MAKE, not_before__lte=now).select_related("passage")
+    due = due.order_by(HAS_VECTOR, IS_SHARED, "-id").select_for_update(skip_locked=True, of=("self",))
     with transaction.atomic():
-        rows = list(due.select_for_update(skip_locked=True, of=("self",))[: space.batch_size])
+        rows = list(due[: min(size, space.batch_size)])
+        rows = [row for row in rows if (row.owner_id is None) == (rows[0].owner_id is None)]
         PassageVector.objects.filter(pk__in=[row.pk for row in rows]).update(not_before=now + LEASE)
     return rows
 

@@ -24,7 +24,7 @@ _FAILED = ~Q(trouble__in=["", AGAIN])
 _WAITS_SINCE = Case(
     When(vector=None, then=Greatest("passage__created_at", "space__created_at")), default=F("not_before")
 )
-# The condition is that of the index `vector_waiting`: finished rows are never read.
+# The condition is that of the index `vector_next`: finished rows are never read.
 _TROUBLES = """
 SELECT ranked.space_id, ranked.trouble, ranked.failed, ranked.next_try, passage.kind, passage.source_id
 FROM (

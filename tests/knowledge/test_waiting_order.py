@@ -1,0 +1,96 @@
+"""What waits for a vector: people's own writing before imports, the newest first."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from knowledge.embeddings.hashing import Hashing
+from knowledge.models import EmbeddingSpace, Kind, PassageVector
+from knowledge.search.passages import Indexed, index_new
+from knowledge.services.embedding import AGAIN, _claim, embed_pending, progress
+from knowledge.services.facts import store_fact
+from tests.factories import make_actor
+
+WAITING = 5_000
+
+pytestmark = pytest.mark.django_db
+
+
+def import_references(count: int) -> None:
+    """Let this many pieces of shared documentation wait."""
+    texts = (f"GET /cranes/{number} returns crane {number} of the quay." for number in range(count))
+    index_new(Kind.REFERENCE, [Indexed(number, text, "") for number, text in enumerate(texts)], owner=None)
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the texts that are embedded, in that order."""
+    texts: list[str] = []
+    embed = Hashing.embed
+    monkeypatch.setattr(Hashing, "embed", lambda self, new, **more: texts.extend(new) or embed(self, new, **more))
+    return texts
+
+
+def test_a_fact_is_in_the_next_batch_although_5000_references_wait() -> None:
+    import_references(WAITING)
+    store_fact(make_actor(), category="decision", fact="The crane is oiled on Fridays.")
+    progress()
+
+    batch = _claim(EmbeddingSpace.objects.get(), 50)
+
+    assert [row.passage.text for row in batch] == ["The crane is oiled on Fridays."]
+
+
+def test_a_fact_that_is_stored_while_references_are_embedded_is_in_the_next_batch(monkeypatch) -> None:
+    batches: list[list[str]] = []
+    import_references(200)
+    embed, actor = Hashing.embed, make_actor()
+
+    def embed_and_write(self: Hashing, texts: list[str], **more: object) -> object:
+        batches.append(list(texts))
+        if len(batches) == 2:
+            store_fact(actor, category="decision", fact="The crane is oiled on Fridays.")
+        return embed(self, texts, **more)
+
+    monkeypatch.setattr(Hashing, "embed", embed_and_write)
+
+    embed_pending()
+
+    assert batches[2] == ["The crane is oiled on Fridays."]
+    assert progress().waiting == 0
+
+
+def test_the_newest_writing_comes_first_and_what_is_made_again_last(embedded: list[str]) -> None:
+    actor = make_actor()
+    store_fact(actor, category="decision", fact="An old fact.")
+    embed_pending()
+    PassageVector.objects.update(trouble=AGAIN, not_before=timezone.now())
+    index_new(Kind.REFERENCE, [Indexed(1, "Documentation.", "")], owner=None)
+    store_fact(actor, category="decision", fact="A new fact.")
+    store_fact(actor, category="decision", fact="The newest fact.")
+    embedded.clear()
+
+    embed_pending()
+
+    assert embedded == ["The newest fact.", "A new fact.", "Documentation."]
+    assert progress().waiting == 0
+
+
+def test_the_next_batch_is_read_from_an_index_however_many_wait() -> None:
+    import_references(WAITING)
+    progress()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE knowledge_passagevector")
+        cursor.execute(f"EXPLAIN {_next_batch()}")
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "vector_next" in plan
+    assert "Sort" not in plan
+
+
+def _next_batch() -> str:
+    """Return the statement by which a worker takes its batch."""
+    with CaptureQueriesContext(connection) as asked:
+        _claim(EmbeddingSpace.objects.get(), 50)
+    return next(query["sql"] for query in asked if "SKIP LOCKED" in query["sql"] and "ORDER BY" in query["sql"])
