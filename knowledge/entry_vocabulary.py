@@ -36,4 +36,5 @@ Metadata = Annotated[
     AfterValidator(refuse_secrets_in_json),
     Field(description="Anything else, as JSON of up to 64 KiB."),
 ]
+ChangedMetadata = Annotated[Metadata, Field(description="Merged into what is there; null removes a name.")]
 MinConfidence = Annotated[Confidence, Field(description="Only what is at least so certain.")]

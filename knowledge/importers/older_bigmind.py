@@ -142,6 +142,9 @@ def _hypothesis(place: str, told: Mapping[str, Any]) -> Row:
 def _company(place: str, told: Mapping[str, Any]) -> Row:
     if told.get("status") == "deprecated":
         return Unread(place, "was deprecated as company knowledge, so it is not proposed again.")
+    if told.get("status") == "pending":
+        # Where one person decides alone, a proposal of theirs is approved at once; this one may be anybody's.
+        return Unread(place, "was not approved yet, so it is left out. Whoever wants it can propose it.")
     kept: dict[str, Any] = {name: told.get(name) for name in ("category", "title", "content", "importance")}
     return Told(place, CompanyDraft, kept)
 

@@ -17,7 +17,7 @@ class EmbeddingSpace(models.Model):
 
     name = models.CharField(max_length=200, unique=True, help_text="Provider, model and length of the vectors.")
     dimensions = models.PositiveIntegerField()
-    batch_size = models.PositiveSmallIntegerField(default=50, help_text="Texts a worker embeds at once, up to 100.")
+    batch_size = models.PositiveSmallIntegerField(default=100, help_text="Texts a worker embeds at once, up to 100.")
     created_at = models.DateTimeField(auto_now_add=True)
     active_since = models.DateTimeField(null=True, blank=True, help_text="Search uses the one activated last.")
     stopped_at = models.DateTimeField(null=True, blank=True, help_text="Since then nothing is built in it.")

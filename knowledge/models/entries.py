@@ -40,6 +40,13 @@ class Entry(models.Model):
     )
     confidence = models.FloatField(default=1.0)
     metadata = models.JSONField(default=dict, blank=True)
+    provenance = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        blank=True,
+        editable=False,
+        help_text="Which source made it, under which key, and what the source said. Only imports write it.",
+    )
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="entries")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -6,9 +6,21 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
+from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
@@ -22,7 +34,7 @@ PATH_CHARS = 500
 JSON_DEPTH = 64
 SLUG_CHARS = 60
 OF_THE_KNOWLEDGE_BASE = {"id", "created_by", "created_at", "updated_at"}
-"""What a file may say and nobody heeds: whoever imports an entry owns it, from that moment on."""
+"""What an export says of an entry besides, and no source does."""
 
 
 def _json_within_limits(value: dict[str, Any]) -> dict[str, Any]:
@@ -58,8 +70,21 @@ def _as_list(value: Any) -> Any:
 
 Key = Annotated[str, AfterValidator(clean_name), Field(max_length=KEY_CHARS)]
 SourcePath = Annotated[str, AfterValidator(clean_name), Field(max_length=PATH_CHARS)]
-Roles = Annotated[list[Role], BeforeValidator(_as_list), AfterValidator(lambda roles: list(dict.fromkeys(roles)))]
+Roles = Annotated[Tags, BeforeValidator(_as_list)]
+"""Any that kb_add takes; ours are those of `Role`."""
 Metadata = Annotated[dict[str, Any], AfterValidator(_json_within_limits)]
+
+
+def _or_nothing(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return check(value)
+    except ValidationError:
+        return None
+
+
+T = TypeVar("T")
+OrNothing = Annotated[T | None, WrapValidator(_or_nothing)]
+"""What people who write a file by hand may put there for themselves: what is none of ours says nothing."""
 
 
 class SourceEntry(BaseModel):
@@ -82,14 +107,17 @@ class SourceEntry(BaseModel):
     metadata: Metadata = {}
     origin: Annotated[str, Field(max_length=64)] = ""
     """Digest of what the parser made, so that a person's edit is told from a change of the source."""
+    id: OrNothing[UUID] = None
+    created_by: OrNothing[SourcePath] = None
+    created_at: OrNothing[AwareDatetime] = None
+    updated_at: OrNothing[AwareDatetime] = None
 
     @model_validator(mode="before")
     @classmethod
     def _empty_is_left_out(cls, fields: Any) -> Any:
         if not isinstance(fields, dict):
             return fields
-        told = {name: value for name, value in fields.items() if name not in OF_THE_KNOWLEDGE_BASE}
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
     @model_validator(mode="after")
     def _has_a_key(self) -> Self:
@@ -100,7 +128,8 @@ class SourceEntry(BaseModel):
     def fingerprint(self) -> str:
         """Return a digest of everything an editor may change."""
         # Files written before entries had a project keep their fingerprints.
-        fields = self.model_dump(exclude={"origin"} if self.project else {"origin", "project"})
+        left_out = {"origin", *OF_THE_KNOWLEDGE_BASE, *(() if self.project else ("project",))}
+        fields = self.model_dump(exclude=left_out)
         return digest(json.dumps(fields, sort_keys=True, ensure_ascii=False))[:16]
 
 

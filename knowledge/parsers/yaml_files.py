@@ -115,7 +115,7 @@ def _dumped(value: Any) -> str:
 
 
 def _fields(entry: SourceEntry) -> dict[str, Any]:
-    fields = entry.model_dump(exclude_defaults=True)
+    fields = entry.model_dump(mode="json", exclude_defaults=True)
     fields = {"key": entry.key, "entry_type": entry.entry_type, **fields, "roles": entry.roles}
     order = [name for name in SourceEntry.model_fields if name in fields]
     return {name: _Inline(fields[name]) if name in {"roles", "tags"} else fields[name] for name in order}

@@ -1,15 +1,18 @@
 """Entries: what is added to the knowledge base that everybody here shares, changed and deleted (seed 001)."""
 
+import json
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
 from accounts.actor import Actor
-from bigmind.core.errors import Conflict, Forbidden
+from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.text import digest
-from bigmind.core.vocabulary import Confidence, Project, SharedContent
+from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Project, SharedContent
 from knowledge.entry_vocabulary import (
+    ChangedMetadata,
     EntryId,
     EntryTags,
     EntryTypeName,
@@ -109,16 +112,17 @@ def update_entry(
     roles: Roles | None = None,
     tags: EntryTags | None = None,
     confidence: Confidence | None = None,
-    metadata: Metadata | None = None,
+    metadata: ChangedMetadata | None = None,
 ) -> UpdatedEntry:
     """Change an entry of your own, or any as a curator. What you leave out stays as it is.
 
-    Call this when an entry is out of date, or to raise its confidence once it is proven. Returns the entry, and whether
-    it was embedded anew.
+    Call this when an entry is out of date, or to raise its confidence once it is proven. `metadata` is merged into what
+    is there: a name with null is removed. Returns the entry, and whether it was embedded anew.
     """
     entry = _own_entry(actor, id)
     changed = content is not None and digest(content) != entry.digest
-    sent = {"content": content, "roles": roles, "tags": tags, "confidence": confidence, "metadata": metadata}
+    merged = None if metadata is None else _merged(entry.metadata, metadata)
+    sent = {"content": content, "roles": roles, "tags": tags, "confidence": confidence, "metadata": merged}
     for name, value in sent.items():
         if value is not None:
             setattr(entry, name, value)
@@ -175,6 +179,15 @@ def _own_entry(actor: Actor, id: UUID) -> Entry:
         hint = "Ask a curator to change it; a curator’s key needs the scope `curate`."
         raise Forbidden("This entry was added by somebody else.", hint=hint)
     return entry
+
+
+def _merged(known: dict[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata with what was sent (RFC 7396, its names alone): what is not named stays, null removes."""
+    merged = {name: value for name, value in {**known, **sent}.items() if sent.get(name, "") is not None}
+    if (size := len(json.dumps(merged, ensure_ascii=False).encode())) > CONTENT_BYTES:
+        hint = "Remove a name by sending null for it."
+        raise Invalid(f"metadata would be {size:,} bytes; the limit is {CONTENT_BYTES:,}.", hint=hint)
+    return merged
 
 
 def _known_already(entry: Entry) -> Conflict:

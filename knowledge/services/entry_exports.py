@@ -12,8 +12,6 @@ from knowledge.models import Entry
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.yaml_files import EntryFile
 
-from .entry_sources import MARK
-
 OWN_SOURCE = "knowledge-base"
 FILE_ENTRIES = 2_000
 FILE_CHARS = 1_000_000
@@ -22,7 +20,7 @@ FILE_CHARS = 1_000_000
 
 def exported_entries() -> Iterator[EntryFile]:
     """Yield the files of the knowledge base, source by source, each in the order of its keys: it is always the same."""
-    entries = Entry.objects.in_bulk()
+    entries = Entry.objects.select_related("created_by").in_bulk()
     for source, families in sorted(_families(entries).items()):
         in_order = [sorted(family, key=lambda entry: _key(entry, source)) for family in families]
         yield from _files(source, sorted(in_order, key=lambda family: _key(family[0], source)), entries)
@@ -48,8 +46,7 @@ def _root(entry: Entry, entries: dict[UUID, Entry]) -> UUID:
 
 
 def _source(entry: Entry) -> str:
-    mark = entry.metadata.get(MARK)
-    return str(mark.get("source") or OWN_SOURCE) if isinstance(mark, dict) else OWN_SOURCE
+    return str(entry.provenance.get("source") or OWN_SOURCE)
 
 
 def _files(source: str, families: list[list[Entry]], entries: dict[UUID, Entry]) -> Iterator[EntryFile]:
@@ -72,20 +69,23 @@ def _row(entry: Entry, source: str, entries: dict[UUID, Entry]) -> SourceEntry:
         "key": _key(entry, source),
         "content": entry.content,
         "entry_type": entry.entry_type,
-        "roles": entry.roles or ["all"],
+        "roles": entry.roles,
         "tags": entry.tags,
         "project": entry.project,
         "source_file": entry.source_file,
         "source_story": entry.source_story,
         "parent": _key(entries[entry.parent_id], source) if entry.parent_id in entries else "",
         "confidence": entry.confidence,
-        "metadata": {name: value for name, value in entry.metadata.items() if name != MARK},
+        "metadata": entry.metadata,
+        "id": entry.pk,
+        "created_by": entry.created_by.username if entry.created_by else entry.provenance.get("created_by"),
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
     }
     # What is stored was judged when it came in; here it only changes its form.
     return SourceEntry.model_construct(**fields, origin="")
 
 
 def _key(entry: Entry, source: str) -> str:
-    mark = entry.metadata.get(MARK)
-    is_its_own = isinstance(mark, dict) and _source(entry) == source and mark.get("place")
-    return str(mark["place"]) if is_its_own and isinstance(mark, dict) else entry.digest[:16]
+    is_its_own = _source(entry) == source and entry.provenance.get("place")
+    return str(entry.provenance["place"]) if is_its_own else entry.digest[:16]

@@ -1,6 +1,6 @@
 """Bringing many entries in at once, at the speed of COPY."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -42,6 +42,13 @@ class NewEntry(BaseModel):
     confidence: Confidence = 1.0
     metadata: Metadata = {}
     project: Project = ""
+    key: Annotated[str, Field(max_length=200, description="What others of this import name as `parent`.")] = ""
+    parent: Annotated[str, Field(max_length=200, description="The `key` of its summary in this import.")] = ""
+    origin: Annotated[str, Field(max_length=64, description="Written by kb_parse; not kept.")] = ""
+
+    def columns(self) -> dict[str, Any]:
+        """Return what an entry keeps of it."""
+        return self.model_dump(exclude={"key", "parent", "origin"})
 
 
 @dataclass(frozen=True)
@@ -72,21 +79,61 @@ def import_entries(
 ) -> ImportedEntries:
     """Import many entries at once. Those that are known are skipped, or reported as errors with `skip_existing` false.
 
-    Call this to bring in what was parsed from files. Returns how many were imported and skipped, and the errors by row.
+    Call this to bring in what was parsed from files: the rows of kb_parse are taken as they are. Returns how many were
+    imported and skipped, and the errors by row.
     """
     rows = {row: entry for row, entry in enumerate(entries, start=1) if isinstance(entry, NewEntry)}
-    orphans = _orphans(rows)
+    orphans = _orphans(rows) | _lost(rows)
     digests = {row: digest(new.content) for row, new in rows.items() if row not in orphans}
     first = {fingerprint: row for row, fingerprint in reversed(digests.items())}
-    fresh = [Entry(digest=fingerprint, created_by=actor.user, **dict(rows[row])) for fingerprint, row in first.items()]
-    stored = copy_new(fresh, unique="digest")
-    index_new(Kind.ENTRY, [Indexed(entry.pk, entry.content, entry.project) for entry in stored], owner=None)
-    keep_fingerprints(stored)
-    imported = {first[entry.digest] for entry in stored}
+    stored = store_new(
+        Entry(digest=fingerprint, created_by=actor.user, **rows[row].columns()) for fingerprint, row in first.items()
+    )
+    imported = {first[entry.digest]: entry for entry in stored}
+    _place_below(imported, rows, digests)
     known = {row: fingerprint for row, fingerprint in digests.items() if row not in imported}
     wrong = {row: f"Entry {row}: {one.reason}" for row, one in enumerate(entries, 1) if isinstance(one, RefusedEntry)}
     wrong |= orphans | ({} if skip_existing else _said_of_known(known))
     return ImportedEntries(len(imported), len(known) if skip_existing else 0, [wrong[row] for row in sorted(wrong)])
+
+
+def store_new(entries: Iterable[Entry]) -> list[Entry]:
+    """Store and index the entries whose content is not known yet; return them."""
+    stored = copy_new(list(entries), unique="digest")
+    index_new(Kind.ENTRY, [Indexed(entry.pk, entry.content, entry.project) for entry in stored], owner=None)
+    keep_fingerprints(stored)
+    return stored
+
+
+def _place_below(imported: Mapping[int, Entry], rows: Mapping[int, NewEntry], digests: Mapping[int, str]) -> None:
+    """Set the parents that entries of this import name by their keys."""
+    by_key = {new.key: digests[row] for row, new in rows.items() if new.key and row in digests}
+    ids = dict(Entry.objects.filter(digest__in=by_key.values()).values_list("digest", "pk"))
+    children = [entry for row, entry in imported.items() if rows[row].parent in by_key]
+    for row, entry in imported.items():
+        entry.parent_id = ids.get(by_key.get(rows[row].parent, ""), entry.parent_id)
+    Entry.objects.bulk_update(children, ["parent"])
+
+
+def _lost(rows: Mapping[int, NewEntry]) -> dict[int, str]:
+    """What to say of the rows that name a parent which is not in this import, or which hangs below them."""
+    parents = {new.key: new.parent for new in rows.values() if new.key}
+    wrong = {
+        row: "hangs below itself" if new.parent in parents else f"no entry of this import has the key “{new.parent}”"
+        for row, new in rows.items()
+        if new.parent and (new.parent not in parents or _is_above(new.key, new.parent, parents))
+    }
+    return {row: f"Entry {row}: parent: {reason}." for row, reason in wrong.items()}
+
+
+def _is_above(key: str, above: str, parents: Mapping[str, str]) -> bool:
+    seen: set[str] = set()
+    while above and above not in seen:
+        if above == key:
+            return True
+        seen.add(above)
+        above = parents.get(above, "")
+    return bool(above)  # It leads into a circle further up.
 
 
 def _orphans(rows: Mapping[int, NewEntry]) -> dict[int, str]:

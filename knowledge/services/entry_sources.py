@@ -1,29 +1,33 @@
 """Where entries come from: which of them a source file made, and what importing it again adds and changes.
 
-What an import knows of an entry stands in its metadata below `seed`: the source, its key there (`place`), and digests
-of what the source said, by which a later edit here is told from a later edit there.
+What an import knows of an entry stands in its `provenance`, which nothing else writes: the source, its key there
+(`place`), and digests of what the source said, by which a later edit here is told from a later edit there.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Lower
 from pydantic import ValidationError
 
 from accounts.actor import Actor
+from accounts.models import User
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out, refusal
 from bigmind.core.text import digest
 from knowledge.models import Entry
 from knowledge.parsers.entries import SourceEntry, generations
 from knowledge.services.entries import delete_entry, update_entry
-from knowledge.services.entry_imports import NewEntry, import_entries
+from knowledge.services.entry_imports import NewEntry, store_new
 
 BATCH = 500
-MARK = "seed"
-SENT = ("content", "entry_type", "roles", "tags", "project", "source_file", "source_story", "confidence")
+SENT = ("content", "entry_type", "roles", "tags", "project", "source_file", "source_story", "confidence", "metadata")
 
 
 @dataclass
@@ -48,9 +52,8 @@ class Reimport:
 
 
 def entries_from(actor: Actor, source: str) -> dict[str, Entry]:
-    """Return the actor's entries that were imported from a source, by their keys in it."""
-    entries = Entry.objects.filter(created_by=actor.user, **{f"metadata__{MARK}__source": source})
-    return {str(entry.metadata[MARK].get("place", "")): entry for entry in entries}
+    """Return the entries that were imported from a source, by their keys in it: the actor's own, a curator's all."""
+    return {str(entry.provenance.get("place", "")): entry for entry in _imported(actor, provenance__source=source)}
 
 
 def import_source(
@@ -63,9 +66,14 @@ def import_source(
 ) -> Reimport:
     """Bring the knowledge base up to what a source says: the importer owns what is added, and nothing is deleted.
 
+    What a curator takes back from an export keeps its author, where there is one of that name, its id and its dates. A
+    source is known again by its name and its entries, from whichever folder it was read.
+
     Args:
         progress: Told how many entries were seen to, as it goes on.
     """
+    source = _known_source(actor, source, entries)
+    entries = _named_as_before(entries_from(actor, source), entries)
     importing = _Import(actor, source, dry_run)
     importing.look_up(entries)
     for generation in generations(entries):
@@ -84,11 +92,50 @@ def delete_removed(actor: Actor, report: Reimport) -> int:
     return len(report.removed)
 
 
+def _imported(actor: Actor, **conditions: Any) -> QuerySet[Entry]:
+    own = {} if "curate" in actor.scopes else {"created_by": actor.user}
+    return Entry.objects.filter(**own, **conditions)
+
+
+def _known_source(actor: Actor, source: str, entries: Sequence[SourceEntry]) -> str:
+    """Return what a source was called before, if it is a file of the same name with at least half the same entries.
+
+    The path depends on where somebody stood when they typed it; a file of the same name may also be another one.
+    """
+    texts = {entry.key: digest(entry.content) for entry in entries}
+    shared, sizes = Counter[str](), Counter[str]()
+    for one in _imported(actor, provenance__source__endswith=PurePath(source).name).values_list(
+        "provenance", flat=True
+    ):
+        sizes[one["source"]] += 1
+        shared[one["source"]] += texts.get(one.get("place", "")) == one.get("text")
+    alike = {
+        name: count
+        for name, count in shared.items()
+        if PurePath(name).name == PurePath(source).name and count * 2 >= min(sizes[name], len(texts))
+    }
+    return source if source in sizes or not alike else max(alike, key=lambda name: (alike[name], name))
+
+
+def _named_as_before(before: Mapping[str, Entry], entries: Sequence[SourceEntry]) -> list[SourceEntry]:
+    """Let entries name their file as they did when it was read from another folder."""
+    names = {
+        entry.source_file: known.source_file
+        for entry in entries
+        if (known := before.get(entry.key)) and PurePath(known.source_file).name == PurePath(entry.source_file).name
+    }
+    return [
+        entry.model_copy(update={"source_file": names.get(entry.source_file, entry.source_file)}) for entry in entries
+    ]
+
+
 class _Import:
     """One import under way: what was there before, and what the entries of the source have become."""
 
     def __init__(self, actor: Actor, source: str, dry_run: bool) -> None:
         self.actor, self.source, self.dry_run = actor, source, dry_run
+        # Whoever may not change what others wrote may not write in their names either.
+        self.restores = "curate" in actor.scopes
         self.report = Reimport()
         self.before = entries_from(actor, source)
         self.known: dict[str, UUID | None] = {}
@@ -106,9 +153,42 @@ class _Import:
         self.report.added += rows
         if self.dry_run or not rows:
             return
-        errors = import_entries(self.actor, entries=list(rows.values())).errors
-        self.report.refused += [f"{self.source}: {error}" for error in errors]
+        with transaction.atomic():
+            self._store({entry.key: entry for entry in fresh}, rows)
         self.known |= _ids([digest(row.content) for row in rows.values()])
+
+    def _store(self, told: Mapping[str, SourceEntry], rows: Mapping[str, NewEntry]) -> None:
+        """Store new entries, and where each came from."""
+        keys = {digest(row.content): key for key, row in rows.items()}
+        ids, authors = self._ids_kept(told.values()), self._authors(told.values())
+        stored = store_new(
+            Entry(
+                digest=text,
+                id=ids.get(told[key].id) or uuid4(),
+                created_by=authors.get((told[key].created_by or "").casefold(), self.actor.user),
+                **rows[key].columns(),
+            )
+            for text, key in keys.items()
+        )
+        for entry in stored:
+            said = told[keys[entry.digest]]
+            entry.provenance = self._mark(said)
+            if self.restores:
+                entry.created_at = said.created_at or entry.created_at
+                entry.updated_at = said.updated_at or entry.updated_at
+        Entry.objects.bulk_update(stored, ["provenance", "created_at", "updated_at"])
+
+    def _ids_kept(self, entries: Iterable[SourceEntry]) -> dict[UUID | None, UUID]:
+        told = {entry.id for entry in entries if entry.id and self.restores}
+        taken = set(Entry.objects.filter(pk__in=told).values_list("pk", flat=True))
+        return {one: one for one in told - taken}
+
+    def _authors(self, entries: Iterable[SourceEntry]) -> dict[str, User]:
+        names = {entry.created_by.casefold() for entry in entries if entry.created_by and self.restores}
+        return {
+            user.username.casefold(): user
+            for user in User.objects.alias(lower=Lower("username")).filter(lower__in=names)
+        }
 
     def _is_there(self, entry: SourceEntry) -> bool:
         """See to an entry that needs no adding, and say whether it was one."""
@@ -128,7 +208,7 @@ class _Import:
         return self.known.get(self.texts.get(entry.parent, ""))
 
     def _compare(self, before: Entry, entry: SourceEntry) -> None:
-        mark = before.metadata[MARK]
+        mark = before.provenance
         parent = self._parent_of(entry)
         if mark.get("origin") == entry.fingerprint() and (before.parent_id or parent is None):
             self.report.unchanged += 1
@@ -145,14 +225,14 @@ class _Import:
         """Write what the source says anew, and from which state of it. Say whether it could be."""
         if self.dry_run:
             return True
-        metadata = {**before.metadata, **entry.metadata, MARK: self._mark(entry)}
         placed = {name: getattr(entry, name) for name in ("source_file", "source_story", "entry_type")}
         if entry.project:
             placed["project"] = entry.project
         try:
             with transaction.atomic():
-                carry_out(update_entry, self.actor, {"id": before.pk, **said, "metadata": metadata})
-                Entry.objects.filter(pk=before.pk).update(**placed, parent_id=parent or before.parent_id)
+                carry_out(update_entry, self.actor, {"id": before.pk, **said, "metadata": entry.metadata})
+                kept = {"parent_id": parent or before.parent_id, "provenance": self._mark(entry)}
+                Entry.objects.filter(pk=before.pk).update(**placed, **kept)
         except BigMindError as error:
             self.report.refused.append(f"{self.source}, {entry.key}: {error}")
             return False
@@ -160,17 +240,16 @@ class _Import:
 
     def _row(self, entry: SourceEntry) -> NewEntry | None:
         sent = {name: getattr(entry, name) for name in SENT}
-        metadata = {**entry.metadata, MARK: self._mark(entry)}
         try:
-            return NewEntry(**sent, metadata=metadata, parent_id=self._parent_of(entry))
+            return NewEntry(**sent, parent_id=self._parent_of(entry))
         except ValidationError as error:
             found = refusal(error, known=list(NewEntry.model_fields))
             self.report.refused.append(f"{self.source}, {entry.key}: {found}")
             return None
 
     def _mark(self, entry: SourceEntry) -> dict[str, Any]:
-        # Not called “key”: what follows that word is taken for a secret.
-        told = {"source": self.source, "place": entry.key, "origin": entry.fingerprint()}
+        author = {"created_by": entry.created_by} if entry.created_by else {}
+        told = {**author, "source": self.source, "place": entry.key, "origin": entry.fingerprint()}
         return {**told, "text": digest(entry.content), "confidence": entry.confidence}
 
 

@@ -15,6 +15,7 @@ from accounts.models import Profile
 from accounts.services.profiles import get_profile
 from bigmind.core.text import digest
 from bigmind.core.turns import wait_for_turn
+from bigmind.core.wall import sees_everybody
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
 
 from .exports import (
@@ -61,7 +62,7 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
 
     Call this to restore or to merge: what is there already stays as it is, so that importing twice changes nothing.
     In parts: sessions first, and a superseded fact together with its successor. A session keeps its id where it was
-    exported by the same user of the same BigMind, else it gets one of its own.
+    exported by the same user of the same BigMind, or where nobody else has sessions; else it gets one of its own.
     Returns how many of each kind were added and how many were known. One wrong item refuses the whole document.
     """
     imported = Imported(dry_run)
@@ -126,11 +127,13 @@ def _import_session(actor: Actor, told: ExportedSession, imported: Imported) -> 
 
 
 def _new_session(actor: Actor, told: ExportedSession) -> Session:
-    """Create a session under its id if that was the user's own, else under one derived from it.
+    """Create a session under its id if that was the user's own or can be nobody's here, else under one derived from it.
 
     What becomes of the id of another must not depend on whether it exists here: that would tell.
     """
-    keeps_id = was_own(actor.user, told) and not Session.objects.filter(pk=told.id).exists()
+    with sees_everybody():
+        is_anothers = Session.objects.exclude(user=actor.user).exists()
+    keeps_id = not is_anothers or (was_own(actor.user, told) and not Session.objects.filter(pk=told.id).exists())
     fields = told.model_dump(exclude={"id", "proof", "summary", "chunks"})
     return Session.objects.create(id=told.id if keeps_id else _derived_id(actor, told.id), user=actor.user, **fields)
 

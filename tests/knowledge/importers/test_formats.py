@@ -289,3 +289,14 @@ def test_the_command_rehearses_reports_and_names_what_it_refused(tmp_path):
 
     assert "facts          4      0" in output.getvalue().replace("  added  here already", "")
     assert "memory.jsonl, line 4: is not valid JSON" in remarks.getvalue()
+
+
+def test_a_proposal_that_nobody_had_approved_there_is_approved_by_no_import(tmp_path: Path):
+    document = sources.older_export()
+    document["global_knowledge"][0]["status"] = "pending"
+    curator = make_actor(curator=True)
+
+    report = import_bundle(curator, bundle_of(sources.write_json(tmp_path / "older.json", document)))
+
+    assert not CompanyEntry.objects.exists()
+    assert any("was not approved yet" in line for line in report.refused)

@@ -1,0 +1,196 @@
+"""Where an entry came from survives updates, exports and another path."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import carry_out
+from knowledge.models import Entry, Session
+from knowledge.services.entries import add_entry, delete_entry, update_entry
+from knowledge.services.entry_imports import import_entries
+from knowledge.services.exports import export_memory
+from knowledge.services.imports import import_memory
+from knowledge.services.sessions import start_session
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+LESSONS = "# Lessons\n\n## Story 1: Doors\n\n### What went well\n\n- Doors are locked at six.\n- Keys hang there.\n"
+SEEDS_OWN_CALL = {"validated_at": "2026-01-24", "gate_result": "PASS"}
+
+
+def run(*words: str) -> str:
+    """Run a command and return what it printed."""
+    output = StringIO()
+    call_command(*words, stdout=output, stderr=output)
+    return output.getvalue()
+
+
+def seed(*files: Path) -> dict:
+    """Import files of entries and return the report on their source."""
+    (report,) = json.loads(run("kb_seed", *map(str, files), "--json"))["sources"]
+    return report
+
+
+@pytest.fixture
+def lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a file of lessons, in which somebody stands who owns this instance."""
+    make_actor(admin=True)
+    folder = tmp_path / "plans"
+    folder.mkdir()
+    (folder / "LESSONS-LEARNED.md").write_text(LESSONS)
+    monkeypatch.chdir(tmp_path)
+    return folder / "LESSONS-LEARNED.md"
+
+
+def parse(source: Path, output: Path) -> Path:
+    """Parse a source, as it is named, into a new file."""
+    output.unlink(missing_ok=True)
+    run("kb_parse", str(source), "--output", str(output))
+    return output
+
+
+def test_metadata_is_merged_and_null_removes() -> None:
+    actor = make_actor()
+    entry = add_entry(actor, content="Doors are locked at six.", entry_type="fact", metadata={"a": 1, "b": 2}).entry
+
+    update_entry(actor, id=entry.pk, metadata={**SEEDS_OWN_CALL, "b": None})
+
+    assert Entry.objects.get().metadata == {"a": 1, **SEEDS_OWN_CALL}
+
+
+def test_metadata_does_not_grow_past_its_limit_piece_by_piece() -> None:
+    actor = make_actor()
+    entry = add_entry(actor, content="Doors are locked.", entry_type="fact", metadata={"a": "x" * 40_000}).entry
+
+    with pytest.raises(Invalid, match="limit is 65,536"):
+        update_entry(actor, id=entry.pk, metadata={"b": "x" * 40_000})
+
+
+def test_a_bullet_that_changes_after_its_metadata_was_updated_is_changed_and_not_added(lessons: Path) -> None:
+    file = parse(lessons, lessons.with_name("lessons.yaml"))
+    seed(file)
+    owner = make_actor(curator=True)
+    for entry in Entry.objects.all():
+        update_entry(owner, id=entry.pk, metadata={**SEEDS_OWN_CALL, "seed": {}, "provenance": {}})
+    before = Entry.objects.count()
+    # The key of a bullet is made of its words, so it is edited where people edit.
+    file.write_text(file.read_text().replace("locked at six", "locked at seven"))
+
+    report = seed(file)
+
+    assert (report["added"], bool(report["changed"]), Entry.objects.count()) == ([], True, before)
+    assert not Entry.objects.filter(content__contains="at six").exists()
+    assert Entry.objects.filter(content__contains="at seven", metadata__gate_result="PASS").exists()
+
+
+def test_a_file_is_the_same_source_from_wherever_it_is_named(lessons: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = lessons.parent / "lessons.yaml"
+    seed(parse(Path("plans/LESSONS-LEARNED.md"), output))
+    before = Entry.objects.count()
+
+    reports = [seed(parse(lessons, output))]
+    monkeypatch.chdir(lessons.parent)
+    reports.append(seed(parse(Path("LESSONS-LEARNED.md"), output)))
+
+    assert [(report["added"], report["changed"], report["removed"]) for report in reports] == [([], [], {})] * 2
+    assert Entry.objects.count() == before
+
+
+def test_another_file_of_the_same_name_is_another_source(tmp_path: Path) -> None:
+    make_actor(admin=True)
+    for name, text in (("one", "Doors are locked at six."), ("two", "Lights go out by themselves.")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "notes.yaml").write_text(f"source: {name}/notes.md\nentries:\n- key: a\n  content: {text}\n")
+
+    reports = [seed(tmp_path / name / "notes.yaml") for name in ("one", "two")]
+
+    assert [report["added"] for report in reports] == [["a"], ["a"]]
+
+
+def test_an_export_is_taken_back_whole(tmp_path: Path) -> None:
+    author, _ = make_actor(), make_actor(admin=True)
+    parent = add_entry(author, content="The story of the depot.", entry_type="summary", roles=["designer"]).entry
+    add_entry(author, content="Doors are locked at six.", entry_type="fact", parent_id=parent.pk, metadata={"a": 1})
+    Entry.objects.update(created_at="2025-01-02T03:04:05Z", updated_at="2025-02-03T04:05:06Z")
+    whole = list(Entry.objects.order_by("pk").values(*_KEPT))
+    run("export", str(tmp_path / "shared"), "--only", "entries")
+    for entry in Entry.objects.all():
+        delete_entry(author, id=entry.pk)
+
+    report = seed(*(tmp_path / "shared" / "entries").iterdir())
+
+    assert (len(report["added"]), report["refused"]) == (2, [])
+    assert list(Entry.objects.order_by("pk").values(*_KEPT)) == whole
+
+
+def test_somebody_who_is_no_curator_takes_nothing_in_in_the_name_of_others(tmp_path: Path) -> None:
+    author, member = make_actor(), make_actor()
+    file = tmp_path / "notes.yaml"
+    file.write_text(f"entries:\n- content: Doors are locked.\n  created_by: {author.user.username}\n")
+
+    run("kb_seed", str(file), "--user", member.user.username)
+
+    assert Entry.objects.get().created_by == member.user
+
+
+def test_rows_of_kb_parse_are_imported_with_their_parents() -> None:
+    rows = [
+        {"key": "story/doors", "content": "Doors are locked at six.", "parent": "story", "origin": "0123456789abcdef"},
+        {"key": "story", "content": "The story of the depot.", "entry_type": "summary"},
+        {"key": "lost", "content": "Nobody knows where this belongs.", "parent": "nowhere"},
+        {"key": "itself", "content": "This hangs below itself.", "parent": "itself"},
+    ]
+
+    report = carry_out(import_entries, make_actor(), {"entries": rows})
+
+    assert report.imported == 2
+    assert Entry.objects.get(content__startswith="Doors").parent.content == "The story of the depot."
+    assert report.errors == [
+        "Entry 3: parent: no entry of this import has the key “nowhere”.",
+        "Entry 4: parent: hangs below itself.",
+    ]
+
+
+def test_sessions_keep_their_ids_where_nobody_else_has_any() -> None:
+    actor = make_actor()
+    start_session(actor, project="pi")
+    before = set(Session.objects.values_list("pk", flat=True))
+    document = export_memory(actor).model_dump(mode="json")
+    for session in document["sessions"]:
+        session["proof"] = ""  # As another instance, with another secret, sees it.
+    actor.user.delete()
+
+    carry_out(import_memory, make_actor(), {"document": document})
+
+    assert set(Session.objects.values_list("pk", flat=True)) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_noted_in_metadata_moves_there_and_back() -> None:
+    mark = {"source": "notes.md", "place": "a", "origin": "1", "text": "2", "confidence": 1.0}
+    add_entry(make_actor(), content="Doors are locked.", entry_type="fact", metadata={"a": 1, "seed": mark})
+    add_entry(make_actor(), content="Keys hang there.", entry_type="fact", metadata={"seed": "apple"})
+
+    _migrate("0020_provenance")
+    _migrate("0021_move_provenance")
+    moved = list(Entry.objects.order_by("content").values_list("metadata", "provenance"))
+    _migrate("0020_provenance")
+    back = list(Entry.objects.order_by("content").values_list("metadata", "provenance"))
+    _migrate("0021_move_provenance")
+
+    assert moved == [({"a": 1}, mark), ({"seed": "apple"}, {})]
+    assert back == [({"a": 1, "seed": mark}, {}), ({"seed": "apple"}, {})]
+
+
+def _migrate(name: str) -> None:
+    MigrationExecutor(connection).migrate([("knowledge", name)])
+
+
+_KEPT = [field.attname for field in Entry._meta.concrete_fields if field.name not in {"provenance", "similar_to"}]
