@@ -1,9 +1,13 @@
 """Alive and ready: what load balancers and supervisors ask."""
 
+import errno
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import psycopg
@@ -14,8 +18,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from kombu.exceptions import OperationalError as BrokerError
 
 from bigmind.celery import app as celery
+from bigmind.environment import environment
+from knowledge.services.embedding import embedder_trouble
 
 PATIENCE_SECONDS = 2
+# What PostgreSQL takes for one segment of its journal.
+FULL_BYTES = 16 * 1024 * 1024
+TRIAL_BYTES = 4096
+FULL = "is full: writes are refused until some space is freed"
 
 log = structlog.get_logger()
 
@@ -26,6 +36,8 @@ class Part:
 
     name: str
     trouble: str
+    stops: bool = True
+    """Whether BigMind cannot be served while something is the matter with it."""
 
     @property
     def ok(self) -> bool:
@@ -40,17 +52,18 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 def parts() -> list[Part]:
     """Ask everything BigMind stands on how it does."""
-    return [*_database(), _broker()]
+    found = _database()
+    return [*found, disk(), embedder(is_known=found[0].ok), _broker()]
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 when requests can be served, else 503; either way say how each part does.
 
-    A broker that is away does not make BigMind unready: reads, writes and search go on, and the work waits in the
-    database.
+    A broker or an embedder that is away does not make BigMind unready: reads, writes and search go on, and the work
+    waits in the database.
     """
     found = parts()
-    ready = all(part.ok for part in found if part.name != "broker")
+    ready = all(part.ok for part in found if part.stops)
     checks = {part.name: {"ok": part.ok, **({"trouble": part.trouble} if part.trouble else {})} for part in found}
     response = JsonResponse({"ready": ready, "checks": checks}, status=200 if ready else 503)
     response["Cache-Control"] = "no-store"
@@ -101,5 +114,31 @@ def _broker() -> Part:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
     except (BrokerError, OSError) as error:
         log.warning("The broker does not answer.", error=str(error))
-        return Part("broker", "does not answer; work waits in the database")
-    return Part("broker", "")
+        return Part("broker", "does not answer; work waits in the database", stops=False)
+    return Part("broker", "", stops=False)
+
+
+def disk() -> Part:
+    """Say whether the disk of everything BigMind keeps takes writes."""
+    return Part("disk", disk_trouble(environment().home), stops=not environment().read_only)
+
+
+def disk_trouble(folder: Path) -> str:
+    """Return what keeps this folder from taking writes; the text names no path, for anybody may read it."""
+    try:
+        with TemporaryFile(dir=folder) as trial:
+            trial.write(bytes(TRIAL_BYTES))
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        return FULL if is_full else f"takes no writes ({error.strerror})"
+    return FULL if free < FULL_BYTES else ""
+
+
+def embedder(*, is_known: bool) -> Part:
+    """Say how the embedder does, as far as the database can be asked."""
+    unknown = Part("embedder", "unknown while the database is away", stops=False)
+    try:
+        return Part("embedder", embedder_trouble(), stops=False) if is_known else unknown
+    except DatabaseError:
+        return unknown

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +13,7 @@ import psycopg
 from django.db import connection
 from kombu.exceptions import OperationalError as BrokerError
 
+from bigmind import health
 from bigmind.celery import app as celery
 from bigmind.core.roles import OWNS_TABLES
 from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
@@ -28,6 +29,7 @@ WORKER_PATIENCE_SECONDS = 6
 COMFORTABLE_FREE_BYTES = 1024**3
 # Beyond this, sign-in links and expiry dates are judged differently by web server and database.
 CLOCK_TOLERANCE_SECONDS = 5
+OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "clock")
 START = "Start BigMind: make run"
 _POWERS = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
@@ -53,22 +55,46 @@ class Check:
 
 def examine(environment: Environment) -> Iterator[Check]:
     """Look at everything, in the order in which one thing depends on another."""
-    yield python()
-    yield home(environment.home)
-    yield settings()
     is_local = running_on(environment.home) is not None
-    yield process(environment)
-    yield port(environment, is_local)
-    if environment.is_embedded and not is_local:
-        yield from (_skipped(name) for name in ("database", "wall", "vector", "migrations", "clock"))
-    else:
-        yield from database()
-    yield broker(environment)
-    if environment.redis_url.get_secret_value() or is_local:
-        yield worker()
-    else:
-        yield _skipped("worker")
-    yield web(environment.url)
+    is_up = not environment.is_embedded or is_local
+    has_worker = bool(environment.redis_url.get_secret_value()) or is_local
+    looks: dict[str, Callable[[], Iterable[Check]]] = {
+        "python": lambda: [python()],
+        "home": lambda: [home(environment.home)],
+        "settings": lambda: [settings()],
+        "process": lambda: [process(environment)],
+        "port": lambda: [port(environment, is_local)],
+        "database": lambda: database() if is_up else [_skipped(name) for name in OF_THE_DATABASE],
+        "disk": lambda: shared(is_known=is_up),
+        "broker": lambda: [broker(environment)],
+        "worker": lambda: [worker()] if has_worker else [_skipped("worker")],
+        "web": lambda: [web(environment.url)],
+    }
+    for name, look in looks.items():
+        yield from guarded(name, look)
+
+
+def shared(is_known: bool) -> Iterator[Check]:
+    """Look at what `/readyz` looks at and nothing above does, in its words."""
+    advice = {
+        "disk": "Free some space on the disk of BIGMIND_HOME.",
+        "embedder": "See BIGMIND_EMBEDDING_URL, and worker.log for the reason.",
+    }
+    for part in [health.disk(), health.embedder(is_known=is_known)]:
+        yield (
+            Check(part.name, Status.PROBLEM, part.trouble, advice[part.name])
+            if part.trouble
+            else Check(part.name, Status.OK, "well")
+        )
+
+
+def guarded(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """Let a check that breaks off say so, and the others follow: whoever runs doctor has trouble already."""
+    try:
+        yield from look()
+    except Exception as error:  # noqa: BLE001  # The outermost loop: the next check may say what the matter is.
+        words = f"cannot be looked at: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        yield Check(name, Status.PROBLEM, words, "See the disk and the logs; then ask doctor again.")
 
 
 def python() -> Check:
@@ -140,8 +166,7 @@ def database() -> Iterator[Check]:
     except psycopg.OperationalError as error:
         advice = "Check that the server runs, and BIGMIND_DATABASE_URL."
         yield Check("database", Status.PROBLEM, str(error).strip().splitlines()[-1], advice)
-        unseen = ("wall", "vector", "migrations", "clock")
-        yield from (Check(name, Status.SKIPPED, "the database is away") for name in unseen)
+        yield from (Check(name, Status.SKIPPED, "the database is away") for name in OF_THE_DATABASE[1:])
         return
     yield _server(version)
     yield _wall(role, is_above)

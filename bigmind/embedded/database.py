@@ -59,7 +59,7 @@ def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
             major, _ = connection.get_database_version()
             if major < OLDEST_SERVER:
                 raise CannotStart(f"The database runs PostgreSQL {major}, and BigMind needs {OLDEST_SERVER} or later.")
-            _install_vector()
+            install_vector()
             if pending_migrations():
                 call_command("migrate", interactive=False, verbosity=0)
             else:
@@ -122,7 +122,12 @@ def hang_up() -> None:
             wrapper.close_pool()
 
 
-def _install_vector() -> None:
+def install_vector() -> None:
+    """Install pgvector in the database, where it is not.
+
+    Raises:
+        CannotStart: the server has none, or this role may not install it.
+    """
     if vector_version() is None:
         try:
             with owner().cursor() as cursor:

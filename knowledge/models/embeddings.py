@@ -27,6 +27,8 @@ class EmbeddingSpace(models.Model):
         help_text="Since then all its vectors are to be made anew, and no worker has marked them.",
     )
 
+    failed_at = models.DateTimeField(null=True, blank=True, help_text="Since then no batch was embedded.")
+
     def __str__(self) -> str:
         return self.name
 

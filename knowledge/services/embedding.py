@@ -6,6 +6,7 @@ from datetime import timedelta
 from time import monotonic
 
 import structlog
+from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -99,6 +100,7 @@ def embed_pending() -> int:
             del new[:POINTED_AT_ONCE]
     except EmbedderError as error:
         log.warning("The embedder is away; the passages wait.", reason=error.reason)
+        EmbeddingSpace.objects.filter(pk=space.pk, failed_at=None).update(failed_at=timezone.now())
         point_to_similar(space, new)
     except IntegrityError:
         if EmbeddingSpace.objects.filter(pk=space.pk).exists():
@@ -113,6 +115,9 @@ def _work_off(embedder: Provider, space: EmbeddingSpace) -> Iterator[tuple[list[
     while claimed := _claim(space, size):
         began, new = monotonic(), [row.pk for row in claimed if row.vector is None]
         yield new, _embed(embedder, space, claimed)
+        if space.failed_at:
+            space.failed_at = None
+            space.save(update_fields=["failed_at"])
         # Twice as many at the most: a batch that was quick may have come from the cache.
         pace = BATCH_SECONDS / max(monotonic() - began, 0.001)
         size = max(FIRST_BATCH, int(len(claimed) * min(2.0, pace)))
@@ -184,6 +189,22 @@ def _drop_leftovers(space: EmbeddingSpace) -> None:
         with transaction.atomic():
             _take_time()
             leftovers.delete()
+
+
+def embedder_trouble() -> str:
+    """Return what is the matter with the embedder, as workers and this process last found it; nothing when it is well.
+
+    It is not asked: a check that runs every few seconds would cost, and wake a model that sleeps.
+    """
+    try:
+        name = provider().space
+    except ImproperlyConfigured as error:
+        return f"is not configured: {error}"
+    failed = EmbeddingSpace.objects.filter(name=name).exclude(failed_at=None).first()
+    if failed is None and not Circuit(name).is_open():
+        return ""
+    since = f" since {failed.failed_at:%Y-%m-%d %H:%M} UTC" if failed and failed.failed_at else ""
+    return f"does not answer{since}; search goes by words, and new texts wait for their vectors"
 
 
 def progress() -> Progress:

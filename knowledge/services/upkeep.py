@@ -120,7 +120,7 @@ def get_stats(actor: Actor) -> Stats:
 
 
 def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
-    """Examine the memory: stale and doubtful facts, open sessions, sessions without summary, the search index.
+    """Examine the memory: stale and doubtful facts, open sessions, the search index, what BigMind itself runs on.
 
     Call this to tidy up with the user. Curators also hear of company entries to verify. Returns each check with how
     many it found and the first ids. Changes nothing.
@@ -137,6 +137,7 @@ def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
         _finding("open_sessions", in_progress, "Sessions in progress", calm=True),
         _finding("sessions_without_summary", untold, "Ended sessions without a summary", calm=True),
         _index_finding(user),
+        *_findings_of_parts(),
     ]
     if "curate" in actor.scopes:
         due = CompanyEntry.objects.due().order_by("review_after")
@@ -189,6 +190,18 @@ def open_profile(actor: Actor) -> ProfilePage:
         return ProfilePage(page.url, opened=webbrowser.open(page.url))
     except webbrowser.Error:
         return page
+
+
+def _findings_of_parts() -> list[Finding]:
+    """What is the matter with this BigMind, in the words of `/readyz`; of what is well there is nothing to tell."""
+    # Here, because what answers /readyz is set up after the services.
+    from bigmind.health import parts
+
+    return [
+        Finding(part.name, "attention", 1, f"{part.name.capitalize()} {part.trouble}", [])
+        for part in parts()
+        if not part.ok
+    ]
 
 
 def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) -> Finding:

@@ -55,6 +55,17 @@ def test_a_table_that_stays_in_use_makes_it_give_up_and_say_who_has_it(undone: N
     assert TABLE not in _tables()
 
 
+def test_without_pgvector_it_says_so_before_it_begins(undone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    # To the test's server the extension cannot be given a second time, as it cannot to one that has no package of it.
+    monkeypatch.setattr("bigmind.embedded.database.vector_version", lambda: None)
+
+    with pytest.raises(CommandError, match=r"pgvector is not installed.*Nothing was migrated"):
+        call_command("migrate", "curation", verbosity=0)
+
+    assert TABLE not in _tables()
+    monkeypatch.undo()
+
+
 def test_an_index_that_one_that_was_killed_has_left_is_made_anew() -> None:
     migration = Migration("9999_trial", "knowledge")
     migration.atomic = False

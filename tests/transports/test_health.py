@@ -1,12 +1,29 @@
 """Alive and ready, as load balancers ask: by address, and whatever is broken."""
 
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
+
+from bigmind import health
+from bigmind.embedded.checks import Check, guarded, shared
+from bigmind.system.state import system_state
+from knowledge.models import EmbeddingSpace, PassageVector
+from knowledge.services.embedding import embed_pending
+from knowledge.services.facts import store_fact
+from knowledge.services.upkeep import check_health
+from tests.factories import make_actor
+from tests.knowledge.embeddings.endpoint import Endpoint
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
@@ -28,7 +45,7 @@ def test_alive_asks_nothing_of_the_database() -> None:
 def test_ready_says_how_each_part_does() -> None:
     answer = Client().get("/readyz").json()
 
-    parts = ("database", "vector", "migrations", "broker")
+    parts = ("database", "vector", "migrations", "disk", "embedder", "broker")
     assert answer == {"ready": True, "checks": {part: {"ok": True} for part in parts}}
 
 
@@ -74,3 +91,75 @@ def test_a_broker_that_is_away_is_told_and_stops_nothing(monkeypatch: pytest.Mon
 
     assert response.status_code == 200
     assert response.json()["checks"]["broker"]["ok"] is False
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own with nothing left on it."""
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], capture_output=True).returncode:
+        pytest.skip("Only root may mount a disk.")
+    try:
+        with suppress(OSError), (tmp_path / "ballast").open("wb", buffering=0) as ballast:
+            while True:
+                ballast.write(bytes(4096))
+        yield tmp_path
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+def test_a_full_disk_is_told_as_such_and_without_its_path(full_disk: Path) -> None:
+    assert health.disk_trouble(full_disk) == health.FULL
+
+
+@pytest.mark.django_db
+def test_what_is_the_matter_is_told_in_one_voice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To balancers, on the page of the system, by doctor, and to agents."""
+    monkeypatch.setattr("bigmind.health.shutil.disk_usage", lambda folder: SimpleNamespace(free=1024))
+    embed_pending()
+    EmbeddingSpace.objects.update(failed_at=timezone.now())
+    admin = make_actor(admin=True)
+
+    response = Client().get("/readyz")
+    told = {name: part.get("trouble") for name, part in response.json()["checks"].items()}
+    page = [part.trouble for part in system_state(admin).parts]
+    doctor = [check.found for check in shared(is_known=True)]
+    agents = " ".join(finding.says for finding in check_health(admin).findings)
+
+    assert response.status_code == 503
+    assert told["disk"] == health.FULL
+    assert told["embedder"].startswith("does not answer since ")
+    for trouble in (told["disk"], told["embedder"]):
+        assert trouble in page
+        assert trouble in doctor
+        assert trouble in agents
+
+
+@pytest.mark.django_db
+def test_an_embedder_that_is_away_is_told_and_takes_nobody_out_of_rotation(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("knowledge.embeddings.patience.PAUSES", ())
+    settings.EMBEDDING_PROVIDER, settings.EMBEDDING_URL, settings.EMBEDDING_DIMENSIONS = "openai", "http://[::1]:9", 3
+    store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
+    embed_pending()
+    away = Client().get("/readyz")
+    with Endpoint() as endpoint:
+        settings.EMBEDDING_URL = endpoint.url
+        PassageVector.objects.update(not_before=timezone.now())
+        embed_pending()
+        back = Client().get("/readyz")
+    cache.clear()
+
+    assert away.status_code == back.status_code == 200
+    assert "does not answer" in away.json()["checks"]["embedder"]["trouble"]
+    assert back.json()["checks"]["embedder"] == {"ok": True}
+
+
+def test_doctor_goes_on_where_a_check_breaks_off() -> None:
+    def break_off() -> Iterator[Check]:
+        raise OSError(28, "No space left on device")
+
+    (check,) = guarded("broker", break_off)
+
+    assert check.status == "problem"
+    assert "No space left" in check.found

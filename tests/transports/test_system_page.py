@@ -19,6 +19,7 @@ from knowledge.services.embedding import embed_pending
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_fact
 
+PARTS = ["database", "vector", "migrations", "disk", "embedder", "broker"]
 EMBED = "knowledge.tasks.embed_pending"
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +51,7 @@ def test_only_admins_see_it_and_are_led_there(client: Client, curator: bool) -> 
 def test_it_says_what_runs_and_whether_it_is_well(client: Client, admin: Any) -> None:
     page = client.get(reverse("system"))
 
-    assert [part.name for part in page.context["state"].parts] == ["database", "vector", "migrations", "broker"]
+    assert [part.name for part in page.context["state"].parts] == PARTS
     assert page.context["state"].versions.postgresql.split(".")[0] in page.text
     assert "accounts 00" in page.text
     assert "knowledge_passage" in page.text

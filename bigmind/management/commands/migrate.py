@@ -14,6 +14,8 @@ from django.db.migrations import Migration
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from bigmind.core.roles import OWNER, grant_to_application, migrating, owner_alias
+from bigmind.embedded.database import install_vector
+from bigmind.embedded.refusal import CannotStart
 
 # Whoever comes after a statement that waits for a lock waits as well. So it gives up soon, and tries again.
 LOCK_TIMEOUT = "500ms"
@@ -67,6 +69,8 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, patience: float = PATIENCE_SECONDS, **options: Any) -> None:
         """Migrate, however long it takes, and let the application use what there is now."""
+        if not (options.get("plan") or options.get("check_unapplied") or options.get("fake")):
+            self._require_vector()
         self.on = connections[options["database"]]
         self.on.SchemaEditorClass = WholeSchemaEditor
         for limit, value in LIMITS.items():
@@ -82,6 +86,13 @@ class Command(migrate.Command):
                 self._set(limit, "DEFAULT")
         if options["database"] == OWNER:
             grant_to_application()
+
+    def _require_vector(self) -> None:
+        """Refuse before anything has begun: what the first migrations made would stand there without the rest."""
+        try:
+            install_vector()
+        except CannotStart as refusal:
+            raise CommandError(f"{refusal} Nothing was migrated.") from None
 
     def _migrate(self, give_up: float, *args: Any, **options: Any) -> None:
         while True:
