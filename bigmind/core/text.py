@@ -39,6 +39,9 @@ REFUSED = re.compile(f"[{HIDDEN['NUL character']}{HIDDEN['control character']}{H
 LINE_BREAK = re.compile("[\n\r\t\u2028\u2029]")
 FOLDED_CHARS = 200
 MARKDOWN_OPENER = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[#>[<]|[-+*](?:\s|$)|-{2}|[*_]{3}|`{3}|~{3}|=+$))")
+LIST_ITEM = re.compile(r"[-*+]\s+(?=\S)|\d{1,9}[.)]\s+(?=\S)")
+HEADING = re.compile(r"#{1,6}\s+(?=\S)")
+NESTED_SPACES = 6
 # From the first of a row on, and all or none: else a long row of backslashes takes a time that grows with its square.
 LAST_BACKSLASHES = re.compile(r"(?<!\\)(\\++)(?=\||\Z)")
 
@@ -145,6 +148,31 @@ def inline(text: str) -> str:
     line = MARKDOWN_OPENER.sub(r"\1\\", one_line(show_hidden(text)))
     # A backslash that already stands before a bar, or before whatever follows the text, would undo the escape.
     return LAST_BACKSLASHES.sub(r"\1\1", line).replace("|", r"\|")
+
+
+def markdown_lines(text: str) -> list[str]:
+    """Return the lines of a stored markdown text as they may stand in markdown that agents read.
+
+    Lists, emphasis and the empty lines between paragraphs stay, the latter at the beginning of the line that follows;
+    headings become bold. Whatever else could open a block of its own is made harmless, as `inline` does.
+    """
+    lines, gap = [], ""
+    for line in text.splitlines():
+        if line.strip():
+            lines.append(gap + _markdown_line(line))
+        gap = "\n" if lines and not line.strip() else ""
+    return lines
+
+
+def _markdown_line(line: str) -> str:
+    shown = line.lstrip()
+    if heading := HEADING.match(shown):
+        return f"**{inline(shown[heading.end() :].rstrip('# '))}**"
+    bullet = LIST_ITEM.match(shown)
+    if bullet is None:
+        return inline(shown)
+    indent = min(len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip()), NESTED_SPACES)
+    return f"{' ' * indent}{bullet[0].rstrip()} {inline(shown[bullet.end() :])}"
 
 
 def fence(text: str, *, label: str) -> str:

@@ -121,8 +121,8 @@ def effect_of(entry: CompanyEntry) -> Effect:
     """Say what approval would change in the start context of those whom the entry concerns."""
     others = [other for other in most_relevant(entry.project, entry.topics) if other.pk != entry.pk]
     approved = _as_if_verified(entry)
-    before, _ = company_lines(others)
-    after, _ = company_lines(by_relevance([*others, approved], entry.project, entry.topics))
+    before = company_lines(others)
+    after = company_lines(by_relevance([*others, approved], entry.project, entry.topics))
     told = {line.id for line in after}
     return Effect(
         line=company_line(approved),

@@ -1,16 +1,18 @@
 """The context: what an agent is told at the start, within its budget, whatever is stored.
 
-The most useful items come first and are kept whole; one that is too long is cut between words; what did not fit is
-counted, with the call that shows it. The number of queries does not depend on how much is stored.
+Each part has a floor, so that none falls to nothing, and a ceiling that holds while another part has something to tell;
+what is left over goes to whoever has more. What did not fit is counted, with the call that shows it. The number of
+queries does not depend on how much is stored.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Left
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -19,10 +21,11 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Profile
 from accounts.services.profiles import get_profile
-from bigmind.core.text import inline
+from bigmind.core.text import inline, markdown_lines
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
-from knowledge.models import AUTO_CLOSED, Category, CompanyEntry, Dispatch, Fact, Session, Summary
+from knowledge.models import AUTO_CLOSED, Category, CompanyEntry, Dispatch, Fact, Hypothesis, Session, Summary
+from knowledge.services.budgets import Item, Part, choose, spend_rest
 from knowledge.services.company import (
     READ_PER_GROUP,
     TOLD,
@@ -34,35 +37,35 @@ from knowledge.services.receipts import ReceiptLine, why_company, why_fact
 from knowledge.vocabulary import Topics
 
 TOTAL_TOKENS = 1_300
+LAST_LINES_TOKENS = 80
+"""What the reply to a start says below its context."""
+FRAME_TOKENS = 50
+HEADING_TOKENS = 30
 COMPANY_TOKENS = 500
 COMPANY_ITEM_TOKENS = 100
-DECISIONS_TOKENS = 150
 DECISIONS_READ = 5
 PROFILE_TOKENS = 300
 INDEX_TOKENS = 800
-SESSIONS_TOKENS = 400
 ITEM_TOKENS = 60
-FRAME_TOKENS = 80
-FACTS_READ_PER_GROUP = 40
+FACTS_READ_PER_GROUP = 110
+HYPOTHESES_READ = 100
 ITEM_CHARS = 2_000
+PREFERENCES_CHARS = 8_000
+LONG_LINE_CHARS = 300
+SENTENCE_END = re.compile(r"(?<=[^\d\s][.!?]) +(?=\S)")
 OPEN_SESSIONS_SHOWN = 3
+SESSIONS_READ = 50
+DATED = {Category.DECISION, Category.CODEBASE}
+"""What comes to be outdated; who somebody is and what they prefer does not."""
+STANDING = (Category.IDENTITY, Category.CONSTRAINT, Category.PREFERENCE)
+"""What holds whatever the work is: by its class, since no question about a task finds “always answer in German”."""
 
-SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions to list.")]
-Item = TypeVar("Item")
+FACT_PARTS = (*map(str, STANDING), "work")
+IN_PROGRESS = "in progress"
 
-
-@dataclass(frozen=True)
-class SessionLine:
-    """One row of the session index."""
-
-    date: datetime
-    headline: str
-    topics: str
-    outcome: str
-    handle: str
-    is_open: bool
-    has_summary: bool
-    id: str = ""
+SessionsShown = Annotated[
+    int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as there is room for.")
+]
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,14 @@ class CompanyLine:
         return f"{self.freshness}, {self.source}" if self.source else self.freshness
 
     @property
+    def opening(self) -> str:
+        """What stands before its content."""
+        return f"- **[{self.category}]** [{self.handle}] {self.title}: "
+
+    @property
     def markdown(self) -> str:
         """The line as the agent reads it."""
-        return f"- **[{self.category}]** [{self.handle}] {self.title}: {self.content} ({self.labels})"
+        return f"{self.opening}{self.content} ({self.labels})"
 
     @property
     def tokens(self) -> int:
@@ -93,44 +101,53 @@ class CompanyLine:
         return count_tokens(f"{self.markdown}\n")
 
 
-@dataclass(frozen=True)
-class DecisionLine:
-    """What became of a proposal."""
-
-    id: int
-    handle: str
-    title: str
-    status: str
-    by: str
-    notes: str
-    is_elsewhere: bool = False
-
-
 @dataclass
 class Context:
     """What an agent is told at the start, already safe to show, and how much did not fit."""
 
     loaded_at: datetime
-    project: str
-    company: list[CompanyLine] = field(default_factory=list)
-    company_left: int = 0
-    decisions: list[DecisionLine] = field(default_factory=list)
-    role: str = ""
-    preferences: str = ""
-    pinned: list[str] = field(default_factory=list)
-    pinned_left: int = 0
-    facts: list[tuple[str, str, int]] = field(default_factory=list)
-    facts_left: int = 0
-    sessions: list[SessionLine] = field(default_factory=list)
-    closed_shown: int = 0
-    sessions_left: int = 0
-    receipt: list[ReceiptLine] = field(default_factory=list)
+    project: str = ""
+    parts: dict[str, Part] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
+    """How much there is of what is not read whole."""
+
+    @property
+    def told(self) -> dict[str, list[Item]]:
+        """The lines of each part, and of all parts of the facts together."""
+        told = {name: part.told for name, part in self.parts.items()}
+        return told | {"facts": [fact for name in FACT_PARTS for fact in told.get(name, [])]}
+
+    @property
+    def left(self) -> dict[str, int]:
+        """How many lines of each part are not told."""
+        told = self.told
+        read = {name: len(part.items) for name, part in self.parts.items()}
+        return {name: known - len(told[name]) for name, known in (read | self.known).items()}
+
+    @property
+    def facts(self) -> list[Item]:
+        """The facts that are told: what holds always first, then what the work is about."""
+        return self.told["facts"]
+
+    @property
+    def facts_left(self) -> int:
+        """How many current facts are not told."""
+        return self.left["facts"]
+
+    @property
+    def closed_shown(self) -> int:
+        """How many of the sessions that are told have ended."""
+        return sum(session.why != IN_PROGRESS for session in self.parts["sessions"].kept)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is remembered yet."""
-        told = (self.company, self.decisions, self.role, self.preferences, self.pinned, self.facts, self.sessions)
-        return not any(told)
+        return not any(part.kept for part in self.parts.values())
+
+    @property
+    def receipt(self) -> list[ReceiptLine]:
+        """What it is made of, and why."""
+        return [line for name, part in self.parts.items() if part.kept for line in _receipt_of(name, part)]
 
     @property
     def markdown(self) -> str:
@@ -144,7 +161,7 @@ class Context:
 
 
 def get_context(
-    actor: Actor, *, project: Project = "", topics: Topics | None = None, sessions: SessionsShown = 5
+    actor: Actor, *, project: Project = "", topics: Topics | None = None, sessions: SessionsShown | None = None
 ) -> Context:
     """Read what BigMind remembers, without opening a session: profile, facts, recent and open sessions.
 
@@ -153,34 +170,42 @@ def get_context(
     return build_context(actor, project=project, topics=topics or [], sessions=sessions)
 
 
-def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions: int = 5) -> Context:
-    """Put the context together: company (≤ 500 tokens), profile (≤ 300), then sessions and facts (≤ 800 together).
+def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions: int | None = None) -> Context:
+    """Put the context together: at most 1,300 tokens with what the reply to a start says below it.
 
-    What company and profile leave of 1,300 tokens in all is for sessions and facts.
+    Company knowledge has at most 500 of them. Profile (300), sessions and facts (800) have more when others leave some.
     """
-    context = Context(loaded_at=timezone.now(), project=cut_to_tokens(inline(project), ITEM_TOKENS // 2))
-    relevant = most_relevant(project, topics)
-    context.company, told = company_lines(relevant)
-    by_id = {entry.pk: entry for entry in relevant}
-    context.receipt += [
-        ReceiptLine("G", "company", str(line.id), line.tokens, why_company(by_id[line.id], project, topics))
-        for line in context.company
-    ]
-    known = len(relevant) if len(relevant) < READ_PER_GROUP else CompanyEntry.objects.approved().count()
-    context.company_left = known - len(context.company)
-    told += _add_decisions(context, actor)
-    _add_profile(context, get_profile(actor))
-    budget = min(INDEX_TOKENS, TOTAL_TOKENS - FRAME_TOKENS - told - _tokens_of_profile(context))
-    spent = _add_sessions(context, actor, shown=sessions, budget=min(SESSIONS_TOKENS, budget))
-    _add_facts(context, actor, project=project, topics=topics, budget=budget - spent)
+    context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
+    context.known = {
+        "facts": Fact.objects.of(actor.user).current().count(),
+        "sessions": Session.objects.of(actor.user).in_view().count(),
+        "hypotheses": _open_hypotheses(actor).count(),
+    }
+    context.parts = (
+        _company_parts(context, actor, project, topics)
+        | profile_parts(get_profile(actor))
+        | _fact_parts(actor, project, topics)
+        | {"hypotheses": _hypotheses(actor, project), "sessions": _sessions(actor, project, shown=sessions)}
+    )
+    _fill(context)
     return context
 
 
-def company_lines(entries: Iterable[CompanyEntry]) -> tuple[list[CompanyLine], int]:
-    """Return the first five entries as they are told, as many as fit into 500 tokens, and what they cost."""
-    lines = [company_line(entry) for entry in islice(entries, TOLD)]
-    kept, spent = _fitting(lines, COMPANY_TOKENS - 60, lambda line: line.tokens)
-    return kept, spent + 60 if kept else 0
+def whole_profile(profile: Profile) -> Context:
+    """Return the context of a person of whom nothing else is known, as if it had all the room it wants."""
+    parts = profile_parts(profile)
+    choose(parts.values(), 100 * TOTAL_TOKENS)
+    return Context(timezone.now(), parts=parts)
+
+
+def company_lines(entries: Iterable[CompanyEntry]) -> list[CompanyLine]:
+    """Return which of the first five entries are told for certain, with 500 tokens for all of them."""
+    kept, left = [], COMPANY_TOKENS - 2 * HEADING_TOKENS
+    for line in map(company_line, islice(entries, TOLD)):
+        if line.tokens <= left:
+            kept.append(line)
+            left -= line.tokens
+    return kept
 
 
 def company_line(entry: CompanyEntry) -> CompanyLine:
@@ -196,33 +221,85 @@ def company_line(entry: CompanyEntry) -> CompanyLine:
     )
 
 
-def _add_decisions(context: Context, actor: Actor) -> int:
-    lines = [
+def profile_parts(profile: Profile) -> dict[str, Part]:
+    """Return what may be told of a profile. Preferences keep their markdown, line by line."""
+    shorter = "\n".join(map(_by_sentences, profile.preferences.splitlines()))
+    role = [Item("profile", "role", "**Role:** ", inline(profile.role))] if profile.role else []
+    said = [Item("profile", "preferences", *_opening(line)) for line in markdown_lines(shorter)]
+    pinned = [Item("profile", "pinned", "- ", _start(fact)) for fact in profile.pinned_facts]
+    return {
+        "role": Part("0", role, floor=65, ceiling=65),
+        "preferences": Part("0", said, floor=110, ceiling=150, in_order=True),
+        "pinned_facts": Part("0", pinned, floor=65, ceiling=120),
+    }
+
+
+def _by_sentences(line: str) -> str:
+    """Break a long line where sentences end, so that whole ones can be told: in markdown it reads the same."""
+    return SENTENCE_END.sub("\n", line) if len(line) > LONG_LINE_CHARS else line
+
+
+def _opening(line: str) -> tuple[str, str]:
+    """Keep the empty line and the bullet before a text apart from it."""
+    text = line.lstrip()
+    return line[: len(line) - len(text)], _start(text, PREFERENCES_CHARS, shown=str)
+
+
+def _start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] = inline) -> str:
+    """As much of a text as could ever be told."""
+    return shown(text[:chars]) + ("…" if len(text) > chars else "")
+
+
+def _fill(context: Context) -> None:
+    """Choose what is told. What the headings turn out to leave is spent, too."""
+    parts, limit = context.parts.values(), TOTAL_TOKENS - LAST_LINES_TOKENS
+    headings = sum(HEADING_TOKENS for name, part in context.parts.items() if part.items and name not in FACT_PARTS[1:])
+    choose(parts, limit - FRAME_TOKENS - headings)
+    spend_rest(parts, limit - context.tokens)
+
+
+def _receipt_of(name: str, part: Part) -> list[ReceiptLine]:
+    if part.tier == "0":
+        title = name.replace("_", " ").capitalize()
+        return [ReceiptLine("0", "profile", title, _cost(*part.kept), "told to every session")]
+    return [ReceiptLine(part.tier, item.kind, item.id, _cost(item), item.why) for item in part.told]
+
+
+def _cost(*items: Item) -> int:
+    return count_tokens("".join(f"{item.markdown}\n" for item in items))
+
+
+def _company_parts(context: Context, actor: Actor, project: str, topics: Sequence[str]) -> dict[str, Part]:
+    relevant = most_relevant(project, topics)
+    few = len(relevant) < READ_PER_GROUP
+    context.known["company"] = len(relevant) if few else CompanyEntry.objects.approved().count()
+    entries = [_company_item(entry, project, topics) for entry in relevant[:TOLD]]
+    decisions = [
         _decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
         for entry in decisions_to_tell(actor)[:DECISIONS_READ]
     ]
-    lines += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
-    context.decisions, spent = _fitting(lines, DECISIONS_TOKENS - 40, _tokens_of_decision)
-    context.receipt += [
-        ReceiptLine("G", "decision", str(line.id), _tokens_of_decision(line), "decided since the last session")
-        for line in context.decisions
-    ]
-    return spent + 40 if context.decisions else 0
+    decisions += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
+    most = COMPANY_TOKENS - HEADING_TOKENS
+    return {
+        "company": Part("G", entries, floor=110, ceiling=most, most=most),
+        "decisions": Part("G", decisions, floor=80, ceiling=120),
+    }
 
 
-def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> DecisionLine:
-    return DecisionLine(
-        id=entry.pk,
-        handle=entry.handle,
-        title=cut_to_tokens(inline(entry.title), 30),
-        status=status.lower(),
-        by=cut_to_tokens(inline(by), 15),
-        notes=cut_to_tokens(inline(notes[:ITEM_CHARS]), 40),
-        is_elsewhere=is_elsewhere,
-    )
+def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> Item:
+    line = company_line(entry)
+    content, why = _start(entry.content), why_company(entry, project, topics)
+    return Item("company", str(line.id), line.opening, content, f" ({line.labels})", why, shown=line.content)
 
 
-def _decision_elsewhere(dispatch: Dispatch) -> DecisionLine:
+def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> Item:
+    title, who = cut_to_tokens(inline(entry.title), 30), cut_to_tokens(inline(by), 15)
+    said = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
+    why = "decided since the last session"
+    return Item("decision", str(entry.pk), said, _start(notes), why=why, is_elsewhere=is_elsewhere)
+
+
+def _decision_elsewhere(dispatch: Dispatch) -> Item:
     """What the company server said of a proposal that was sent to it."""
     host = dispatch.server.host
     if dispatch.refused_at:
@@ -231,74 +308,58 @@ def _decision_elsewhere(dispatch: Dispatch) -> DecisionLine:
     return _decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 
 
-def _tokens_of_decision(line: DecisionLine) -> int:
-    return count_tokens(f"- [{line.handle}] {line.title}: {line.status} by {line.by}: {line.notes}\n")
-
-
-def _tokens_of_profile(context: Context) -> int:
-    """What the profile costs as it is shown, with its headings."""
-    if not (context.role or context.preferences or context.pinned):
-        return 0
-    pinned = "".join(f"- {fact}\n" for fact in context.pinned)
-    return count_tokens(f"{context.role}{context.preferences}{pinned}") + 80
-
-
-def _add_profile(context: Context, profile: Profile) -> None:
-    context.role = _item(profile.role)
-    left = PROFILE_TOKENS - count_tokens(f"### 👤 Who you are\n**Role:** {context.role}\n**Preferences:**\n")
-    # Pinned facts were pinned by a person: preferences, however long, leave half of the room to them.
-    pinned = [f"- {_item(fact)}" for fact in profile.pinned_facts]
-    for_preferences = left if not pinned else max(left // 2, left - count_tokens("\n".join(pinned)) - 40)
-    context.preferences = cut_to_tokens(inline(profile.preferences[: 4 * ITEM_CHARS]), for_preferences)
-    left -= count_tokens(context.preferences) + 40
-    kept, _ = _fitting(pinned, left, count_tokens)
-    context.pinned = [line.removeprefix("- ") for line in kept]
-    context.pinned_left = len(pinned) - len(kept)
-    told = {"Role": [context.role], "Preferences": [context.preferences], "Pinned facts": kept}
-    context.receipt += [
-        ReceiptLine("0", "profile", name, sum(map(count_tokens, texts)), "told to every session")
-        for name, texts in told.items()
-        if any(texts)
+def _hypotheses(actor: Actor, project: str) -> Part:
+    beliefs = _open_hypotheses(actor).order_by("-created_at", "-pk")[:HYPOTHESES_READ]
+    items = [
+        Item(
+            "hypothesis",
+            str(belief.pk),
+            "- ",
+            _start(belief.hypothesis),
+            f" (H{belief.pk}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d})",
+            "not resolved yet",
+        )
+        for belief in sorted(beliefs, key=lambda belief: _distance(belief.project, project))
     ]
+    return Part("1", items, floor=70, ceiling=110)
 
 
-def _add_sessions(context: Context, actor: Actor, *, shown: int, budget: int) -> int:
+def _open_hypotheses(actor: Actor) -> "QuerySet[Hypothesis]":
+    return Hypothesis.objects.filter(user=actor.user, status="open", set_aside_at=None)
+
+
+def _distance(of: str, project: str) -> int:
+    """What belongs to the project comes first, what belongs to another one last."""
+    return 0 if project and of == project else 2 if of else 1
+
+
+def _sessions(actor: Actor, project: str, *, shown: int | None) -> Part:
     mine = (
         Session.objects.of(actor.user)
         .in_view()
         .annotate(has_summary=Exists(Summary.objects.filter(session=OuterRef("pk"))))
+        .newest_first()
     )
-    in_progress = mine.open().newest_first()[:OPEN_SESSIONS_SHOWN]
-    closed = mine.exclude(ended_at=None).newest_first()[:shown]
-    lines = [_line(session) for session in (*in_progress, *closed)]
-    context.sessions, spent = _fitting(lines, budget - 60, _tokens_of_line)
-    context.receipt += [
-        ReceiptLine("1", "session", line.id, _tokens_of_line(line), "in progress" if line.is_open else "among the last")
-        for line in context.sessions
-    ]
-    context.closed_shown = sum(not line.is_open for line in context.sessions)
-    context.sessions_left = Session.objects.of(actor.user).in_view().count() - len(context.sessions)
-    return spent + 60 if context.sessions else 0
+    closed, most = mine.exclude(ended_at=None), SESSIONS_READ if shown is None else shown
+    groups = [mine.open()[:OPEN_SESSIONS_SHOWN], closed[:most]]
+    if project:
+        groups.append(closed.filter(project=project)[:most])
+    found = {session.pk: session for session in groups[0].union(*groups[1:])}.values()
+    newest = sorted(found, key=lambda session: (session.started_at, session.pk), reverse=True)
+    ordered = sorted(newest, key=lambda session: (not session.is_open, _distance(session.project, project) > 0))
+    is_open = sum(session.is_open for session in ordered)
+    return Part("1", [_session_item(session) for session in ordered[: is_open + most]], floor=100, ceiling=400)
 
 
-def _add_facts(context: Context, actor: Actor, *, project: str, topics: Sequence[str], budget: int) -> None:
-    facts = sorted(_candidates(actor, project), key=_usefulness(project, topics))
-    lines = [(fact.category, _item(fact.start), fact.pk) for fact in facts]
-    context.facts, _ = _fitting(lines, budget - 40, _tokens_of_fact)
-    by_id = {fact.pk: fact for fact in facts}
-    context.receipt += [
-        ReceiptLine("1", "fact", str(line[2]), _tokens_of_fact(line), _why(by_id[line[2]], project, topics))
-        for line in context.facts
-    ]
-    context.facts_left = Fact.objects.of(actor.user).current().count() - len(context.facts)
-
-
-def _tokens_of_fact(line: tuple[str, str, int]) -> int:
-    return count_tokens(f"- **[{line[0]}]** {line[1]}\n")
-
-
-def _why(fact: "_Candidate", project: str, topics: Sequence[str]) -> str:
-    return why_fact(fact.category, fact.project, fact.start, project, topics)
+def _session_item(session: Session) -> Item:
+    day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
+    if session.is_open:
+        row = f"| {day} | 🟡 **[in progress]** `{session.handle}…` | {topics} | (session not yet closed) |"
+        return Item("session", str(session.pk), row, "", why=IN_PROGRESS)
+    said = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
+    mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
+    row = f"| {day} | {cut_to_tokens(said, ITEM_TOKENS)}{mark} | {topics} | "
+    return Item("session", str(session.pk), row, _start(session.outcome) or "—", " |", "among the last")
 
 
 class _Candidate(NamedTuple):
@@ -311,9 +372,25 @@ class _Candidate(NamedTuple):
     start: str
 
 
+def _fact_parts(actor: Actor, project: str, topics: Sequence[str]) -> dict[str, Part]:
+    """Return the facts by class: what holds always on its own, lest facts about the work displace it."""
+    of_part: dict[str, list[Item]] = {name: [] for name in FACT_PARTS}
+    for fact in sorted(_candidates(actor, project), key=_usefulness(project, topics)):
+        is_standing = fact.category in STANDING and _distance(fact.project, project) < 2
+        of_part[fact.category if is_standing else "work"].append(_fact_item(fact, project, topics))
+    room = {"identity": (65, 150), "constraint": (90, 200), "preference": (80, 200), "work": (110, 400)}
+    return {name: Part("1", of_part[name], *room[name]) for name in FACT_PARTS}
+
+
+def _fact_item(fact: _Candidate, project: str, topics: Sequence[str]) -> Item:
+    dated = f", {fact.created_at:%Y-%m-%d}" if fact.category in DATED else ""
+    why = why_fact(fact.category, fact.project, fact.start, project, topics)
+    return Item("fact", str(fact.pk), f"- **[{fact.category}]** ", _start(fact.start), f" (F{fact.pk}{dated})", why)
+
+
 def _candidates(actor: Actor, project: str) -> Iterable[_Candidate]:
     """The newest facts of each category and of the project, in one query that indexes answer at any size."""
-    current = Fact.objects.of(actor.user).current().annotate(start=Left("fact", ITEM_CHARS))
+    current = Fact.objects.of(actor.user).current().annotate(start=Left("fact", ITEM_CHARS + 1))
     groups = [Q(category=category) for category in Category.values]
     if project:
         groups.append(Q(project=project))
@@ -341,36 +418,3 @@ def _usefulness(project: str, topics: Sequence[str]) -> Callable[[_Candidate], t
         )
 
     return key
-
-
-def _line(session: Session) -> SessionLine:
-    return SessionLine(
-        date=session.started_at,
-        headline=AUTO_CLOSED if session.one_liner == AUTO_CLOSED else _item(session.one_liner),
-        topics=cut_to_tokens(inline(",".join(session.topics[:6])), ITEM_TOKENS // 2),
-        outcome=_item(session.outcome),
-        handle=session.handle,
-        is_open=session.is_open,
-        has_summary=bool(getattr(session, "has_summary", False)),
-        id=str(session.pk),
-    )
-
-
-def _tokens_of_line(line: SessionLine) -> int:
-    return count_tokens(f"| 2026-03-30 | {line.headline} 📄 `{line.handle}` | {line.topics} | {line.outcome} |\n") + 8
-
-
-def _item(text: str) -> str:
-    return cut_to_tokens(inline(text[:ITEM_CHARS]), ITEM_TOKENS)
-
-
-def _fitting(items: Iterable[Item], budget: int, cost: Callable[[Item], int]) -> tuple[list[Item], int]:
-    """Keep items in their order as long as each still fits; a long one that does not lets shorter ones pass."""
-    kept: list[Item] = []
-    spent = 0
-    for item in items:
-        price = cost(item)
-        if spent + price <= budget:
-            kept.append(item)
-            spent += price
-    return kept, spent

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from accounts.models import User
-from knowledge.models import CompanyEntry, Fact, Proof, Receipt, Session
+from knowledge.models import CompanyEntry, Fact, Hypothesis, Proof, Receipt, Session
 
 from .lineages import day_of, lineages_of
 
@@ -111,6 +111,8 @@ def shown_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
         titles["company", str(entry.pk)] = titles["decision", str(entry.pk)] = f"[{entry.handle}] {entry.title}"
     for fact in Fact.objects.of(user).filter(pk__in=_ids(lines, "fact", int)):
         titles["fact", str(fact.pk)] = fact.fact
+    for belief in Hypothesis.objects.filter(user=user, pk__in=_ids(lines, "hypothesis", int)):
+        titles["hypothesis", str(belief.pk)] = belief.hypothesis
     for session in Session.objects.of(user).filter(pk__in=_ids(lines, "session", UUID)):
         titles["session", str(session.pk)] = str(session)
     lineages = lineages_of(user, [(line.kind, line.id) for line in lines])

@@ -65,10 +65,10 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     # Project and topics are words of whoever starts it: also of a session that nobody ever ends.
     note_writings(Kind.SUMMARY, [session.pk], made=True)
     keep_receipt(session, context.receipt, tokens=context.tokens)
-    serve(session, [Told(Kind.COMPANY, str(line.id)) for line in context.company])
+    serve(session, [Told(Kind.COMPANY, entry.id) for entry in context.told["company"]])
     # Said once: the next session hears of what is decided from now on.
-    here = [decision.id for decision in context.decisions if not decision.is_elsewhere]
-    elsewhere = [decision.id for decision in context.decisions if decision.is_elsewhere]
+    here = [decision.id for decision in context.told["decisions"] if not decision.is_elsewhere]
+    elsewhere = [decision.id for decision in context.told["decisions"] if decision.is_elsewhere]
     CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
     Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
     return StartedSession(session, context, closed)

@@ -6,21 +6,19 @@ from dataclasses import dataclass
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
 from accounts.models import Profile
 from accounts.services.profiles import get_profile, update_profile
-from bigmind.core.text import inline
 from bigmind.core.tokens import count_tokens
-from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, Context, get_context
+from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context, whole_profile
 from knowledge.services.receipts import shown_lines
 from knowledge.views.forms import Lines, OperationForm, ProjectQuestion, Text, posted
 from knowledge.views.pages import memory_page, own_page, tell
 
 PROFILE_BEGINS = ("### 👤", "### 📌")
-INDEX_BEGINS = re.compile("### 🗂️|### 📅|_[0-9]+ more facts: |_More sessions: ")
+INDEX_BEGINS = re.compile("### (?:🗂️|🤔|📅)|_[0-9]+ more: memory_list_sessions_$")
 
 
 @dataclass(frozen=True)
@@ -112,12 +110,5 @@ def _budgets(markdown: str) -> list[Budget]:
 
 def _cost_of(profile: Profile) -> Budget:
     """Count a profile as it would be told, had it all the room it wants."""
-    whole = Context(
-        loaded_at=timezone.now(),
-        project="",
-        role=inline(profile.role),
-        preferences=inline(profile.preferences),
-        pinned=[inline(fact) for fact in profile.pinned_facts],
-    )
-    tokens, _ = tokens_by_tier(whole.markdown)
+    tokens, _ = tokens_by_tier(whole_profile(profile).markdown)
     return Budget("Your profile", tokens, PROFILE_TOKENS)

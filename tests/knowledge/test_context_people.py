@@ -1,0 +1,305 @@
+"""The context of generated people: the budget is used, never exceeded, and nothing that matters is missing."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import cycle
+from random import Random
+
+import pytest
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.services.profiles import update_profile
+from bigmind.core.text import digest
+from bigmind.core.tokens import count_tokens
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from knowledge.models import AUTO_CLOSED, CompanyEntry, Fact, Hypothesis, Session
+from knowledge.services.context import TOTAL_TOKENS, Context, get_context
+from tests.curation.factories import approved_entry
+from tests.factories import make_actor
+from tests.knowledge.test_context import HOSTILE
+
+pytestmark = pytest.mark.django_db
+
+WORDS = (
+    "the",
+    "router",
+    "sends",
+    "requests",
+    "of",
+    "billing",
+    "through",
+    "one",
+    "queue",
+    "nobody",
+    "deploys",
+    "friday",
+)
+STANDING = {"identity": "Name is Lumen.", "constraint": "Always answer in German.", "preference": "Prefers tabs."}
+OF_THE_WORK = ("decision", "codebase")
+
+
+def _sentence(random: Random, words: int) -> str:
+    return " ".join(random.choices(WORDS, k=words)).capitalize() + "."
+
+
+def add_facts(
+    actor: Actor, count: int, *, words: int = 14, projects: tuple[str, ...] = ("",), texts: list[str] | None = None
+) -> None:
+    """Add facts about the work; half of them, in turn, of each project. The newest come first."""
+    random, ours = Random(count), cycle(projects)
+    said = [f"{number}: {texts[number % len(texts)] if texts else _sentence(random, words)}" for number in range(count)]
+    Fact.objects.bulk_create(
+        Fact(user=actor.user, category=OF_THE_WORK[number % 2], fact=text, digest=digest(text), project=next(ours))
+        for number, text in enumerate(said)
+    )
+
+
+def add_standing(actor: Actor, *, texts: dict[str, str] | None = None) -> None:
+    """Add, long ago, who the person is and what always holds."""
+    long_ago = timezone.now() - timedelta(days=300)
+    Fact.objects.bulk_create(
+        Fact(user=actor.user, category=category, fact=text, digest=digest(text), created_at=long_ago)
+        for category, text in (texts or STANDING).items()
+    )
+
+
+def add_sessions(actor: Actor, count: int, *, projects: tuple[str, ...] = ("",), text: str = "") -> None:
+    """Add ended sessions, the first the newest."""
+    random, ours, now = Random(count), cycle(projects), timezone.now()
+    Session.objects.bulk_create(
+        Session(
+            user=actor.user,
+            project=next(ours),
+            started_at=now - timedelta(hours=number + 1),
+            ended_at=now,
+            one_liner=(text or _sentence(random, 8))[:120].replace("\n", " "),
+            topics=["deploys", "queues"],
+            outcome=text or _sentence(random, 12),
+        )
+        for number in range(count)
+    )
+
+
+def add_company(count: int = 5, *, words: int = 60) -> None:
+    """Approve company entries."""
+    for number in range(count):
+        approved_entry(content=_sentence(Random(number), words), importance=10)
+
+
+def evidence(actor: Actor) -> None:
+    """Add what the person had who was told no fact at all: 62 facts, 8 pins, 5 company entries, 12 sessions."""
+    add_company()
+    pins = [_sentence(Random(number), 14) for number in range(8)]
+    update_profile(actor, role="Principal Engineer", preferences=_sentence(Random(1), 90), pinned_facts=pins)
+    add_standing(actor)
+    add_facts(actor, 59)
+    add_sessions(actor, 12)
+
+
+def only_facts(actor: Actor) -> None:
+    """Add 500 facts and nothing else."""
+    add_standing(actor)
+    add_facts(actor, 497)
+
+
+def tiny_facts(actor: Actor) -> None:
+    """Add very short facts, of which many fit."""
+    add_facts(actor, 500, words=2)
+
+
+def long_facts(actor: Actor) -> None:
+    """Add facts that are long, but no longer than is told whole."""
+    add_standing(actor)
+    add_facts(actor, 60, words=60)
+
+
+def only_sessions(actor: Actor) -> None:
+    """Add sessions and nothing else."""
+    add_sessions(actor, 200)
+
+
+def long_preferences(actor: Actor) -> None:
+    """Add preferences of several pages beside everything else."""
+    evidence(actor)
+    rules = "\n".join(f"- {_sentence(Random(number), 20)}" for number in range(200))
+    update_profile(actor, preferences=f"# Style\n\nTabs, **never** spaces.\n\n{rules}")
+
+
+def preferences_in_one_line(actor: Actor) -> None:
+    """Add preferences that are one endless line, and nothing else."""
+    update_profile(actor, preferences="Tabs and short answers " * 1_000)
+
+
+def two_projects(actor: Actor) -> None:
+    """Add work on two projects, the other one the more recent."""
+    add_standing(actor)
+    add_facts(actor, 80, projects=("pi",))
+    add_sessions(actor, 30, projects=("pi", "tau", "tau", "tau"))
+    add_facts(actor, 81, projects=("tau",))
+
+
+def full_company(actor: Actor) -> None:
+    """Add a company that has much to tell, to a person with a few facts."""
+    add_company(12, words=300)
+    add_standing(actor)
+    add_facts(actor, 40)
+
+
+def hostile(actor: Actor) -> None:
+    """Add what attackers would store."""
+    texts = {name: f"{STANDING[name]} {HOSTILE[at]}" for at, name in enumerate(STANDING)}
+    add_standing(actor, texts=texts)
+    add_facts(actor, 300, texts=HOSTILE)
+    add_sessions(actor, 40, text=HOSTILE[1])
+    update_profile(
+        actor, role="字" * 400, preferences="\n".join(HOSTILE), pinned_facts=[text[:2_000] for text in HOSTILE]
+    )
+    Hypothesis.objects.bulk_create(Hypothesis(user=actor.user, hypothesis=text) for text in HOSTILE)
+
+
+PEOPLE: list[Callable[[Actor], None]] = [
+    *(evidence, only_facts, tiny_facts, long_facts, only_sessions, long_preferences, preferences_in_one_line),
+    *(two_projects, full_company, hostile),
+]
+
+
+def _context(person: Callable[[Actor], None], *, project: str = "pi") -> tuple[Actor, Context]:
+    actor = make_actor()
+    person(actor)
+    return actor, get_context(actor, project=project, topics=["deploys"])
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_the_budget_is_used_and_never_exceeded(person):
+    actor, context = _context(person)
+
+    started = perform(CATALOGUE["memory_start_session"], actor, {"project": "pi", "topics": ["deploys"]}, door="mcp")
+
+    assert context.tokens >= 0.9 * TOTAL_TOKENS
+    assert count_tokens(started.markdown()) <= TOTAL_TOKENS
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_facts_identity_standing_instructions_and_preferences_are_always_told(person):
+    actor, context = _context(person)
+    stored = Fact.objects.of(actor.user)
+
+    assert len(context.facts) >= min(8, stored.count() // 5)
+    for text in STANDING.values():
+        assert (text in context.markdown) == stored.filter(fact__startswith=text).exists()
+    assert bool(context.told["preferences"]) == bool(
+        actor.user.profile.preferences if hasattr(actor.user, "profile") else ""
+    )
+    assert bool(context.told["sessions"]) == Session.objects.of(actor.user).exists()
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_what_is_not_told_is_counted(person):
+    actor, context = _context(person)
+
+    assert context.facts_left == Fact.objects.of(actor.user).count() - len(context.facts)
+    assert not context.facts_left or f"_{context.facts_left} more facts: memory_list_facts_" in context.markdown
+    assert context.left["sessions"] == Session.objects.of(actor.user).count() - len(context.told["sessions"])
+    assert context.left["company"] == CompanyEntry.objects.approved().count() - len(context.told["company"])
+
+
+@pytest.mark.parametrize("count", range(0, 60, 6))
+def test_a_person_of_whom_little_is_known_is_told_all_of_it_or_nine_tenths_of_the_budget(count):
+    actor = make_actor()
+    add_facts(actor, count)
+    add_sessions(actor, count // 3)
+
+    context = get_context(actor)
+
+    told_all = not context.facts_left and not context.left["sessions"]
+    assert told_all or context.tokens >= 0.9 * TOTAL_TOKENS
+    assert context.facts or not count
+
+
+def test_the_person_who_was_told_nothing_is_told_facts():
+    _, context = _context(evidence)
+
+    assert len(context.facts) >= 8
+    assert len(context.told["company"]) >= 3
+    assert len(context.told["sessions"]) >= 2
+    assert len(context.told["pinned_facts"]) >= 2
+
+
+def test_sessions_of_the_project_come_first():
+    actor, context = _context(two_projects)
+    ours = {str(session.pk) for session in Session.objects.of(actor.user).filter(project="pi")}
+
+    told = [session.id for session in context.told["sessions"]]
+
+    assert len(told) >= 2
+    assert set(told[:2]) <= ours
+
+
+def test_facts_of_the_project_never_displace_a_standing_instruction_behind_many_preferences():
+    actor = make_actor()
+    add_standing(actor, texts={"constraint": "Always answer in German."})
+    Fact.objects.bulk_create(
+        Fact(user=actor.user, category="preference", fact=f"Prefers {number}.", digest=str(number))
+        for number in range(200)
+    )
+    add_facts(actor, 200, projects=("pi",))
+
+    assert "Always answer in German." in get_context(actor, project="pi").markdown
+
+
+def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first():
+    actor = make_actor()
+    elsewhere, ours, _ = Hypothesis.objects.bulk_create(
+        [
+            Hypothesis(user=actor.user, hypothesis="Tau leaks.", project="tau"),
+            Hypothesis(user=actor.user, hypothesis="Pi is slow because of DNS.", project="pi", confidence=0.8),
+            Hypothesis(
+                user=actor.user, hypothesis="Settled.", status="refuted", resolved_at=timezone.now(), resolution="No."
+            ),
+        ]
+    )
+
+    markdown = get_context(actor, project="pi").markdown
+
+    day = f"{ours.created_at:%Y-%m-%d}"
+    assert f"- Pi is slow because of DNS. (H{ours.pk}, 80% sure, {day})" in markdown
+    assert markdown.index(f"H{ours.pk},") < markdown.index(f"H{elsewhere.pk},")
+    assert "Settled." not in markdown
+
+
+def test_a_fact_has_its_handle_and_its_date_where_it_can_be_outdated():
+    actor = make_actor()
+    add_standing(actor)
+    add_facts(actor, 1)
+    work = Fact.objects.of(actor.user).latest("created_at")
+    identity = Fact.objects.get(user=actor.user, category="identity")
+
+    lines = get_context(actor).markdown.splitlines()
+
+    assert f"- **[decision]** {work.fact} (F{work.pk}, {work.created_at:%Y-%m-%d})" in lines
+    assert f"- **[identity]** Name is Lumen. (F{identity.pk})" in lines
+
+
+def test_preferences_keep_their_markdown():
+    actor = make_actor()
+    update_profile(
+        actor,
+        preferences="# Style\n\n- **Tabs**, never spaces\n  - also in YAML?\n\n1. Short answers\n2. `code` first\n",
+    )
+
+    markdown = get_context(actor).markdown
+
+    listed = "- **Tabs**, never spaces\n  - also in YAML?\n\n1. Short answers\n2. `code` first\n"
+    assert f"**Preferences:**\n**Style**\n\n{listed}" in markdown
+
+
+def test_a_session_that_ended_by_itself_says_so():
+    actor = make_actor()
+    now = timezone.now()
+    Session.objects.create(
+        user=actor.user, started_at=now - timedelta(days=2), ended_at=now, one_liner=AUTO_CLOSED, auto_closed=True
+    )
+
+    assert AUTO_CLOSED in get_context(actor).markdown
