@@ -82,7 +82,7 @@ def perform(
     with span(operation.name, door=door, request_id=current_request_id()) as traced:
         try:
             with collected_notices() as notices, sees_only(actor.user.pk):
-                performed = _perform(operation, actor, arguments, idempotency_key)
+                performed = _perform(operation, actor, arguments, idempotency_key, door)
             if operation.effect is not Effect.READ:
                 performed = replace(performed, notices=tuple(notices))
             outcome, seconds = "ok", perf_counter() - started
@@ -145,12 +145,15 @@ def _tell_of(operation: Operation, door: Door, outcome: str, milliseconds: float
     tell_once()
 
 
-def _perform(operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None) -> Outcome:
+def _perform(
+    operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None, door: Door
+) -> Outcome:
     actor.require(operation.scope)
     actor.require_toolset(operation.toolset)
     if operation.effect is not Effect.READ:
         require_writable()
-    accepted = operation.accept(arguments)
+    # REST is strict: its document says what it takes.
+    accepted = operation.accept(arguments if door == "rest" else operation.forgive(arguments))
     count_against_limit(actor, per_minute=limit_of(actor))
 
     def call() -> BaseModel:

@@ -1,6 +1,7 @@
 """The catalogue: everything BigMind can do, by name. What is not listed here is not exposed."""
 
 from collections.abc import Collection, Iterator
+from difflib import get_close_matches
 
 from accounts.actor import Actor
 from accounts.operations import OPERATIONS as ACCOUNTS
@@ -23,9 +24,26 @@ TOOLSETS: dict[str, str] = {
 CATALOGUE: dict[str, Operation] = {operation.name: operation for operation in (*KNOWLEDGE, *ACCOUNTS, *CURATION)}
 
 
+OTHER_NAMES: dict[str, str] = {
+    **dict.fromkeys(("recall", "search", "find", "query", "ask", "lookup", "retrieve"), "memory_semantic_search"),
+    **dict.fromkeys(("remember", "store", "save", "add", "write", "memorize"), "memory_store_fact"),
+    **dict.fromkeys(("forget", "remove", "delete"), "memory_deprecate_fact"),
+}
+"""What agents call an operation whose name they do not know, by the verb that they use."""
+
+
 def operations_for(actor: Actor, toolsets: Collection[str] = ("core",)) -> Iterator[Operation]:
     """Yield what this actor may call, in the toolsets asked for; `all` means every toolset."""
     for operation in CATALOGUE.values():
         asked = "all" in toolsets or operation.toolset in toolsets
         if asked and operation.scope in actor.scopes and actor.may_use(operation.toolset):
             yield operation
+
+
+def nearest_names(name: str, known: Collection[str]) -> list[str]:
+    """Return the names of operations that a name which is none was probably meant for, the likeliest first."""
+    words = name.lower().replace("-", "_").split("_")
+    meant = [OTHER_NAMES[word] for word in words if word in OTHER_NAMES]
+    # `memory_recall` looks like `memory_correct_fact`: a verb says more than letters do.
+    nearest = dict.fromkeys([*meant, *get_close_matches(name, known, n=3, cutoff=0.8 if meant else 0.6)])
+    return [one for one in nearest if one in known][:3]

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.text import checked_content, clean_name
 from bigmind.core.tokens import count_tokens
@@ -32,7 +33,7 @@ CompanyText = Annotated[
     AfterValidator(_within_tokens),
     Field(description="Markdown, up to 500 tokens: one thing, for everybody."),
 ]
-CompanyEntryId = Annotated[RowId, Field(description="The number in its handle: 142 for C142.")]
+CompanyEntryId = Annotated[RowId, Handle("company"), Field(description="The number in its handle: 142 for C142.")]
 Revision = Annotated[
     int, Field(ge=1, le=2**31 - 1, description="The revision you have read. Refused when it has changed since.")
 ]
@@ -45,5 +46,8 @@ OriginName = Annotated[
 KeepHere = Annotated[bool, Field(description="Do not send it to the company server, where this BigMind has one.")]
 SourceKind = Annotated[Literal["fact", "chunk", "entry", "hypothesis"], Field(description="Kind of what to promote.")]
 SourceId = Annotated[
-    str, AfterValidator(checked_content), Field(min_length=1, max_length=36, description="Id of what to promote.")
+    str,
+    Handle(kind_in="source_kind"),
+    AfterValidator(checked_content),
+    Field(min_length=1, max_length=36, description="Id of what to promote."),
 ]

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
+from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import refuse_secrets_in_json
 from bigmind.core.text import checked_content
 from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, SharedLongText, SharedTags, Tag
@@ -22,7 +23,7 @@ def _storable(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-EntryId = Annotated[UUID, Field(description="The id of the entry.")]
+EntryId = Annotated[UUID, Handle("entry"), Field(description="The id of the entry.")]
 EntryTypeName = Annotated[Literal["fact", "summary", "template"], Field(description="What it is.")]
 RoleName = Annotated[Tag, Field(description="Only what is for this role: pm, dev, qa or all.")]
 Roles = Annotated[SharedTags, Field(description="Whom it is for: pm, dev, qa, all.", examples=[["dev"]])]

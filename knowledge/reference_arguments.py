@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
+from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import checked_content, clean_name
 from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
@@ -18,7 +19,9 @@ MOST_DRAFTS = 1_000
 SLUG_CHARS = 50
 ASKED_CHARS = 1_000
 
-ReferenceId = Annotated[UUID, Field(description="The id of the reference, as a search returned it.")]
+ReferenceId = Annotated[
+    UUID, Handle("reference"), Field(description="The id of the reference, as a search returned it.")
+]
 CollectionName = Annotated[
     str,
     Field(max_length=SLUG_CHARS, pattern=r"^[a-z0-9][a-z0-9-]*$", description="Only this collection, such as helios."),

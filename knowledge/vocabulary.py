@@ -4,18 +4,20 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import Screened
 from bigmind.core.text import clean_name
 from bigmind.core.vocabulary import TITLE_CHARS, Content, Lines, LongText, RowId, Tags
 
 CategoryName = Literal["preference", "decision", "codebase", "constraint", "identity"]
 FactText = Annotated[Content, Field(description="One atomic truth, in one sentence.", examples=["Prefers pytest."])]
-FactId = Annotated[RowId, Field(description="The number of the fact.")]
+FactId = Annotated[RowId, Handle("fact"), Field(description="The number of the fact.")]
 HypothesisText = Annotated[Content, Field(description="“I believe X because Y.”")]
-HypothesisId = Annotated[RowId, Field(description="The number of the hypothesis.")]
-ChunkId = Annotated[RowId, Field(description="The number of the chunk.")]
+HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="The number of the hypothesis.")]
+ChunkId = Annotated[RowId, Handle("chunk"), Field(description="The number of the chunk.")]
 SessionId = Annotated[
     str,
+    Handle("session"),
     Field(
         min_length=8,
         max_length=36,
@@ -25,7 +27,14 @@ SessionId = Annotated[
 ]
 SomeSessionId = Annotated[
     str,
+    Handle("session"),
     Field(min_length=8, max_length=36, pattern=r"^[0-9a-fA-F-]+$", description="Its id or first 8 characters."),
+]
+LATEST = "latest"
+ReadSessionId = Annotated[
+    str,
+    Handle("session"),
+    Field(pattern=r"^([0-9a-fA-F-]{8,36}|latest)$", description="Its id, its first 8 characters, or `latest`."),
 ]
 OneLiner = Annotated[
     str,

@@ -195,3 +195,21 @@ def test_the_same_fact_stored_by_many_at_once_is_stored_once():
 def test_every_operation_is_in_a_toolset_that_exists_and_core_is_a_dozen_at_most():
     assert {operation.toolset for operation in CATALOGUE.values()} == set(TOOLSETS)
     assert sum(operation.toolset == "core" for operation in CATALOGUE.values()) <= 12
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("door", ["mcp", "command"])
+def test_agents_and_people_at_a_command_line_are_forgiven_what_is_plain(door):
+    actor = make_actor()
+    sent = {"category": "Preference", "fact": "Prefers tabs.", "confidence": None}
+
+    stored = perform(CATALOGUE["memory_store_fact"], actor, sent, door=door).value
+
+    gone = {"fact_id": f"F{stored.id}", "reason": "It changed."}
+    assert perform(CATALOGUE["memory_deprecate_fact"], actor, gone, door=door).value.id == stored.id
+
+
+@pytest.mark.django_db
+def test_rest_takes_what_its_document_says_and_nothing_else():
+    with pytest.raises(Invalid, match="category must be one of"):
+        perform(CATALOGUE["memory_store_fact"], make_actor(), {"category": "Preference", "fact": "x"}, door="rest")

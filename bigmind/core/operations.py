@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
+from bigmind.core.forgiving import forgive
 from bigmind.core.nesting import trouble_in
 from bigmind.core.screening import redacted
 from bigmind.core.screening.policy import arriving
@@ -86,6 +87,14 @@ class Operation:
             Invalid: naming each field that is wrong, the limit, and what was seen.
         """
         return accepted(self.call, arguments)
+
+    def forgive(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Bring arguments whose meaning is plain into the form the schema asks for.
+
+        Raises:
+            Invalid: a handle names another kind of thing than is meant, or what looks like a JSON text is none.
+        """
+        return forgive(self.arguments, self.input_schema(), arguments)
 
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments, in few words."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from django.utils import timezone
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
+from bigmind.core.forgiving import list_in
 from bigmind.core.screening.policy import NoSecrets, Screened
 from bigmind.core.text import checked_content, clean_name
 
@@ -42,6 +43,8 @@ def _each_once(names: list[str]) -> list[str]:
 def _split_commas(names: Any) -> Any:
     """Accept `"a, b"` where a list of names is meant: models, forms and query strings write it so."""
     if isinstance(names, str):
+        if (listed := list_in(names)) is not None:
+            return listed
         return [name.strip() for name in names.split(",") if name.strip()]
     if isinstance(names, list) and len(names) == 1 and isinstance(names[0], str) and "," in names[0]:
         return _split_commas(names[0])
@@ -51,6 +54,8 @@ def _split_commas(names: Any) -> Any:
 def _split_lines(lines: Any) -> Any:
     """Accept a text of lines or bullets where a list of sentences is meant."""
     if isinstance(lines, str):
+        if (listed := list_in(lines)) is not None:
+            return listed
         return [line.strip().lstrip("-*•").strip() for line in lines.splitlines() if line.strip(" -*•\t")]
     return lines
 

@@ -1,7 +1,6 @@
 """Tools: each operation of the catalogue as MCP lists it, and as MCP calls it."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -15,7 +14,7 @@ from bigmind.mcp.changes import announce
 from bigmind.mcp.outlines import outline_of_arguments, outline_of_reply
 from bigmind.mcp.replies import performed, refused
 from bigmind.mcp.turns import Turn
-from bigmind.operations import CATALOGUE, operations_for
+from bigmind.operations import CATALOGUE, nearest_names, operations_for
 
 IDEMPOTENCY_KEYS = ("idempotencyKey", "bigmind/idempotencyKey")
 
@@ -79,6 +78,6 @@ def _idempotency_key(meta: Mapping[str, Any]) -> str | None:
 
 def _no_such_tool(turn: Turn, name: str) -> MCPError:
     known = [operation.name for operation in operations_for(turn.actor, {"all"})]
-    nearest = get_close_matches(name, known, n=3, cutoff=0.6)
+    nearest = nearest_names(name[:100], known)
     advice = f"The nearest: {', '.join(nearest)}." if nearest else "tools/list names those there are."
     return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:100]}. {advice}", {"nearest": nearest})

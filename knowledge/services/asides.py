@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid, NotFound
+from bigmind.core.handles import Handle
 from bigmind.core.text import checked_content
 from bigmind.core.vocabulary import Reason
 from knowledge.models import Note, Session
@@ -24,7 +25,10 @@ from .sessions import index_chunk, index_session, own_chunk, own_session
 
 KindName = Annotated[Literal["fact", "session", "chunk", "note", "hypothesis"], Field(description="What it is.")]
 AnyId = Annotated[
-    str, AfterValidator(checked_content), Field(min_length=1, max_length=36, description="Its id, as lists show it.")
+    str,
+    Handle(kind_in="kind"),
+    AfterValidator(checked_content),
+    Field(min_length=1, max_length=36, description="Its id, as lists show it."),
 ]
 
 

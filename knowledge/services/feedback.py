@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.errors import NotFound
+from bigmind.core.handles import Handle
 from bigmind.core.text import checked_content
 from bigmind.core.turns import wait_for_turn
 from bigmind.core.vocabulary import SharedLongText
@@ -43,7 +44,10 @@ RecalledKind = Annotated[
 ]
 
 RecalledId = Annotated[
-    str, AfterValidator(checked_content), Field(min_length=1, max_length=36, description="Its id or handle (C142).")
+    str,
+    Handle(kind_in="kind"),
+    AfterValidator(checked_content),
+    Field(min_length=1, max_length=36, description="Its id or handle (C142)."),
 ]
 
 

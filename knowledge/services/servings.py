@@ -1,6 +1,5 @@
 """Servings: what sessions were told, which of it they say they used, and what that proves about company knowledge."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from django.db import DatabaseError, connection, transaction
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
+from bigmind.core.handles import read_handle
 from bigmind.core.read_only import is_read_only
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
 from knowledge.services.feedback import give_feedback, id_of_visible, open_complaints
@@ -18,6 +18,9 @@ SESSIONS_ASKED = 20
 PEOPLE_ASKED = 3
 """An entry that so many sessions, of so many people, were told and said nothing of when they named what they had used,
 stands behind all others in the start context until somebody cites it. In personal mode one person is enough."""
+
+CITED = set(Kind) - {Kind.PERSON, Kind.APP_TABLE, Kind.APP_ENTITY, Kind.APP_WORKFLOW}
+"""What has a handle that a session can say helped it."""
 
 # What one session said of its servings is added up here at once; the sweep reckons every entry anew.
 _ADD = """
@@ -45,11 +48,6 @@ ON CONFLICT (entry_id) DO UPDATE SET
     served = excluded.served, answered = excluded.answered, people = excluded.people, cited = excluded.cited,
     misled = excluded.misled, last_cited_at = excluded.last_cited_at, tallied_at = excluded.tallied_at
 """
-
-_HANDLE = re.compile(
-    r"\[?(?:C(?P<number>\d{1,18})|(?P<kind>fact|chunk|summary|note|hypothesis|entry|company|reference):(?P<id>[0-9a-f-]{1,36}))\]?",
-    re.IGNORECASE,
-)
 
 log = structlog.get_logger()
 
@@ -133,13 +131,15 @@ def tally_servings() -> int:
 
 
 def _meant(actor: Actor, handle: str, known: set[Told]) -> Told:
-    """What a handle stands for: `C142`, or kind and id as a search returned them, such as `fact:12`."""
-    found = _HANDLE.fullmatch(handle)
-    if not found:
+    """What a handle stands for: `C142`, `F12`, or kind and id as a search returned them, such as `note:7`."""
+    found = read_handle(handle)
+    if found is None or found[0] not in CITED:
         raise Invalid.of(
-            "handles", f"has {handle}, which is no handle", hint="Write C142, or kind:id as a search returned: fact:12."
+            "handles",
+            f"has {handle}, which is no handle",
+            hint="Write C142 or F12 as you were told it, or kind:id as a search returned: note:7.",
         )
-    kind, id = (Kind.COMPANY.value, found["number"]) if found["number"] else (found["kind"].lower(), found["id"])
+    kind, id = found
     told = Told(kind, id.lstrip("0") if id.isdecimal() else id.lower())
     return told if told in known else Told(kind, id_of_visible(actor, kind, id))
 

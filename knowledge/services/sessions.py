@@ -17,6 +17,7 @@ from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.search.writings import note_writings
 from knowledge.vocabulary import (
+    LATEST,
     ChunkId,
     CodeRefs,
     FlagReason,
@@ -24,6 +25,7 @@ from knowledge.vocabulary import (
     Misleading,
     OneLiner,
     Outcome,
+    ReadSessionId,
     Role,
     SessionId,
     SomeSessionId,
@@ -144,12 +146,17 @@ def append_chunk(
     return chunk
 
 
-def get_session_detail(actor: Actor, *, session_id: SomeSessionId) -> Session:
+def get_session_detail(actor: Actor, *, session_id: ReadSessionId) -> Session:
     """Read one session: outcome, summary, key facts, code references and flagged chunks.
 
     Call this when the context or a search points to a session that matters now. Returns all that is kept of it.
     """
-    return own_session(actor, session_id, Session.objects.select_related("summary", "agent").prefetch_related("chunks"))
+    sessions = Session.objects.select_related("summary", "agent").prefetch_related("chunks")
+    if session_id != LATEST:
+        return own_session(actor, session_id, sessions)
+    if newest := sessions.of(actor.user).in_view().newest_first().first():
+        return newest
+    raise NotFound("You have no session yet.", hint="memory_start_session opens one.")
 
 
 def list_sessions(

@@ -106,6 +106,16 @@ def test_facts_and_entries_are_cited_by_kind_and_id():
     assert list(session.servings.values_list("kind", "source_id", "cited")) == [("fact", str(fact.pk), True)]
 
 
+@pytest.mark.parametrize("written", ["F{}", "(F{})", "f{}"])
+def test_facts_are_cited_by_the_handle_that_the_context_tells(written):
+    actor = make_actor()
+    fact = make_fact(actor)
+
+    session = _told(actor, used=[written.format(fact.pk)])
+
+    assert list(session.servings.values_list("kind", "source_id", "cited")) == [("fact", str(fact.pk), True)]
+
+
 def test_a_handle_may_be_written_in_capitals():
     actor = make_actor()
     fact = make_fact(actor)
@@ -115,7 +125,7 @@ def test_a_handle_may_be_written_in_capitals():
     assert session.ended_at is not None
 
 
-@pytest.mark.parametrize("handle", ["C", "the first one", "fact", "app:12"])
+@pytest.mark.parametrize("handle", ["C", "the first one", "fact", "app:12", "person:12", "X12"])
 def test_what_is_no_handle_is_refused_and_the_session_stays_open(handle):
     actor = make_actor()
     session = start_session(actor).session

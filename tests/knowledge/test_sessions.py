@@ -21,6 +21,7 @@ from knowledge.services.sessions import (
 )
 from knowledge.tasks import close_stale_sessions
 from tests.factories import make_actor, make_agent
+from tests.knowledge.factories import make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -218,3 +219,17 @@ def test_the_largest_summary_that_is_allowed_is_stored_and_found():
     )
 
     assert Passage.objects.filter(kind="summary", text__contains="word5999").exists()
+
+
+def test_the_latest_session_is_the_newest_of_the_person():
+    actor = make_actor()
+    make_session(actor, one_liner="Older")
+    newest = make_session(actor, one_liner="Newest")
+    make_session(make_actor())
+
+    assert get_session_detail(actor, session_id="latest") == newest
+
+
+def test_without_a_session_there_is_no_latest():
+    with pytest.raises(NotFound, match="You have no session yet"):
+        get_session_detail(make_actor(), session_id="latest")

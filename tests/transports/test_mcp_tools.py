@@ -10,7 +10,7 @@ from accounts.models import SCOPES, Call, Role
 from accounts.services.keys import rotate_key
 from bigmind.core.tokens import count_tokens
 from bigmind.mcp.server import server_instructions
-from bigmind.operations import CATALOGUE
+from bigmind.operations import CATALOGUE, nearest_names
 from knowledge.models import Fact
 from tests.factories import make_key, make_user
 from tests.serving import Served
@@ -27,7 +27,7 @@ def test_a_default_connection_lists_the_dozen_that_most_sessions_need(served: Se
     names = _names(Wire(served, make_key().text))
 
     assert len(names) <= 12
-    assert {"memory_start_session", "memory_store_fact", "memory_search_chunks", "memory_end_session"} <= set(names)
+    assert {"memory_start_session", "memory_store_fact", "memory_semantic_search", "memory_end_session"} <= set(names)
 
 
 @pytest.mark.parametrize("asked", ["memory,notes", "memory&toolsets=notes", " Notes ,memory"])
@@ -225,3 +225,15 @@ def test_a_key_that_ends_soon_says_so_in_every_result_and_once_in_words(served: 
     assert "stops working on" not in text_of(second)
     assert "keyEndsAt" in first["_meta"]
     assert "keyEndsAt" in second["_meta"]
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        *((name, "memory_semantic_search") for name in ("memory_recall", "memory_search", "recall", "search_memory")),
+        *((name, "memory_store_fact") for name in ("remember", "memory_store_facts", "save-memory")),
+        ("get_comand", "get_command"),
+    ],
+)
+def test_a_name_that_is_none_leads_to_the_tool_that_does_it(name: str, first: str) -> None:
+    assert nearest_names(name, CATALOGUE)[0] == first

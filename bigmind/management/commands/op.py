@@ -4,7 +4,6 @@ import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from bigmind.core.operations import Operation
 from bigmind.gate import perform
 from bigmind.management.base import OperatorCommand, Refused, misused
 from bigmind.management.owner import owner_of_instance
-from bigmind.operations import CATALOGUE
+from bigmind.operations import CATALOGUE, nearest_names
 
 CLIENT = "bigmind-op"
 
@@ -90,7 +89,7 @@ class Command(OperatorCommand):
 def _operation(name: str | None) -> Operation | None:
     if name is None or name in CATALOGUE:
         return CATALOGUE[name] if name else None
-    nearest = get_close_matches(name, CATALOGUE, n=3)
+    nearest = nearest_names(name, CATALOGUE)
     hint = f"Do you mean {', '.join(nearest)}?" if nearest else "`bigmind op --list` shows them all."
     raise misused(f"There is no operation {name}. {hint}")
 

@@ -1,0 +1,53 @@
+"""Handles: how things are named where agents read them (`F12`, `C3`, `H2`, `chunk:7`), and which id that is."""
+
+import re
+from dataclasses import dataclass
+
+LETTERS = {"F": "fact", "C": "company", "H": "hypothesis"}
+_HEXADECIMAL = {"session", "summary", "entry", "reference"}
+"""Kinds whose ids may begin with a letter and go on with digits: `c1234567` is a session."""
+_OTHER_NAMES = {"session": "summary"}
+_IN_WORDS = {"company": "a company entry", "entry": "a shared entry", "hypothesis": "a hypothesis"}
+_LETTER = re.compile(r"([A-Za-z])(\d{1,19})")
+_KIND = re.compile(r"([A-Za-z_]{1,20}):\s?([0-9A-Fa-f-]{1,36})")
+_AROUND = " []()`…"
+
+
+@dataclass(frozen=True)
+class Handle:
+    """Marks an argument as an id of this kind, or of the kind that another argument names.
+
+    `fact_id: Annotated[int, Handle("fact")]` may be sent as 12, `12`, `F12` or `fact:12`, and not as `C12`.
+    """
+
+    kind: str = ""
+    kind_in: str = ""
+
+
+def id_in(text: str, kind: str) -> str:
+    """Return the id that a handle of this kind names; any other text comes back without what stands around it.
+
+    Raises:
+        ValueError: it is a handle of something else; the message says of what.
+    """
+    said, id = read_handle(text) or ("", text)
+    shown = text.strip(_AROUND)
+    if not said or (kind in _HEXADECIMAL and len(shown) >= 8 and ":" not in shown):
+        return shown
+    if _OTHER_NAMES.get(said, said) != _OTHER_NAMES.get(kind, kind):
+        raise ValueError(f"is {shown[:40]}, the handle of {_in_words(said)}; {_in_words(kind)} is meant")
+    return id
+
+
+def read_handle(text: str) -> tuple[str, str] | None:
+    """Return kind and id that a handle names; None for anything else, such as a bare number."""
+    shown = text.strip(_AROUND)
+    if (found := _LETTER.fullmatch(shown)) and found[1].upper() in LETTERS:
+        return LETTERS[found[1].upper()], found[2]
+    if found := _KIND.fullmatch(shown):
+        return found[1].lower(), found[2].lower()
+    return None
+
+
+def _in_words(kind: str) -> str:
+    return _IN_WORDS.get(kind, f"a {kind}")
