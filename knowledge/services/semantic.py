@@ -30,9 +30,9 @@ AnyKind = Annotated[
 ]
 AllTags = Annotated[
     Tags,
-    Field(description="Only entries with all of these tags, and what comes from sessions with all of these topics."),
+    Field(description="Only what has all of these tags or topics."),
 ]
-MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="What the reply may cost: whole hits that fit.")]
+MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="What the reply may cost.")]
 
 
 def semantic_search(
@@ -45,14 +45,14 @@ def semantic_search(
     since: Since | None = None,
     before: Before | None = None,
     max_tokens: MaxTokens | None = None,
-    explain: Annotated[bool, Field(description="Say of each hit how its score came about.")] = False,
+    explain: Annotated[bool, Field(description="Say how each score came about.")] = False,
     limit: Limit = 10,
     offset: Offset = 0,
 ) -> Hits:
     """Search all you may see by words and meaning: your memory, shared entries, company knowledge, documentation.
 
     Call this first when you need to know something, before you ask the user or look elsewhere. Returns the best first,
-    each with kind, id, tier, age, owner, score and what it matched; where no word matches, what is nearest in meaning.
+    with kind, id, age and score; where no word matches, what is nearest in meaning.
     """
     things = visible_things(actor.user, kinds or SOURCES, tags=tags or [], since=since, before=before)
     hits = find(
