@@ -205,8 +205,8 @@ def test_agents_and_people_at_a_command_line_are_forgiven_what_is_plain(door):
 
     stored = perform(CATALOGUE["memory_store_fact"], actor, sent, door=door).value
 
-    gone = {"fact_id": f"F{stored.id}", "reason": "It changed."}
-    assert perform(CATALOGUE["memory_deprecate_fact"], actor, gone, door=door).value.id == stored.id
+    gone = {"fact_id": f"F{stored.fact.id}", "reason": "It changed."}
+    assert perform(CATALOGUE["memory_deprecate_fact"], actor, gone, door=door).value.id == stored.fact.id
 
 
 @pytest.mark.django_db

@@ -50,7 +50,8 @@ def list_in(text: str) -> list[Any] | None:
     Raises:
         ValueError: it begins and ends as a list does, and is none.
     """
-    return _json_in(text, "[")
+    found: list[Any] | None = _json_in(text, "[")
+    return found
 
 
 def _meant(value: Any, schema: Mapping[str, Any]) -> Any:

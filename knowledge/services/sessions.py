@@ -69,8 +69,8 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     keep_receipt(session, context.receipt, tokens=context.tokens)
     serve(session, [Told(Kind.COMPANY, entry.id) for entry in context.told["company"]])
     # Said once: the next session hears of what is decided from now on.
-    here = [decision.id for decision in context.told["decisions"] if not decision.is_elsewhere]
-    elsewhere = [decision.id for decision in context.told["decisions"] if decision.is_elsewhere]
+    here = [int(decision.id) for decision in context.told["decisions"] if not decision.is_elsewhere]
+    elsewhere = [int(decision.id) for decision in context.told["decisions"] if decision.is_elsewhere]
     CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
     Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
     return StartedSession(session, context, closed)
