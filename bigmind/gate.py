@@ -20,6 +20,7 @@ from accounts.services.calls import count_against_limit, limit_of, once, record_
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
+from bigmind.core.parts import accepted_part, part_of
 from bigmind.core.read_only import is_read_only, is_refused_write, require_writable
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.tokens import count_tokens
@@ -29,8 +30,8 @@ from bigmind.request_ids import current_request_id, tell_once
 
 Door = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200
-COUNTED_CHARS = 200_000
-"""Counting the tokens of a longer reply, such as a whole export, would take longer than many calls."""
+PART = "part"
+"""The argument by which an agent asks for the next part of a long reply. No operation has one of this name."""
 
 log = structlog.get_logger()
 
@@ -39,26 +40,49 @@ log = structlog.get_logger()
 class Outcome:
     """What an operation replied: `value`, and whether the reply was kept from an earlier, identical call.
 
-    `notices` say what the caller should know of what they sent, such as that it holds a secret.
+    `notices` say what the caller should know of what they sent, such as that it holds a secret. `part` is the part of
+    the markdown that an agent reads; None means the whole.
     """
 
     operation: Operation
     value: BaseModel
     replayed: bool = False
     notices: tuple[str, ...] = ()
+    part: int | None = None
 
     def structured(self) -> dict[str, Any]:
         """The reply as JSON-able data."""
         return self.value.model_dump(mode="json")
 
     def markdown(self) -> str:
-        """The reply as an agent reads it: short markdown."""
+        """The reply as an agent reads it: short markdown.
+
+        Over MCP it costs at most `REPLY_TOKENS`, and says how to go on.
+        """
         return self._markdown
 
     @cached_property
     def _markdown(self) -> str:
         text = render_to_string(f"agent/{self.operation.template}", {"reply": self.value}, using="agent")
-        return text.strip() + "\n"
+        whole = text.strip() + "\n"
+        return whole if self.part is None else _in_parts(self.operation, whole, self.part)
+
+
+def _in_parts(operation: Operation, text: str, number: int) -> str:
+    """Return one part of a reply with the call that continues: what comes whole is cut by clients, anywhere."""
+    part = part_of(text, number)
+    if part is None:
+        return f"This reply has no part {number}. Call `{operation.name}` with a smaller part.\n"
+    if not part.left:
+        return part.text
+    return f"{part.text}\n\n{_how_to_go_on(operation, number, part.left)}\n"
+
+
+def _how_to_go_on(operation: Operation, number: int, left: int) -> str:
+    if operation.effect is Effect.READ:
+        call = f"call `{operation.name}` with the same arguments and part={number + 1}"
+        return f"[Part {number}; {left:,} more characters. To go on, {call}.]"
+    return f"[{left:,} more characters of this reply are left out. All that it reports was done.]"
 
 
 def perform(
@@ -82,11 +106,13 @@ def perform(
     with span(operation.name, door=door, request_id=current_request_id()) as traced:
         try:
             with collected_notices() as notices, sees_only(actor.user.pk):
-                performed = _perform(operation, actor, arguments, idempotency_key, door)
+                arguments, part = _without_part(operation, arguments) if door == "mcp" else (arguments, None)
+                performed = replace(_perform(operation, actor, arguments, idempotency_key), part=part)
             if operation.effect is not Effect.READ:
                 performed = replace(performed, notices=tuple(notices))
             outcome, seconds = "ok", perf_counter() - started
-            tokens = _tokens_delivered(performed, door)
+            # What goes to a program costs no agent anything.
+            tokens = count_tokens(performed.markdown()) if door == "mcp" else None
         except BigMindError as refusal:
             outcome = refusal.code
             raise
@@ -101,12 +127,12 @@ def perform(
     return performed
 
 
-def _tokens_delivered(performed: Outcome, door: Door) -> int | None:
-    """What a reply costs the agent that reads it. What goes to a program, and what is very long, is not counted."""
-    if door != "mcp":
-        return None
-    text = performed.markdown()
-    return count_tokens(text) if len(text) <= COUNTED_CHARS else None
+def _without_part(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+    """Take the part out of the arguments: it belongs to how a reply is told, not to the operation."""
+    if operation.effect is not Effect.READ or PART not in arguments:
+        return arguments, 1
+    rest = {name: value for name, value in arguments.items() if name != PART}
+    return rest, accepted_part(arguments[PART])
 
 
 def _record(actor: Actor, operation: Operation, door: Door, outcome: str, seconds: float, tokens: int | None) -> None:

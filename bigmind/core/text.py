@@ -38,6 +38,7 @@ KINDS = {kind: re.compile(f"[{characters}]") for kind, characters in HIDDEN.item
 REFUSED = re.compile(f"[{HIDDEN['NUL character']}{HIDDEN['control character']}{HIDDEN['lone surrogate']}]")
 LINE_BREAK = re.compile("[\n\r\t\u2028\u2029]")
 FOLDED_CHARS = 200
+LONG_TICKS = re.compile("`{100,}")
 MARKDOWN_OPENER = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[#>[<]|[-+*](?:\s|$)|-{2}|[*_]{3}|`{3}|~{3}|=+$))")
 LIST_ITEM = re.compile(r"[-*+]\s+(?=\S)|\d{1,9}[.)]\s+(?=\S)")
 HEADING = re.compile(r"#{1,6}\s+(?=\S)")
@@ -180,7 +181,8 @@ def fence(text: str, *, label: str) -> str:
 
     The label stands after the opening fence: who said it, when, and whether anyone approved it.
     """
-    shown = show_hidden(text)
+    # A fence of thousands of ticks would be longer than what it holds, and stand again in each part of a long reply.
+    shown = LONG_TICKS.sub(lambda ticks: f"[{len(ticks[0])} backticks]", show_hidden(text))
     longest = max((len(ticks) for ticks in re.findall("`+", shown)), default=0)
     ticks = "`" * max(3, longest + 1)
     heading = one_line(show_hidden(label)).replace("`", "'")

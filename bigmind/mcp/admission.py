@@ -23,7 +23,7 @@ from bigmind.core.errors import Invalid, TooMany
 from bigmind.mcp.guards import Guard
 from bigmind.mcp.threads import on_a_thread
 from bigmind.mcp.troubles import as_protocol_error
-from bigmind.mcp.turns import Caller, Client, host_at, parse_toolsets
+from bigmind.mcp.turns import Caller, Client, host_at, parse_structured, parse_toolsets
 
 HOST_HEADER = "X-Agent-Host"
 SESSIONS_PER_MINUTE = 60
@@ -152,11 +152,13 @@ def _caller(request: Request, actor: Actor, request_id: str) -> Caller:
     product = _PRODUCT.match(request.headers.get("user-agent", ""))
     try:
         toolsets = parse_toolsets(",".join(request.query_params.getlist("toolsets")))
+        structured = parse_structured(request.query_params.get("structured", ""))
     except Invalid as invalid:
         raise Refused(400, str(invalid)) from invalid
     return Caller(
         identify=partial(_with_agent, actor, host=host),
         toolsets=toolsets,
+        structured=structured,
         request_id=request_id,
         client=Client(product[1], product[2] or "") if product else Client("unknown client"),
     )

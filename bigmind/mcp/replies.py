@@ -13,13 +13,16 @@ from bigmind.mcp.turns import Turn
 
 
 def performed(turn: Turn, outcome: Outcome) -> types.CallToolResult:
-    """Return what an operation replied: markdown to read, the same as data, and what the agent should know besides."""
+    """Return what an operation replied: markdown to read, and what the agent should know besides.
+
+    Data goes along only where it was asked for: a model is shown either the data or the markdown, by its client.
+    """
     lines = [outcome.markdown().rstrip(), *outcome.notices, *notices(turn, outcome.operation)]
     replayed = {"replayed": True} if outcome.replayed else {}
     noticed = {"notices": list(outcome.notices)} if outcome.notices else {}
     return types.CallToolResult(
         content=[types.TextContent(text="\n\n".join(lines))],
-        structured_content=outcome.structured(),
+        structured_content=outcome.structured() if turn.structured else None,
         _meta={**meta_of(turn), **replayed, **noticed},
     )
 
@@ -27,7 +30,7 @@ def performed(turn: Turn, outcome: Outcome) -> types.CallToolResult:
 def refused(turn: Turn, operation: Operation, refusal: BigMindError) -> types.CallToolResult:
     """Return a refusal: what is wrong, field by field, with an example, and what to do next.
 
-    The details for programs are in `_meta`: structured content must follow the tool's output schema.
+    The details for programs are in `_meta`: structured content would have to follow the tool's output schema.
     """
     problems = _with_examples(operation, refusal)
     text = render_to_string("agent/refusal.md", {"refusal": refusal, "problems": problems}, using="agent")

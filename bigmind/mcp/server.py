@@ -78,7 +78,7 @@ def _answered(
 
         def work() -> Result:
             actor = caller.identify(_client(ctx, caller))
-            return answer(Turn(actor, caller.toolsets, caller.request_id), params)
+            return answer(Turn(actor, caller.toolsets, caller.request_id, caller.structured), params)
 
         try:
             return await on_a_thread(work, request_id=caller.request_id)

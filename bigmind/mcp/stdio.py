@@ -1,5 +1,7 @@
 """MCP over standard input and output, for clients that start their servers themselves."""
 
+from collections.abc import Callable
+
 import anyio
 from mcp.server.stdio import stdio_server
 
@@ -8,12 +10,12 @@ from bigmind.mcp.turns import Caller, Client, Identify
 from bigmind.request_ids import begin_request
 
 
-def serve_stdio(identify: Identify, *, toolsets: frozenset[str]) -> None:
+def serve_stdio(identify: Identify, *, toolsets: frozenset[str], structured: bool = False) -> None:
     """Serve one client until it closes its end. Nothing but the protocol is written to standard output."""
-    anyio.run(_serve, identify, toolsets)
+    anyio.run(_serve, lambda: Caller(identify, toolsets, begin_request(), Client("stdio"), structured))
 
 
-async def _serve(identify: Identify, toolsets: frozenset[str]) -> None:
-    server = build_server(lambda _: Caller(identify, toolsets, begin_request(), Client("stdio")))
+async def _serve(caller: Callable[[], Caller]) -> None:
+    server = build_server(lambda _: caller())
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

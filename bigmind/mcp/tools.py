@@ -9,7 +9,7 @@ from mcp import MCPError, types
 from accounts.services.arrivals import note_listing
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
-from bigmind.gate import perform
+from bigmind.gate import PART, perform
 from bigmind.mcp.changes import announce
 from bigmind.mcp.outlines import outline_of_arguments, outline_of_reply
 from bigmind.mcp.replies import performed, refused
@@ -21,7 +21,7 @@ IDEMPOTENCY_KEYS = ("idempotencyKey", "bigmind/idempotencyKey")
 
 def list_tools(turn: Turn, _: types.PaginatedRequestParams | None = None) -> types.ListToolsResult:
     """List the tools of the toolsets asked for, as far as the key permits them."""
-    tools = [tool_of(operation) for operation in operations_for(turn.actor, turn.toolsets)]
+    tools = [tool_of(operation, structured=turn.structured) for operation in operations_for(turn.actor, turn.toolsets)]
     if turn.actor.key:
         note_listing(turn.actor.key, len(tools))
     return types.ListToolsResult(tools=tools)
@@ -51,15 +51,18 @@ def call_tool(turn: Turn, params: types.CallToolRequestParams) -> types.CallTool
 
 
 @cache
-def tool_of(operation: Operation) -> types.Tool:
+def tool_of(operation: Operation, *, structured: bool = False) -> types.Tool:
     """Return an operation as MCP lists it. Every word of it is paid for by each conversation."""
     reads = operation.effect is Effect.READ
+    arguments = outline_of_arguments(operation.input_schema())
+    if reads:
+        arguments["properties"] = {**arguments["properties"], PART: {"type": "integer"}}
     return types.Tool(
         name=operation.name,
         title=operation.title,
         description=operation.description,
-        input_schema=outline_of_arguments(operation.input_schema()),
-        output_schema=outline_of_reply(operation.shape),
+        input_schema=arguments,
+        output_schema=outline_of_reply(operation.shape) if structured else None,
         annotations=types.ToolAnnotations(
             read_only_hint=reads,
             destructive_hint=operation.effect is Effect.DESTROY,

@@ -30,6 +30,7 @@ class Caller:
     Attributes:
         identify: Returns the actor for a client. It reads the database, so call it on a worker thread.
         toolsets: The toolsets whose tools are listed.
+        structured: Whether replies carry structured content besides the text, and tools the schemas of it.
         request_id: The id of this request in the reply, the log and the usage record.
         client: What is known of the client before it has introduced itself.
     """
@@ -38,6 +39,7 @@ class Caller:
     toolsets: frozenset[str]
     request_id: str
     client: Client = Client()
+    structured: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Turn:
     actor: Actor
     toolsets: frozenset[str]
     request_id: str
+    structured: bool = False
 
 
 def parse_toolsets(text: str) -> frozenset[str]:
@@ -61,6 +64,20 @@ def parse_toolsets(text: str) -> frozenset[str]:
         known = ", ".join((*TOOLSETS, "all"))
         raise Invalid(f"There is no toolset “{unknown[0][:50]}”.", hint=f"There are: {known}.")
     return names or DEFAULT_TOOLSETS
+
+
+def parse_structured(text: str) -> bool:
+    """Return whether `structured=full` was asked for. Nothing said means text alone.
+
+    Clients show their model either the structured content or the text, so only a program should ask for both.
+
+    Raises:
+        Invalid: something else was said.
+    """
+    said = text.strip().lower()
+    if said not in {"", "full"}:
+        raise Invalid(f"There is no structured=“{said[:50]}”.", hint="There is: full. Without it replies are text.")
+    return said == "full"
 
 
 def this_machine() -> str:

@@ -73,7 +73,7 @@ def test_an_entry_decided_by_all_at_once_is_decided_by_one_and_the_others_are_to
 
 
 def _connected(instance: Instance, key: str) -> Iterator[Wire]:
-    wire = Wire(instance, key, timeout=PATIENCE, connections=None)
+    wire = Wire(instance, key, path="/mcp?structured=full", timeout=PATIENCE, connections=None)
     with wire.http:
         yield wire
 

@@ -40,7 +40,7 @@ def _trouble_with(response: httpx.Response, operation: Operation) -> str:
         return "a protocol error, which agents do not see"
     result = reply["result"]
     if not result.get("isError"):
-        return "" if "structuredContent" in result else "nothing for programs"
+        return "" if result["content"][0]["text"] else "nothing to read"
     return _trouble_with_refusal(result["_meta"].get("error"), operation)
 
 

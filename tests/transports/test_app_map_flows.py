@@ -32,7 +32,9 @@ def _through_mcp(served: Served, flow: Callable[[Call], Awaitable[Any]]) -> Any:
 
     async def run() -> Any:
         http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=30)
-        async with Client(streamable_http_client(f"{served.mcp}?toolsets=apps", http_client=http)) as client:
+        async with Client(
+            streamable_http_client(f"{served.mcp}?toolsets=apps&structured=full", http_client=http)
+        ) as client:
 
             async def call(tool: str, **arguments: Any) -> Reply:
                 result = await client.call_tool(tool, arguments)

@@ -62,7 +62,9 @@ def ask(served: Served) -> Callable[..., Any]:
     def run(flow: Callable[[Call], Awaitable[Any]]) -> Any:
         async def connected() -> Any:
             http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=30)
-            async with Client(streamable_http_client(f"{served.mcp}?toolsets=docs", http_client=http)) as client:
+            async with Client(
+                streamable_http_client(f"{served.mcp}?toolsets=docs&structured=full", http_client=http)
+            ) as client:
 
                 async def call(tool: str, **arguments: Any) -> tuple[dict[str, Any], str]:
                     result = await client.call_tool(tool, arguments)
@@ -149,7 +151,9 @@ def test_the_tools_say_to_search_first_and_make_nothing_up(served: Served) -> No
 
     async def described() -> str:
         http = httpx2.AsyncClient(headers=headers, timeout=30)
-        async with Client(streamable_http_client(f"{served.mcp}?toolsets=docs", http_client=http)) as client:
+        async with Client(
+            streamable_http_client(f"{served.mcp}?toolsets=docs&structured=full", http_client=http)
+        ) as client:
             tools = {tool.name: tool.description or "" for tool in (await client.list_tools()).tools}
             return tools["search_knowledge"]
 

@@ -43,7 +43,9 @@ def _through_mcp(served: Served, key: str, flow: Flow) -> Any:
 
     async def run() -> Any:
         http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=30)
-        async with Client(streamable_http_client(f"{served.mcp}?toolsets=kb", http_client=http)) as client:
+        async with Client(
+            streamable_http_client(f"{served.mcp}?toolsets=kb&structured=full", http_client=http)
+        ) as client:
 
             async def call(tool: str, **arguments: Any) -> dict[str, Any]:
                 result = await client.call_tool(tool, arguments)

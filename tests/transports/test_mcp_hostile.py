@@ -40,7 +40,9 @@ def test_characters_that_no_text_may_have_are_refused_by_the_names_of_all_their_
                 assert _fields_named_in(result) == fields, (operation.name, kind, result)
 
 
-def test_what_is_accepted_comes_back_as_it_was(wire: Wire) -> None:
+def test_what_is_accepted_comes_back_as_it_was(served: Served) -> None:
+    wire = Wire(served, key_for_everything().text, path="/mcp?structured=full")
+
     for text in KEPT:
         wire.call("knowledge_set", {"domain": "email", "key": "rules", "content": text})
 

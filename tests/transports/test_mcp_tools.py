@@ -14,7 +14,7 @@ from bigmind.operations import CATALOGUE, nearest_names
 from knowledge.models import Fact
 from tests.factories import make_key, make_user
 from tests.serving import Served
-from tests.transports.mcp_wire import Wire, text_of
+from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, Wire, text_of
 
 FACT = {"category": "preference", "fact": "Prefers tea."}
 
@@ -80,7 +80,7 @@ def test_every_tool_says_what_it_is_and_does(served: Served) -> None:
     for tool in tools:
         assert tool["title"]
         assert tool["description"]
-        assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
+        assert tool["inputSchema"]["type"] == "object"
         assert tool["annotations"]["openWorldHint"] is False
         assert {"readOnlyHint", "destructiveHint", "idempotentHint"} <= tool["annotations"].keys()
 
@@ -131,7 +131,7 @@ CONVERSATION: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def test_answers_are_what_the_output_schemas_say(served: Served) -> None:
-    wire = Wire(served, make_key().text, path="/mcp?toolsets=all")
+    wire = Wire(served, make_key().text, path="/mcp?toolsets=all&structured=full")
     schemas = {tool["name"]: tool["outputSchema"] for tool in wire.send("tools/list").json()["result"]["tools"]}
 
     results = [(name, wire.call(name, arguments)) for name, arguments in CONVERSATION]
@@ -140,6 +140,28 @@ def test_answers_are_what_the_output_schemas_say(served: Served) -> None:
         assert "isError" not in result or not result["isError"], text_of(result)
         validate(result["structuredContent"], schemas[name])
         assert schemas[name]["properties"].keys() <= result["structuredContent"].keys()
+
+
+@pytest.mark.parametrize("revision", [HANDSHAKE_REVISIONS[-1], STATELESS_REVISION])
+def test_replies_are_text_alone_unless_structured_content_is_asked_for(served: Served, revision: str) -> None:
+    key = make_key().text
+    for path, expected in {"/mcp": False, "/mcp?structured=full": True}.items():
+        wire = Wire(served, key, revision=revision, path=path)
+        if revision != STATELESS_REVISION:
+            wire.initialize()
+
+        result, tools = wire.call("memory_list_facts"), wire.send("tools/list").json()["result"]["tools"]
+
+        assert text_of(result)
+        assert ("structuredContent" in result) is expected
+        assert {"outputSchema" in tool for tool in tools} == {expected}
+
+
+def test_anything_else_that_is_asked_for_is_refused_with_what_there_is(served: Served) -> None:
+    response = Wire(served, make_key().text, path="/mcp?structured=yes").send("tools/list")
+
+    assert response.status_code == 400
+    assert "There is: full" in response.json()["error"]["message"]
 
 
 def test_a_bad_argument_is_answered_with_the_field_what_is_allowed_and_an_example(served: Served) -> None:
@@ -166,7 +188,7 @@ def test_a_refusal_says_what_to_do_next(served: Served) -> None:
 
 @pytest.mark.parametrize("name", ["idempotencyKey", "bigmind/idempotencyKey"])
 def test_a_retried_write_has_one_effect(served: Served, name: str) -> None:
-    wire = Wire(served, make_key().text)
+    wire = Wire(served, make_key().text, path="/mcp?structured=full")
     belief = {"hypothesis": "I believe the cache is cold."}
 
     first, again = (wire.call("memory_add_hypothesis", belief, **{name: "try-1"}) for _ in range(2))

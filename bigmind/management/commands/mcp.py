@@ -16,7 +16,7 @@ from accounts.services.agents import note_agent
 from bigmind.core.errors import Invalid
 from bigmind.core.wall import answering_requests
 from bigmind.mcp.stdio import serve_stdio
-from bigmind.mcp.turns import Client, Identify, parse_toolsets, this_machine
+from bigmind.mcp.turns import Client, Identify, parse_structured, parse_toolsets, this_machine
 
 NOT_RUNNING = "BigMind is not running: start it with `make run`."
 NO_KEY = "Set BIGMIND_API_KEY to your key. Only in personal mode is the owner meant without one."
@@ -33,15 +33,21 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take the toolsets to list."""
+        """Take the toolsets to list, and what replies carry."""
         parser.add_argument(
             "--toolsets", default="", help="Toolsets to list, e.g. `core,notes` or `all`. Default: core."
         )
 
-    def handle(self, *_args: Any, toolsets: str, **_options: Any) -> None:
+        parser.add_argument(
+            "--structured",
+            default="",
+            help="`full`: replies carry structured content besides the text, for programs. Default: text alone.",
+        )
+
+    def handle(self, *_args: Any, toolsets: str, structured: str, **_options: Any) -> None:
         """Serve until the client leaves."""
         try:
-            listed = parse_toolsets(toolsets)
+            listed, has_structure = parse_toolsets(toolsets), parse_structured(structured)
             _require_database()
             identify = _identification(os.environ.get("BIGMIND_API_KEY", ""))
         except (Invalid, BadKey) as refusal:
@@ -50,7 +56,7 @@ class Command(BaseCommand):
             raise CommandError(NOT_RUNNING) from error
         connection.close()
         with answering_requests():
-            serve_stdio(identify, toolsets=listed)
+            serve_stdio(identify, toolsets=listed, structured=has_structure)
 
 
 def _require_database() -> None:

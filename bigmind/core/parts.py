@@ -1,0 +1,110 @@
+"""Parts: a long reply, cut where a reader can go on, because clients cut what is too long anywhere."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from bigmind.core.errors import Invalid
+from bigmind.core.tokens import count_tokens
+
+REPLY_TOKENS = 6_000
+PART_TOKENS = REPLY_TOKENS - 100
+"""What is left for the text beside the line that says how to go on."""
+PART_BYTES = 24_000
+"""Codex shows about 12 KB, head and tail, of a reply of 30 KB and more; Claude Code keeps one of 49 KB in a file."""
+LAST_PART = 10_000
+
+_FENCE = re.compile(r" {0,3}(`{3,})([^`\n]*)$")
+_STRETCH = 1_000
+"""Even of the dearest script so many characters fit into a part."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a text, and how many characters of the text come after it."""
+
+    text: str
+    left: int
+
+
+def accepted_part(number: object) -> int:
+    """Return the number of a part as it was sent; absent means the first.
+
+    Raises:
+        Invalid: it is no number from 1.
+    """
+    said = 1 if number is None else number
+    if isinstance(said, str) and said.isascii() and said.isdecimal() and len(said) < 6:
+        said = int(said)
+    if isinstance(said, bool) or not isinstance(said, int) or not 1 <= said <= LAST_PART:
+        raise Invalid.of("part", f"must be a number from 1 to {LAST_PART:,}")
+    return said
+
+
+def part_of(text: str, number: int) -> Part | None:
+    """Return a part of a text, counted from 1, or None if the text has fewer. Short texts have one."""
+    return next(islice(_parts(text), number - 1, None), None)
+
+
+def _parts(text: str) -> Iterator[Part]:
+    """Cut between lines, and close a fence before the cut to open it again after it."""
+    part, fence, spent, left = [""], "", _Spent(), len(text)
+    for line in _lines(text):
+        cost = _Spent.on(line)
+        if part[1:] and spent.leaves_no_room_for(cost):
+            yield Part("".join(part).rstrip() + _closing(fence), left)
+            part, spent = [fence], _Spent.on(fence)
+        part.append(line)
+        spent = spent.plus(cost)
+        left -= len(line)
+        fence = _fence_after(line, fence)
+    yield Part("".join(part), 0)
+
+
+@dataclass(frozen=True)
+class _Spent:
+    tokens: int = 0
+    bytes: int = 0
+
+    @classmethod
+    def on(cls, text: str) -> "_Spent":
+        return cls(count_tokens(text), len(text.encode()))
+
+    def plus(self, other: "_Spent") -> "_Spent":
+        return _Spent(self.tokens + other.tokens, self.bytes + other.bytes)
+
+    def leaves_no_room_for(self, other: "_Spent") -> bool:
+        total = self.plus(other)
+        return total.tokens > PART_TOKENS or total.bytes > PART_BYTES
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield lines with their ends; one that is very long in stretches, if possible between words."""
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        start = 0
+        while len(line) - start > _STRETCH:
+            space = line.rfind(" ", start + 1, start + _STRETCH)
+            end = space + 1 if space > 0 else start + _STRETCH
+            yield line[start:end]
+            start = end
+        yield line[start:]
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """Return the line that opened the fence in which the next line stands, or nothing."""
+    found = _FENCE.match(line.rstrip("\n"))
+    if not found:
+        return fence
+    if not fence:
+        return line
+    closes = not found[2].strip() and len(found[1]) >= len(_ticks(fence))
+    return "" if closes else fence
+
+
+def _ticks(fence: str) -> str:
+    return fence.strip()[: len(fence.strip()) - len(fence.strip().lstrip("`"))]
+
+
+def _closing(fence: str) -> str:
+    return f"\n{_ticks(fence)}" if fence else ""
