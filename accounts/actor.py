@@ -31,6 +31,7 @@ class Actor:
         agent: The client that acts for the person, where one is known.
         scopes: What may be done: what the key allows and the role permits.
         toolsets: The toolsets the key is limited to; empty means all.
+        conversation: A digest of what the client calls this conversation or connection; empty where it says nothing.
     """
 
     user: User
@@ -38,6 +39,7 @@ class Actor:
     agent: Agent | None = None
     scopes: frozenset[str] = field(default_factory=frozenset)
     toolsets: frozenset[str] = field(default_factory=frozenset)
+    conversation: str = ""
 
     @classmethod
     def of(cls, user: User, *, key: ApiKey | None = None, agent: Agent | None = None) -> "Actor":

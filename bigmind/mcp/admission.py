@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 from mcp.types import INTERNAL_ERROR, INVALID_REQUEST
-from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
@@ -18,15 +17,14 @@ from accounts.authentication import BadKey, bearer_token
 from accounts.models import ApiKey
 from accounts.services.agents import note_agent
 from accounts.services.guesses import count_guess
-from accounts.services.minutes import count_in, this_minute
 from bigmind.core.errors import Invalid, TooMany
+from bigmind.mcp.connections import HEADER, REVISION_HEADER, Connection, is_of_a_handshake, read_connection
 from bigmind.mcp.guards import Guard
 from bigmind.mcp.threads import on_a_thread
 from bigmind.mcp.troubles import as_protocol_error
 from bigmind.mcp.turns import Caller, Client, host_at, parse_structured, parse_toolsets
 
 HOST_HEADER = "X-Agent-Host"
-SESSIONS_PER_MINUTE = 60
 _PRODUCT = re.compile(r"([^\s/]+)(?:/(\S+))?")
 
 
@@ -45,8 +43,8 @@ class Refused(Exception):
         return JSONResponse(body, self.status, self.headers)
 
 
-async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller, Actor]:
-    """Return who is calling.
+async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller, Actor, Connection | None]:
+    """Return who is calling, and on which connection where there is one.
 
     Raises:
         Refused: the request comes from a strange place, is too large, shows nothing good, or asks for what does not
@@ -56,7 +54,8 @@ async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller
     _require_our_origin(request)
     _require_size(request)
     actor = await _authenticated(request, request_id, guard)
-    return _caller(request, actor, request_id), actor
+    connection = _connection(request, actor)
+    return _caller(request, actor, request_id, connection), actor, connection
 
 
 def require_our_host(request: Request) -> None:
@@ -102,7 +101,7 @@ async def _authenticated(request: Request, request_id: str, guard: Guard) -> Act
     token = bearer_token(request.headers.get("authorization", ""))
     if not token:
         raise Refused(401, guard.advice, WWW_Authenticate=guard.challenge)
-    work = partial(_actor_for, token, guard, address_of(request), opens_a_session=_opens_a_session(request))
+    work = partial(_actor_for, token, guard, address_of(request))
     try:
         return await on_a_thread(work, request_id=request_id)
     except BadKey as bad:
@@ -118,38 +117,34 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def _actor_for(token: str, guard: Guard, address: str, *, opens_a_session: bool) -> Actor:
+def _actor_for(token: str, guard: Guard, address: str) -> Actor:
     try:
-        actor = guard.authenticate(token)
+        return guard.authenticate(token)
     except BadKey:
         count_guess(token, address)
         raise
-    if opens_a_session:
-        _count_session(actor)
-    return actor
 
 
-def _opens_a_session(request: Request) -> bool:
-    """Whether a request of the revisions with sessions comes without one: then the SDK begins one and keeps it."""
-    revision = request.headers.get("mcp-protocol-version")
-    return "mcp-session-id" not in request.headers and (revision is None or revision in HANDSHAKE_PROTOCOL_VERSIONS)
+def _connection(request: Request, actor: Actor) -> Connection | None:
+    """Return the connection a request belongs to; none where it names none, as since 2026-07-28.
 
-
-def _count_session(actor: Actor) -> None:
-    """Keep one key from filling the memory with sessions, which stay for half an hour after their last request.
-
-    Raises:
-        TooMany: more than 60 in this minute.
+    A connection has no stream of its own (GET) and nothing to end (DELETE): it is kept nowhere, and each request is
+    answered by itself.
     """
-    assert actor.key is not None, "it was authenticated by a key, or by an app that has one"
-    minute, seconds = this_minute(f"mcp:sessions:{actor.key.pk}")
-    if count_in(minute) > SESSIONS_PER_MINUTE:
-        raise TooMany(f"More than {SESSIONS_PER_MINUTE} new sessions in a minute.", retry_after=seconds)
+    if not is_of_a_handshake(request.headers.get(REVISION_HEADER)):
+        return None
+    if request.method != "POST":
+        raise Refused(405, "Send each message by POST: there is no other stream, and nothing to end.", Allow="POST")
+    if HEADER not in request.headers:
+        return None
+    connection = read_connection(actor, request.headers[HEADER])
+    if connection is None:
+        raise Refused(404, "Session not found. Send `initialize` to begin a new one.")
+    return connection
 
 
-def _caller(request: Request, actor: Actor, request_id: str) -> Caller:
+def _caller(request: Request, actor: Actor, request_id: str, connection: Connection | None) -> Caller:
     host = request.headers.get(HOST_HEADER) or host_at(address_of(request))
-    product = _PRODUCT.match(request.headers.get("user-agent", ""))
     try:
         toolsets = parse_toolsets(",".join(request.query_params.getlist("toolsets")))
         structured = parse_structured(request.query_params.get("structured", ""))
@@ -160,8 +155,14 @@ def _caller(request: Request, actor: Actor, request_id: str) -> Caller:
         toolsets=toolsets,
         structured=structured,
         request_id=request_id,
-        client=Client(product[1], product[2] or "") if product else Client("unknown client"),
+        client=connection.introduced if connection else _client_by_user_agent(request),
+        connection=connection.id if connection else "",
     )
+
+
+def _client_by_user_agent(request: Request) -> Client:
+    product = _PRODUCT.match(request.headers.get("user-agent", ""))
+    return Client(product[1], product[2] or "") if product else Client("unknown client")
 
 
 def _with_agent(actor: Actor, client: Client, *, host: str) -> Actor:

@@ -6,22 +6,25 @@ from contextlib import asynccontextmanager
 
 import anyio
 from django.conf import settings
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from accounts.actor import Actor
+from bigmind.mcp import connections
 from bigmind.mcp.admission import Refused, admit
 from bigmind.mcp.changes import end_streams
+from bigmind.mcp.connections import REVISION_HEADER, open_connection
 from bigmind.mcp.guards import Guard
 from bigmind.mcp.server import Context, build_server
-from bigmind.mcp.turns import Caller
+from bigmind.mcp.turns import Caller, Client
 from bigmind.request_ids import HEADER, begin_request
 
 CALLER = "bigmind.caller"
+ACTOR = "bigmind.actor"
+OPENED = "bigmind.opened"
+"""Where in the scope of a request the id of the connection stands that it has opened."""
 
 
 class Endpoint:
@@ -33,11 +36,14 @@ class Endpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep the protocol's sessions for as long as the server runs."""
+        """Answer for as long as the server runs."""
         # `admit` looks at Host and Origin by the rules of the pages, so the SDK's own guard stays off. One JSON body
         # for each request: no tool streams, and it is the faster of the two forms that every client must accept.
+        # Stateless: what the SDK keeps in memory ends with the process, and other processes do not know of it.
+        server = build_server(_caller_of)
+        server.middleware.append(_open_connection)
         sessions = StreamableHTTPSessionManager(
-            build_server(_caller_of), json_response=True, max_request_body_size=settings.MCP_BODY_BYTES
+            server, json_response=True, stateless=True, max_request_body_size=settings.MCP_BODY_BYTES
         )
         async with sessions.run(), anyio.create_task_group() as tasks:
             self._sessions = sessions
@@ -50,13 +56,15 @@ class Endpoint:
         assert self._sessions is not None, "the lifespan of the application has not begun"
         request = Request(scope, receive)
         request_id = begin_request(request.headers.get(HEADER, ""))
-        response = _Response(send, request_id)
+        response = _Response(send, request_id, scope)
         try:
-            caller, actor = await admit(request, request_id, self._guard)
+            caller, actor, connection = await admit(request, request_id, self._guard)
         except Refused as refused:
             await refused.response()(scope, receive, response.send)
             return
-        scope[CALLER], scope["user"] = caller, _owner_of_sessions(actor)
+        scope[CALLER], scope[ACTOR] = caller, actor
+        if connection and REVISION_HEADER not in request.headers:
+            MutableHeaders(scope=scope)[REVISION_HEADER] = connection.revision
         await self._sessions.handle_request(scope, receive, response.send)
         await response.end()
 
@@ -73,11 +81,16 @@ def _is_stopping() -> bool:
     return bool(getattr(server, "should_exit", False))
 
 
-def _owner_of_sessions(actor: Actor) -> AuthenticatedUser:
-    """The SDK binds each session to this: it answers its own user, whichever of their keys is shown, or its own app."""
-    client = str(actor.key.pk) if actor.key and actor.is_app else "bigmind"
-    token = AccessToken(token="", client_id=client, scopes=sorted(actor.scopes), subject=str(actor.user.pk))
-    return AuthenticatedUser(token)
+async def _open_connection(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Give the client that shakes hands an id, which it shows from then on."""
+    result = await call_next(ctx)
+    if ctx.method == "initialize" and ctx.request is not None and isinstance(result, dict):
+        introduced = (ctx.params or {}).get("clientInfo") or {}
+        client = Client(str(introduced.get("name", "")), str(introduced.get("version", "")))
+        ctx.request.scope[OPENED] = open_connection(
+            ctx.request.scope[ACTOR], revision=result["protocolVersion"], client=client
+        )
+    return result
 
 
 def _caller_of(ctx: Context) -> Caller:
@@ -87,17 +100,21 @@ def _caller_of(ctx: Context) -> Caller:
 
 
 class _Response:
-    """The response of a request: it carries the id of the request, and it always comes to an end."""
+    """The response of a request: it carries its id and that of a new connection, and it always comes to an end."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, request_id: str, scope: Scope) -> None:
         self._send = send
+        self._scope = scope
         self._request_id = request_id
         self._is_open = False
 
     async def send(self, message: Message) -> None:
         """Send a part of the response."""
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message)[HEADER] = self._request_id
+            headers = MutableHeaders(scope=message)
+            headers[HEADER] = self._request_id
+            if OPENED in self._scope:
+                headers[connections.HEADER] = self._scope[OPENED]
         self._is_open = message["type"] == "http.response.start" or message.get("more_body", False)
         await self._send(message)
 

@@ -1,6 +1,7 @@
 """The MCP server: each method of the protocol, answered on a worker thread for the caller of the request."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.template.loader import render_to_string
@@ -14,7 +15,7 @@ from bigmind.mcp import changes, prompts, resources, tools
 from bigmind.mcp.replies import failed
 from bigmind.mcp.threads import on_a_thread
 from bigmind.mcp.troubles import Trouble, as_protocol_error
-from bigmind.mcp.turns import Caller, Client, Turn
+from bigmind.mcp.turns import Caller, Client, Turn, conversation_of
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], Caller]
@@ -77,7 +78,8 @@ def _answered(
         caller = caller_of(ctx)
 
         def work() -> Result:
-            actor = caller.identify(_client(ctx, caller))
+            identified = caller.identify(_client(ctx, caller))
+            actor = replace(identified, conversation=conversation_of(caller, ctx.meta or {}))
             return answer(Turn(actor, caller.toolsets, caller.request_id, caller.structured), params)
 
         try:

@@ -1,6 +1,7 @@
 """MCP over standard input and output, for clients that start their servers themselves."""
 
 from collections.abc import Callable
+from uuid import uuid4
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -12,7 +13,8 @@ from bigmind.request_ids import begin_request
 
 def serve_stdio(identify: Identify, *, toolsets: frozenset[str], structured: bool = False) -> None:
     """Serve one client until it closes its end. Nothing but the protocol is written to standard output."""
-    anyio.run(_serve, lambda: Caller(identify, toolsets, begin_request(), Client("stdio"), structured))
+    connection = uuid4().hex
+    anyio.run(_serve, lambda: Caller(identify, toolsets, begin_request(), Client("stdio"), structured, connection))
 
 
 async def _serve(caller: Callable[[], Caller]) -> None:

@@ -1,15 +1,20 @@
 """Turns: one request of an agent, with who asks and what they asked to be shown."""
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
+from bigmind.core.text import digest
 from bigmind.operations import TOOLSETS
 
 DEFAULT_TOOLSETS = frozenset({"core"})
+CONVERSATION_IDS = ("bigmind/conversation", "sessionId", "threadId")
+"""The last two are what Codex sends with each call."""
+CONVERSATION_CHARS = 200
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Caller:
         structured: Whether replies carry structured content besides the text, and tools the schemas of it.
         request_id: The id of this request in the reply, the log and the usage record.
         client: What is known of the client before it has introduced itself.
+        connection: What tells this connection from others, for as long as it lasts; empty where there is nothing.
     """
 
     identify: Identify
@@ -40,6 +46,7 @@ class Caller:
     request_id: str
     client: Client = Client()
     structured: bool = False
+    connection: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,16 @@ def parse_structured(text: str) -> bool:
     if said not in {"", "full"}:
         raise Invalid(f"There is no structured=“{said[:50]}”.", hint="There is: full. Without it replies are text.")
     return said == "full"
+
+
+def conversation_of(caller: Caller, meta: Mapping[str, Any]) -> str:
+    """Return a digest of what tells this conversation from others, or nothing where nothing does.
+
+    It is the connection. A request of its own, as since 2026-07-28, has none: then what the client says in `_meta`.
+    """
+    said = (meta.get(name) for name in CONVERSATION_IDS)
+    given = caller.connection or next((text for text in said if isinstance(text, str) and text), "")
+    return digest(given[:CONVERSATION_CHARS]) if given else ""
 
 
 def this_machine() -> str:

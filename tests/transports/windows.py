@@ -1,0 +1,29 @@
+"""A window of a real client, in which somebody works."""
+
+import re
+from typing import Any
+
+from mcp import Client
+
+Said = tuple[bool, str]
+"""Whether a call was refused, and what is read."""
+
+
+class Window:
+    """One window of a client: its connection, and what it says of itself with each call."""
+
+    def __init__(self, client: Client, meta: dict[str, Any] | None = None) -> None:
+        self._client = client
+        self._meta = meta
+
+    async def call(self, tool: str, **arguments: Any) -> Said:
+        """Call a tool; return whether it was refused, and what is read."""
+        result = await self._client.call_tool(tool, arguments, meta=self._meta)  # type: ignore[arg-type]
+        return bool(result.is_error), result.content[0].text  # type: ignore[union-attr]
+
+    async def start(self, project: str) -> str:
+        """Start a session and return its id."""
+        _, text = await self.call("memory_start_session", project=project)
+        found = re.search(r"Session `([0-9a-f-]{36})`", text)
+        assert found, text
+        return found[1]
