@@ -22,7 +22,7 @@ SessionId = Annotated[
         min_length=8,
         max_length=36,
         pattern=r"^[0-9a-fA-F-]+$",
-        description="Default: your open session.",
+        description="Default: this conversation's.",
     ),
 ]
 SomeSessionId = Annotated[

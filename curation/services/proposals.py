@@ -33,7 +33,7 @@ from curation.vocabulary import (
 )
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Kind, Session, Status
 from knowledge.search.writings import note_writings
-from knowledge.services.sessions import in_progress, own_session
+from knowledge.services.current_sessions import current_session
 from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
 
 from .decisions import approve_at_once
@@ -102,7 +102,7 @@ def promote_to_global(
         raise Invalid.of("content", "is required, unless source_kind and source_id say what to promote")
     if known := _known(actor, text):
         return _proposed_before(actor, known, keep_here=keep_here)
-    session = _session_behind(actor, source_session, source)
+    session = _session_behind(actor, source_session, source, project)
     entry = CompanyEntry(
         category=category,
         title=title or _title_of(text),
@@ -122,11 +122,9 @@ def promote_to_global(
     return _proposed(actor, entry, keep_here=keep_here)
 
 
-def _session_behind(actor: Actor, named: str | None, source: Source | None) -> Session | None:
+def _session_behind(actor: Actor, named: str | None, source: Source | None, project: str) -> Session | None:
     """The session a proposal comes from: the one that is named, else its source's, else the one in progress."""
-    if named:
-        return own_session(actor, named)
-    return source.session if source else in_progress(actor)
+    return source.session if source and not named else current_session(actor, named, project=project)
 
 
 def _proposed_before(actor: Actor, known: CompanyEntry, *, keep_here: bool) -> Proposal:

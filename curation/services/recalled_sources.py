@@ -12,7 +12,7 @@ from accounts.actor import Actor
 from accounts.models import Agent, ApiKey, Call, User
 from bigmind.core.errors import Invalid, NotFound
 from knowledge.models import CompanyEntry, Entry, Kind, Reference, Session, Writing
-from knowledge.services.sessions import own_session
+from knowledge.services.current_sessions import own_session
 
 
 @dataclass(frozen=True)

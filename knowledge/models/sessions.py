@@ -35,6 +35,10 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """Those open for over 24 hours."""
         return self.open().filter(started_at__lt=(now or timezone.now()) - STALE_AFTER)
 
+    def recent(self, now: datetime | None = None) -> "SessionQuerySet":
+        """Those that were started in the last 24 hours."""
+        return self.filter(started_at__gte=(now or timezone.now()) - STALE_AFTER)
+
     def newest_first(self) -> "SessionQuerySet":
         """In the order people look for them."""
         return self.order_by("-started_at", "-id")
@@ -54,6 +58,14 @@ class Session(CanBeSetAside):
     outcome = models.TextField(blank=True)
     importance = models.PositiveSmallIntegerField(default=5)
     auto_closed = models.BooleanField(default=False)
+    conversation = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="A digest of what the client calls the conversation or connection that started it.",
+    )
 
     objects = SessionQuerySet.as_manager()
 
@@ -139,3 +151,8 @@ class Chunk(CanBeSetAside):
 
     def __str__(self) -> str:
         return self.content[:80]
+
+    @property
+    def project(self) -> str:
+        """The project of its session."""
+        return self.session.project

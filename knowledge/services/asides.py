@@ -17,11 +17,12 @@ from bigmind.core.vocabulary import Reason
 from knowledge.models import Note, Session
 from knowledge.models.asides import CanBeSetAside
 
+from .current_sessions import own_session
 from .facts import deprecate_fact, own_fact, restore_fact
 from .hypotheses import index_hypothesis, own_hypothesis
 from .notes import index_note
 from .people import index_person
-from .sessions import index_chunk, index_session, own_chunk, own_session
+from .sessions import index_chunk, index_session, own_chunk
 
 KindName = Annotated[Literal["fact", "session", "chunk", "note", "hypothesis"], Field(description="What it is.")]
 AnyId = Annotated[

@@ -16,9 +16,9 @@ from knowledge.models import Fact, Kind
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
 
+from .current_sessions import current_session
 from .likeness import Similar, lookalikes
 from .receipts import note_erased
-from .sessions import in_progress, own_session
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def store_fact(
     Call this when the user states a preference, a decision, a constraint or something lasting. Returns the fact with
     its id; the same fact is not stored twice (`duplicate`), and `similar` ones are named.
     """
-    session = own_session(actor, source_session) if source_session else in_progress(actor)
+    session = current_session(actor, source_session, project=project)
     stored, is_new = Fact.objects.get_or_create(
         user=actor.user,
         digest=digest(fact),

@@ -15,7 +15,7 @@ from knowledge.models import Hypothesis, Kind
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import HypothesisId, HypothesisText, SessionId
 
-from .sessions import in_progress, own_session
+from .current_sessions import current_session
 
 Resolution = Annotated[Content, Field(description="What actually happened.")]
 
@@ -34,7 +34,7 @@ def add_hypothesis(
     Call this when you act on something that is not proven, so that it can be confirmed or refuted later.
     Returns the hypothesis with its id, open.
     """
-    session = own_session(actor, session_id) if session_id else in_progress(actor)
+    session = current_session(actor, session_id, project=project)
     belief = Hypothesis.objects.create(
         user=actor.user,
         session=session,

@@ -9,11 +9,10 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
-from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Dispatch, Kind, Session, Summary
-from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.search.writings import note_writings
 from knowledge.vocabulary import (
@@ -35,6 +34,7 @@ from knowledge.vocabulary import (
 )
 
 from .context import Context, build_context
+from .current_sessions import open_session, own_session, session_to_end
 from .people import index_person
 from .receipts import keep_receipt, note_erased
 from .servings import Told, note_use, serve
@@ -53,17 +53,24 @@ class StartedSession:
         """The id of the new session."""
         return self.session.pk
 
+    @property
+    def project(self) -> str:
+        """The project of the new session."""
+        return self.session.project
+
 
 @transaction.atomic
 def start_session(actor: Actor, *, project: Project = "", topics: Topics | None = None) -> StartedSession:
     """CALL THIS FIRST, at the start of EVERY conversation, before anything else.
 
-    Opens a session and returns what BigMind remembers: company knowledge, the user, facts, recent and open sessions.
-    Closes those open for over 24 hours.
+    Opens a session, to which this conversation then writes, and returns what BigMind remembers: company knowledge, the
+    user, facts, recent and open sessions. Closes those open for over 24 hours.
     """
     closed = close_sessions(Session.objects.of(actor.user).stale())
     context = build_context(actor, project=project, topics=topics or [])
-    session = Session.objects.create(user=actor.user, agent=actor.agent, project=project, topics=topics or [])
+    session = Session.objects.create(
+        user=actor.user, agent=actor.agent, project=project, topics=topics or [], conversation=actor.conversation
+    )
     # Project and topics are words of whoever starts it: also of a session that nobody ever ends.
     note_writings(Kind.SUMMARY, [session.pk], made=True)
     keep_receipt(session, context.receipt, tokens=context.tokens)
@@ -137,7 +144,7 @@ def append_chunk(
     Call this only for what matters (a decision, a diagnosis, a preference), never for every turn: filler spoils
     recall. Returns the stored chunk with its place in the session.
     """
-    session = open_session(actor, session_id, lock=True)
+    session = open_session(actor, session_id)
     last = session.chunks.aggregate(last=Max("seq"))["last"] or 0
     chunk = Chunk.objects.create(
         session=session, user=actor.user, role=role, content=content, flag_reason=flag_reason, seq=last + 1
@@ -317,73 +324,3 @@ def own_chunk(actor: Actor, chunk_id: int) -> Chunk:
     if chunk is None:
         raise NotFound(f"You have no chunk {chunk_id}.", hint="memory_search_chunks finds yours.")
     return chunk
-
-
-def own_session(actor: Actor, session_id: str, sessions: "QuerySet[Session] | None" = None) -> Session:
-    """Return the actor's session with this id, or whose id begins so.
-
-    Raises:
-        NotFound: there is none, or it is someone else's.
-        Conflict: several begin so.
-    """
-    first, last = _id_range(session_id)
-    mine = (Session.objects.all() if sessions is None else sessions).filter(user=actor.user, id__range=(first, last))
-    found = list(mine[:2])
-    if not found:
-        raise NotFound(f"You have no session {session_id}.", hint="memory_list_sessions shows yours.")
-    if len(found) > 1:
-        raise Conflict(f"Several sessions begin with {session_id}.", hint="Give the whole id.")
-    return found[0]
-
-
-def open_session(actor: Actor, session_id: str | None, *, lock: bool = False) -> Session:
-    """Return the session that is meant: the one named, else the agent's newest open one.
-
-    Raises:
-        NotFound: the session named is not the actor's.
-        Conflict: it has ended, or none is open.
-    """
-    sessions = Session.objects.of(actor.user)
-    if lock:
-        sessions = sessions.select_for_update(of=("self",))
-    if session_id is not None:
-        session = own_session(actor, session_id, sessions)
-        if not session.is_open:
-            raise Conflict(
-                f"Session {session.handle} has ended.",
-                hint="Open a new one with memory_start_session.",
-                session_id=str(session.pk),
-            )
-        return session
-    newest = in_progress(actor, sessions)
-    if newest is None:
-        raise Conflict("You have no open session.", hint="Call memory_start_session first, or name a session_id.")
-    return newest
-
-
-def in_progress(actor: Actor, sessions: SessionQuerySet | None = None) -> Session | None:
-    """Return the newest open session of the actor's agent, if there is one."""
-    mine = Session.objects.of(actor.user) if sessions is None else sessions
-    return mine.open().filter(agent=actor.agent).newest_first().first()
-
-
-def session_to_end(actor: Actor, session_id: str | None) -> Session:
-    """Return the session to end: an open one, or one that was closed automatically and is named.
-
-    Raises:
-        NotFound, Conflict: as `open_session`.
-    """
-    if session_id is not None:
-        session = own_session(actor, session_id, Session.objects.select_for_update(of=("self",)))
-        if session.auto_closed:
-            return session
-    return open_session(actor, session_id, lock=True)
-
-
-def _id_range(session_id: str) -> tuple[UUID, UUID]:
-    """The smallest and the largest UUID that begin like this: a range that the primary key's index can search."""
-    digits = session_id.replace("-", "").lower()
-    try:
-        return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
-    except ValueError as error:
-        raise NotFound(f"You have no session {session_id}.", hint="An id looks like 1e9e32c7.") from error

@@ -14,6 +14,7 @@ class ChunkShape(Shape):
 
     id: int
     session_id: UUID
+    project: str = Field(description="The project of its session.")
     seq: int
     role: str
     content: str
@@ -81,5 +82,6 @@ class StartedSessionShape(Shape):
     """A session that was just opened."""
 
     session_id: UUID
+    project: str
     context: ContextShape
     auto_closed: int = Field(description="How many forgotten sessions were closed.")

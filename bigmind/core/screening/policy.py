@@ -31,7 +31,7 @@ def arriving() -> Iterator[None]:
 
 @contextmanager
 def collected_notices() -> Iterator[list[str]]:
-    """Collect what callers should hear of the texts that are screened meanwhile. Notices are ASCII, for any header."""
+    """Collect what callers should hear of what is screened and written meanwhile. Notices are ASCII, for any header."""
     notices: list[str] = []
     token = _NOTICES.set(notices)
     try:
@@ -52,9 +52,9 @@ def screened(text: str, info: ValidationInfo) -> str:
     if settings.SECRETS_POLICY == "block":
         raise _refusal(secrets)
     if settings.SECRETS_POLICY == "redact":
-        _notice(f"{field} held what looks like a secret ({_kinds(secrets)}). It was removed before it was stored.")
+        add_notice(f"{field} held what looks like a secret ({_kinds(secrets)}). It was removed before it was stored.")
         return redacted(text)
-    _notice(
+    add_notice(
         f"{field} holds what looks like a secret ({_kinds(secrets)}). It was stored as it is. If it is real, correct "
         "or erase what you stored, and say where the secret is kept instead."
     )
@@ -98,7 +98,8 @@ def _kinds(secrets: Sequence[Secret]) -> str:
     return ", ".join(list(dict.fromkeys(secret.kind for secret in secrets))[:5])
 
 
-def _notice(sentence: str) -> None:
+def add_notice(sentence: str) -> None:
+    """Let the caller hear a sentence besides the reply. ASCII, for any header."""
     notices = _NOTICES.get()
     if notices is not None and sentence not in notices and len(notices) < NOTICES:
         notices.append(sentence)

@@ -1,0 +1,133 @@
+"""Which session a write goes to: the one named, else this conversation's, else the only one the agent has open."""
+
+from uuid import UUID
+
+from django.db.models import F, QuerySet
+
+from accounts.actor import Actor
+from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.screening.policy import add_notice
+from knowledge.models import Session
+from knowledge.models.sessions import SessionQuerySet
+
+LISTED = 10
+
+START = "Call memory_start_session first, or name a session_id."
+
+
+def current_session(
+    actor: Actor, named: str | None, *, project: str = "", sessions: SessionQuerySet | None = None
+) -> Session | None:
+    """Return the session that a write goes to, or None if there is none.
+
+    Without a name and a session of this conversation, it is the only one that the agent has open, in this project if
+    one is given. What another conversation left open for over a day is not meant.
+
+    Raises:
+        NotFound: the session named is not the actor's.
+        Conflict: several are open, and nothing says which is meant.
+    """
+    mine = Session.objects.of(actor.user) if sessions is None else sessions
+    if named is not None:
+        return own_session(actor, named, mine)
+    if actor.conversation and (bound := _newest_of(mine.filter(conversation=actor.conversation))):
+        # Once it has ended, what this conversation says belongs to no other one that happens to be open.
+        return bound if bound.is_open else None
+    return _only_open(mine.open().recent().filter(agent=actor.agent), project)
+
+
+def open_session(actor: Actor, named: str | None) -> Session:
+    """Return the open session that a write goes to, locked until the transaction ends.
+
+    Raises:
+        NotFound: the session named is not the actor's.
+        Conflict: it has ended, none is open, or several are and nothing says which is meant.
+    """
+    session = current_session(actor, named, sessions=_locked(actor))
+    if session is None:
+        raise Conflict("This conversation has no open session.", hint=START)
+    if not session.is_open:
+        hint = "Open a new one with memory_start_session."
+        raise Conflict(f"Session {session.handle} has ended.", hint=hint, session_id=str(session.pk))
+    return session
+
+
+def session_to_end(actor: Actor, named: str | None) -> Session:
+    """Return the session to end: an open one, or one that was closed automatically and is named.
+
+    Raises:
+        NotFound, Conflict: as `open_session`.
+    """
+    if named is not None:
+        session = own_session(actor, named, _locked(actor))
+        if session.auto_closed:
+            return session
+    return open_session(actor, named)
+
+
+def own_session(actor: Actor, session_id: str, sessions: QuerySet[Session] | None = None) -> Session:
+    """Return the actor's session with this id, or whose id begins so.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+        Conflict: several begin so.
+    """
+    first, last = _id_range(session_id)
+    mine = (Session.objects.all() if sessions is None else sessions).filter(user=actor.user, id__range=(first, last))
+    found = list(mine[:2])
+    if not found:
+        raise NotFound(f"You have no session {session_id}.", hint="memory_list_sessions shows yours.")
+    if len(found) > 1:
+        raise Conflict(f"Several sessions begin with {session_id}.", hint="Give the whole id.")
+    return found[0]
+
+
+def _locked(actor: Actor) -> SessionQuerySet:
+    return Session.objects.of(actor.user).select_for_update(of=("self",))
+
+
+def _newest_of(sessions: SessionQuerySet) -> Session | None:
+    """Return the newest open one, else the one that ended last."""
+    return sessions.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "-id").first()
+
+
+def _only_open(candidates: SessionQuerySet, project: str) -> Session | None:
+    if project:
+        candidates = candidates.filter(project=project)
+    found = list(candidates.newest_first()[:LISTED])
+    if len(found) > 1:
+        raise _ambiguous(found)
+    if found and found[0].conversation:
+        add_notice(
+            f"Written to session {found[0].handle}, the only one open, which another connection started. "
+            "If it is not this conversation's, call memory_start_session."
+        )
+    return found[0] if found else None
+
+
+def _ambiguous(sessions: list[Session]) -> Conflict:
+    lines = [
+        f"{session.handle} ({session.project or 'no project'}, started {session.started_at:%Y-%m-%d %H:%M} UTC)"
+        for session in sessions
+    ]
+    return Conflict(
+        f"Several sessions are open, and none was started by this conversation: {'; '.join(lines)}.",
+        hint="Name yours in session_id (of a fact and a proposal: source_session), or call memory_start_session.",
+        sessions=[
+            {
+                "session_id": str(session.pk),
+                "project": session.project,
+                "started_at": session.started_at.isoformat(),
+            }
+            for session in sessions
+        ],
+    )
+
+
+def _id_range(session_id: str) -> tuple[UUID, UUID]:
+    """The smallest and the largest UUID that begin like this: a range that the primary key's index can search."""
+    digits = session_id.replace("-", "").lower()
+    try:
+        return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+    except ValueError as error:
+        raise NotFound(f"You have no session {session_id}.", hint="An id looks like 1e9e32c7.") from error
