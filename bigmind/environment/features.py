@@ -33,7 +33,7 @@ class Features(Place):
     gaps: bool = Field(
         default=True,
         description="Keep the questions of agents that found nothing, to show what is not known here. A person's "
-        "question is shown to others only when two people asked it. `off` keeps none.",
+        "question is disclosed only when three people other than the one who looks asked it. `off` keeps none.",
     )
     oauth: bool | None = Field(
         default=None,

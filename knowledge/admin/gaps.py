@@ -21,10 +21,10 @@ class GapAdmin(ReadOnlyAdmin):
 
 @admin.register(UnansweredQuestion)
 class UnansweredQuestionAdmin(ReadOnlyAdmin):
-    """The questions that found nothing."""
+    """The questions that found nothing, without their words and without who asked: that is told to nobody."""
 
-    list_display = ("id", "gap", "user", "times", "first_asked", "last_asked")
-    search_fields = ("text", "user__username")
+    list_display = ("id", "gap", "times", "first_asked", "last_asked")
+    exclude = ("user", "text", "digest", "space", "vector")
     ordering = ("-last_asked",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[UnansweredQuestion]:

@@ -413,7 +413,7 @@ class Migration(migrations.Migration):
             name='Gap',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(blank=True, help_text='The question, or the words of it, that two people used.', max_length=300)),
+                ('name', models.CharField(blank=True, help_text='The question, or the words of it, that four people used.', max_length=300)),
                 ('state', models.CharField(choices=[('open', 'Open'), ('answered', 'Answered'), ('dismissed', 'Dismissed')], default='open', max_length=10)),
                 ('settled_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),

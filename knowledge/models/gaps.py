@@ -23,7 +23,7 @@ class Gap(models.Model):
     """Something that is not known here: questions that mean the same and found nothing."""
 
     name = models.CharField(
-        max_length=QUESTION_CHARS, blank=True, help_text="The question, or the words of it, that two people used."
+        max_length=QUESTION_CHARS, blank=True, help_text="The question, or the words of it, that four people used."
     )
     state = models.CharField(max_length=10, choices=GapState, default=GapState.OPEN)
     settled_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
@@ -38,7 +38,7 @@ class Gap(models.Model):
 
 
 class UnansweredQuestion(models.Model):
-    """One person's question that found nothing, however often it was asked. Others see it once they ask it, too."""
+    """One person's question that found nothing, however often it was asked. It is theirs: see `services.gaps`."""
 
     gap = models.ForeignKey(Gap, models.CASCADE, related_name="questions")
     user = models.ForeignKey(User, models.CASCADE, related_name="unanswered_questions")
@@ -58,4 +58,4 @@ class UnansweredQuestion(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.text
+        return f"Question {self.pk}"

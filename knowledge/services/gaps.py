@@ -1,19 +1,21 @@
 """Gaps: questions that found nothing, put together by what they mean, and what becomes of them.
 
-What one person asked is theirs: others see a question only when somebody else has asked it too, and of questions that
-mean the same in other words only the words that two people used.
+What one person asked is theirs. A question is disclosed only when three people other than the one who looks asked it,
+and of questions that mean the same in other words only the words that three of them used. Whoever looks does not count,
+or their own list of guesses would tell which of them a colleague asked. Below that, nothing that is shown depends on
+what others asked: neither counts, nor what is put together, nor who might know.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from pgvector.django import CosineDistance
 from pydantic import Field
@@ -22,27 +24,25 @@ from rapidfuzz import fuzz
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import NotFound
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pages import Page
 from bigmind.core.read_only import is_read_only
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
 from bigmind.core.turns import wait_for_turn
 from bigmind.core.vocabulary import Offset, RowId
 from knowledge.models import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
+from knowledge.search.abstention import is_answered
 from knowledge.search.hybrid import Findings
 
 _TURNS = 7704
-WORDS_FOUND = 0.3
-"""Of a question's words, the rare ones counting more: what has fewer of them answers something else."""
-MEANING_FOUND = 0.4
-"""Cosine of question and passage. Below it a model says no more than that both are sentences."""
 SAME_MEANING = 0.6
 """Cosine of two questions that ask the same in other words."""
 SAME_WORDS = 75.0
 """Of 100, where there is no vector to compare."""
 COMPARED = 500
 KEPT = timedelta(days=180)
-PEOPLE_ASKING = 2
+PEOPLE_ASKING = 3
+"""So many people other than the one who looks."""
 
 StateName = Annotated[Literal["open", "answered", "dismissed"], Field(description="What became of it.")]
 GapId = Annotated[RowId, Field(description="The number of the gap.")]
@@ -59,10 +59,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class ShownGap:
-    """A gap as one person may see it.
+    """A gap as one person may see it, or a question of their own that is not disclosed to them with those of others.
 
-    `wordings`: the questions that are theirs, or that two people asked in the same words. `name`: the newest that two
-    people asked, else the words that two people used; of what they alone asked, their own words.
+    `wordings`: the questions that are theirs, or that three others asked in the same words. `name`: the newest that
+    three others asked, else the words that three others used; of a question of their own, its words. `question` is one
+    of the wordings, by which it can be compared.
     """
 
     id: int
@@ -73,11 +74,8 @@ class ShownGap:
     times: int
     last_asked: datetime
     state: str
-
-    @property
-    def is_private(self) -> bool:
-        """Whether nobody but the person who reads this sees it."""
-        return self.people < PEOPLE_ASKING
+    question: int | None
+    is_private: bool = False
 
 
 def note_gap(actor: Actor, query: str, found: Findings) -> None:
@@ -95,11 +93,6 @@ def note_gap(actor: Actor, query: str, found: Findings) -> None:
         log.warning("A question that found nothing was not kept.", error=str(error))
 
 
-def is_answered(found: Findings) -> bool:
-    """Whether anything that was found has enough of the question's words, or is near enough to its meaning."""
-    return any((item.keyword or 0) >= WORDS_FOUND or (item.vector or 0) >= MEANING_FOUND for item in found.items)
-
-
 def list_gaps(
     actor: Actor,
     *,
@@ -108,26 +101,26 @@ def list_gaps(
     offset: Offset = 0,
 ) -> Page[ShownGap]:
     """List what is not known here, what most people asked first: as much of it as the actor may see."""
-    most_asked = _visible(actor).filter(state=state).order_by("-people", "-times", "-pk")
-    page = page_of(most_asked, limit=limit, offset=offset)
-    return page.of(_shown(actor, page.items))
+    shown = [gap for gap in _shown_to(actor) if gap.state == state]
+    most_asked = sorted(shown, key=lambda gap: (gap.people, gap.times, gap.last_asked), reverse=True)
+    return Page(most_asked[offset : offset + limit], len(shown), limit, offset)
 
 
 def count_gaps(actor: Actor) -> int:
     """Return how many open gaps the actor may see."""
-    return _visible(actor).filter(state=GapState.OPEN).count()
+    return sum(gap.state == GapState.OPEN for gap in _shown_to(actor))
 
 
 def see_gap(actor: Actor, *, gap_id: GapId) -> ShownGap:
-    """Return one gap.
+    """Return one gap that is disclosed to the actor.
 
     Raises:
-        NotFound: there is none, or the actor may see nothing of it.
+        NotFound: there is none, or too few others asked.
     """
-    shown = _shown(actor, _visible(actor).filter(pk=gap_id))
-    if not shown:
+    shown = next((gap for gap in _shown_to(actor) if gap.id == gap_id and not gap.is_private), None)
+    if shown is None:
         raise NotFound(f"There is no gap {gap_id} that you can see.")
-    return shown[0]
+    return shown
 
 
 @transaction.atomic
@@ -215,64 +208,83 @@ def _same_meaning(text: str, found: Findings) -> Gap | None:
     return alike.gap if alike and _likeness(text, alike.text) >= SAME_WORDS else None
 
 
-def _visible(actor: Actor) -> "QuerySet[Any]":
-    """Gaps that have a name for everybody, or that the actor asked about; with how many, how often, and when last."""
-    return Gap.objects.annotate(
-        people=Count("questions__user", distinct=True),
-        times=Sum("questions__times"),
-        last_asked=Max("questions__last_asked"),
-        mine=Count("questions", filter=Q(questions__user=actor.user)),
-    ).filter(Q(people__gte=PEOPLE_ASKING) & ~Q(name="") | Q(mine__gt=0))
+def _shown_to(actor: Actor) -> list[ShownGap]:
+    """What is disclosed to the actor, and their own questions apart from it: each alone, whatever others asked."""
+    others = Count("questions__user", filter=~Q(questions__user=actor.user), distinct=True)
+    asked_by_many = Gap.objects.annotate(others=others).filter(others__gte=PEOPLE_ASKING).values("pk")
+    asked = UnansweredQuestion.objects.filter(Q(gap__in=asked_by_many) | Q(user=actor.user))
+    questions: dict[Gap, list[UnansweredQuestion]] = {}
+    for question in asked.select_related("gap").defer("vector").order_by("-last_asked", "-pk"):
+        questions.setdefault(question.gap, []).append(question)
+    return [gap for each in questions.items() for gap in _as_seen(actor, *each)]
 
 
-def _shown(actor: Actor, gaps: Iterable[Any]) -> list[ShownGap]:
-    rows = list(gaps)
-    questions = _questions_of(rows)
-    return [_as_seen(actor, gap, questions[gap.pk]) for gap in rows]
+def _as_seen(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> list[ShownGap]:
+    disclosed = _disclosed(actor, gap, questions)
+    return [disclosed] if disclosed else [_private(one) for one in questions if one.user_id == actor.user.pk]
 
 
-def _as_seen(actor: Actor, gap: Any, questions: Sequence[UnansweredQuestion]) -> ShownGap:
+def _disclosed(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> ShownGap | None:
     own = [question for question in questions if question.user_id == actor.user.pk]
-    wordings = list(dict.fromkeys([*(question.text for question in own), *_said_by_two(questions)]))
+    others = [question for question in questions if question.user_id != actor.user.pk]
+    same, name = _same_wordings(others, PEOPLE_ASKING), _name_of(others, PEOPLE_ASKING)
+    if not name:
+        return None
     return ShownGap(
         id=gap.pk,
-        name=gap.name or wordings[0],
-        wordings=wordings,
+        name=name,
+        wordings=list(dict.fromkeys(question.text for question in (*own, *same))),
         own=own,
-        people=gap.people,
-        times=gap.times,
-        last_asked=gap.last_asked,
+        people=len({question.user_id for question in questions}),
+        times=sum(question.times for question in questions),
+        last_asked=max(question.last_asked for question in questions),
         state=gap.state,
+        question=next((question.pk for question in (*own, *same)), None),
+    )
+
+
+def _private(question: UnansweredQuestion) -> ShownGap:
+    return ShownGap(
+        id=question.gap_id,
+        name=question.text,
+        wordings=[question.text],
+        own=[question],
+        people=1,
+        times=question.times,
+        last_asked=question.last_asked,
+        state=GapState.OPEN,
+        question=question.pk,
+        is_private=True,
     )
 
 
 def _name_anew(gaps: "QuerySet[Gap]") -> None:
-    """Give gaps the name that everybody may read, and drop those that nobody asks about any more."""
+    """Give gaps the name that anybody may read, whoever asked, and drop those that nobody asks about any more."""
     gaps.filter(questions=None).delete()
     rows = list(gaps)
     questions = _questions_of(rows)
     for gap in rows:
-        gap.name = _name_of(questions[gap.pk])
+        gap.name = _name_of(questions[gap.pk], PEOPLE_ASKING + 1)
     Gap.objects.bulk_update(rows, ["name"], batch_size=500)
 
 
-def _name_of(questions: Sequence[UnansweredQuestion]) -> str:
-    """Return the newest question that two people asked in the same words, else the words that two people used."""
-    if same := _said_by_two(questions):
-        return same[0]
+def _name_of(questions: Sequence[UnansweredQuestion], people: int) -> str:
+    """Return the newest question that so many people asked in the same words, else the words that so many used."""
+    if same := _same_wordings(questions, people):
+        return same[0].text
     said: dict[str, set[object]] = {}
     for question in questions:
         for word in _telling_words(question.text):
             said.setdefault(word, set()).add(question.user_id)
-    return " · ".join(word for word, people in said.items() if len(people) >= PEOPLE_ASKING)[:QUESTION_CHARS]
+    return " · ".join(word for word, users in said.items() if len(users) >= people)[:QUESTION_CHARS]
 
 
-def _said_by_two(questions: Iterable[UnansweredQuestion]) -> list[str]:
-    """The questions that two people asked in the same words, each once."""
-    people: dict[str, dict[object, str]] = {}
+def _same_wordings(questions: Iterable[UnansweredQuestion], people: int) -> list[UnansweredQuestion]:
+    """Of the questions that so many people asked in the same words, the newest of each."""
+    asked: dict[str, dict[object, UnansweredQuestion]] = {}
     for question in questions:
-        people.setdefault(question.digest, {})[question.user_id] = question.text
-    return [next(iter(texts.values())) for texts in people.values() if len(texts) >= PEOPLE_ASKING]
+        asked.setdefault(question.digest, {})[question.user_id] = question
+    return [next(iter(each.values())) for each in asked.values() if len(each) >= people]
 
 
 def _questions_of(gaps: Sequence[Gap]) -> dict[int, list[UnansweredQuestion]]:

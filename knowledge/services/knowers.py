@@ -20,8 +20,8 @@ NEAR_ENOUGH = 0.25
 """Cosine. Lower than for an answer: what they wrote need not answer the question, only be about the same."""
 
 _NEAREST = """
-SELECT asked.gap, near.kind, near.source_id, 1 - near.distance
-FROM unnest(%s::bigint[], %s::text[]) AS asked(gap, vector)
+SELECT asked.question, near.kind, near.source_id, 1 - near.distance
+FROM unnest(%s::bigint[], %s::text[]) AS asked(question, vector)
 CROSS JOIN LATERAL (
     SELECT passage.kind, passage.source_id, {vector} <=> asked.vector::halfvec({dimensions}) AS distance
     FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
@@ -43,14 +43,14 @@ class Knower:
     similarity: float
 
 
-def who_might_know(asker: User, gap_ids: Iterable[int]) -> dict[int, list[Knower]]:
-    """Return, for each gap, up to three people and what they shared, the nearest first.
+def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[Knower]]:
+    """Return, for each question, up to three people and what they shared, the nearest first.
 
     Only what everybody may read speaks for somebody: approved company knowledge, and entries of the knowledge base.
     Whoever asks is not named to themselves, and nobody is who does not share their contributions.
     """
     space = active_space()
-    found = _nearest(_questions(gap_ids, space), space) if space else []
+    found = _nearest(_vectors(question_ids, space), space) if space else []
     owners = _owners({(kind, id) for _, kind, id, _ in found})
     willing = set(
         people_shown(asker, Section.CONTRIBUTIONS)
@@ -59,30 +59,30 @@ def who_might_know(asker: User, gap_ids: Iterable[int]) -> dict[int, list[Knower
         .values_list("pk", flat=True)
     )
     named: dict[int, dict[object, Knower]] = {}
-    for gap, kind, id, similarity in sorted(found, key=lambda row: -row[3]):
+    for question, kind, id, similarity in sorted(found, key=lambda row: -row[3]):
         owner, title = owners.get((kind, id), (None, ""))
         if owner is not None and owner.pk in willing and similarity >= NEAR_ENOUGH:
-            named.setdefault(gap, {}).setdefault(owner.pk, Knower(str(owner), kind, id, title, round(similarity, 2)))
-    return {gap: list(people.values())[:PEOPLE_NAMED] for gap, people in named.items()}
+            knower = Knower(str(owner), kind, id, title, round(similarity, 2))
+            named.setdefault(question, {}).setdefault(owner.pk, knower)
+    return {question: list(people.values())[:PEOPLE_NAMED] for question, people in named.items()}
 
 
-def _questions(gap_ids: Iterable[int], space: EmbeddingSpace) -> list[tuple[int, str]]:
-    """The newest question of each gap that has a vector which can be compared now."""
-    asked = UnansweredQuestion.objects.filter(gap__in=list(gap_ids), space=space).exclude(vector=None)
-    newest = {question.gap_id: question.vector for question in asked.order_by("last_asked", "pk")}
-    return [(gap, HalfVector(vector).to_text()) for gap, vector in newest.items()]
+def _vectors(question_ids: Iterable[int], space: EmbeddingSpace) -> list[tuple[int, str]]:
+    """The vectors of these questions that can be compared now."""
+    asked = UnansweredQuestion.objects.filter(pk__in=list(question_ids), space=space).exclude(vector=None)
+    return [(question, HalfVector(vector).to_text()) for question, vector in asked.values_list("pk", "vector")]
 
 
 def _nearest(questions: Sequence[tuple[int, str]], space: EmbeddingSpace) -> list[tuple[int, str, str, float]]:
     if not questions:
         return []
-    gaps, vectors = zip(*questions, strict=True)
+    ids, vectors = zip(*questions, strict=True)
     text = _NEAREST.format(
         vector=as_indexed("vector.vector", space.dimensions), dimensions=space.dimensions, space=space.pk
     )
     with connection.cursor() as cursor:
-        cursor.execute(text, [list(gaps), list(vectors), [Kind.ENTRY, Kind.COMPANY], NEAR])
-        return [(gap, kind, source_id, similarity) for gap, kind, source_id, similarity in cursor.fetchall()]
+        cursor.execute(text, [list(ids), list(vectors), [Kind.ENTRY, Kind.COMPANY], NEAR])
+        return list(cursor.fetchall())
 
 
 def _owners(things: set[tuple[str, str]]) -> dict[tuple[str, str], tuple[User, str]]:

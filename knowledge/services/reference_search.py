@@ -14,10 +14,11 @@ from bigmind.core.vocabulary import Query
 from knowledge.models import Feedback, Kind, Reference, Usefulness
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.reference_arguments import CategoryName, CollectionName, TypeName
+from knowledge.search.abstention import FLOOR, is_answered
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.names import Request, request_in
 from knowledge.search.synonyms import Synonyms
-from knowledge.services.gaps import MEANING_FOUND, is_answered, note_gap
+from knowledge.services.gaps import note_gap
 from knowledge.services.nearest_references import nearest_references
 from knowledge.services.reference_lookup import (
     Match,
@@ -182,4 +183,4 @@ def _matched_on(found: Finding, reference: Reference, synonyms: Synonyms) -> lis
     meant = {word: sorted(synonyms.get(word, frozenset()) & there) for word in words if word not in direct}
     told = [f"words: {', '.join(direct)}"] if direct else []
     told += [f"synonym: {word} → {', '.join(others)}" for word, others in meant.items() if others]
-    return [*told, "meaning"] if (found.vector or 0) >= MEANING_FOUND or not told else told
+    return [*told, "meaning"] if (found.vector or 0) >= FLOOR or not told else told

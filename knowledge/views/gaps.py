@@ -51,11 +51,11 @@ def gaps(request: HttpRequest) -> HttpResponse:
     """List what is not known here, what most people asked first."""
     actor, form = actor_of(request), GapQuestion(request.GET)
     page: Page[ShownGap] | None = form.answer(list_gaps, actor, limit=GAPS_SHOWN)
-    known = who_might_know(actor.user, [gap.id for gap in page.items]) if page else {}
+    known = who_might_know(actor.user, [gap.question for gap in page.items if gap.question]) if page else {}
     context = {
         "form": form,
         "page": page,
-        "rows": [_row(gap, known.get(gap.id, [])) for gap in page.items] if page else [],
+        "rows": [_row(gap, known.get(gap.question or 0, [])) for gap in page.items] if page else [],
         "state": form.asked.get("state", "open"),
         "settled": SETTLED,
         "may_settle": "curate" in actor.scopes,

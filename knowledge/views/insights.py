@@ -49,6 +49,6 @@ def sections_for(actor: Actor, *, current: str) -> list[Section]:
     """Return the pages about use, with how many gaps are open."""
     rows: tuple[tuple[str, str, int | None], ...] = (
         ("Use", "insights", None),
-        ("Questions that found nothing", "insights-gaps", count_gaps(actor)),
+        ("Unanswered questions", "insights-gaps", count_gaps(actor)),
     )
     return [Section(label, reverse(route), count, route == current) for label, route, count in rows]

@@ -1,8 +1,11 @@
 """Questions that found nothing: which are kept, put together and shown, to whom, and what becomes of them."""
 
+import re
 from datetime import timedelta
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -15,6 +18,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
 from knowledge.services.gaps import (
+    count_gaps,
     forget_old_questions,
     forget_question,
     list_gaps,
@@ -30,6 +34,8 @@ from tests.knowledge.factories import make_chunk, make_fact
 
 pytestmark = pytest.mark.django_db
 
+_PER_REQUEST = re.compile(r'csrfmiddlewaretoken" value="[^"]*"|nonce="[^"]*"|\d+ seconds? ago')
+_NUMBERS = re.compile(r"\d+")
 QUESTION = "How do we rotate the Kafka certificates?"
 
 
@@ -142,14 +148,100 @@ def test_nobody_sees_what_one_person_asked():
             see_gap(other, gap_id=Gap.objects.get().pk)
 
 
-def test_what_two_people_asked_in_the_same_words_is_shown_to_everybody():
-    _ask(_agent())
+def _asked_by(people: int, question: str = QUESTION) -> None:
+    for _ in range(people):
+        _ask(_agent(), question)
+
+
+def _page_of(actor: Actor, client) -> str:
+    """The page of unanswered questions, without what is made anew for each request."""
+    client.force_login(actor.user)
+    text = client.get(reverse("insights-gaps")).text
+    return _PER_REQUEST.sub("", text)
+
+
+def test_what_three_others_asked_in_the_same_words_is_shown_to_everybody():
+    _asked_by(2)
     _ask(_agent(), "how do we rotate the  kafka certificates")
 
     (gap,) = list_gaps(make_actor()).items
 
-    assert (gap.people, gap.times) == (2, 2)
+    assert (gap.people, gap.times) == (3, 3)
     assert gap.name.casefold().startswith("how do we rotate the kafka certificates")
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_whoever_looks_does_not_count_among_those_who_asked(others, client):
+    agent = _agent()
+    _ask(agent)
+    before = _page_of(agent, client)
+
+    _asked_by(others)
+
+    assert _page_of(agent, client) == before
+    assert [(gap.people, gap.times, gap.is_private) for gap in list_gaps(agent).items] == [(1, 1, True)]
+
+
+def test_a_list_of_guesses_does_not_tell_which_one_a_colleague_asked(client):
+    attacker = _agent()
+    diseases = "asthma, diabetes, epilepsy, gout, lupus, malaria, measles, mumps, psoriasis, rabies"
+    _ask(attacker, f"Does the insurance pay for {diseases}?")
+    before = _page_of(attacker, client)
+
+    _ask(_agent(), "Does the insurance pay for epilepsy?")
+    _ask(_agent(), "Does the insurance pay for lupus?")
+
+    assert _page_of(attacker, client) == before
+    assert count_gaps(attacker) == 1
+
+
+def test_questions_of_others_do_not_put_together_what_somebody_asked(client):
+    """Two questions of one person, far apart; one of a colleague that lies between them."""
+    apart = ["How do we rotate the Kafka certificates?", "Who approves certificates for visitors from Lisbon?"]
+    alone, beside = _agent(), _agent()
+    for question in apart:
+        _ask(alone, question)
+    expected = _page_of(alone, client)
+    Gap.objects.all().delete()
+    _ask(_agent(), "Who approves how we rotate Kafka certificates for visitors?")
+    _without_vectors()
+
+    for question in apart:
+        _ask(beside, question)
+
+    assert [gap.name for gap in list_gaps(beside).items] == apart[::-1]
+    assert _NUMBERS.sub("", _page_of(beside, client)).replace(beside.user.username, "") == _NUMBERS.sub(
+        "", expected
+    ).replace(alone.user.username, "")
+
+
+def test_words_that_fewer_than_three_others_used_stay_theirs():
+    _ask(_agent(), "How do we rotate the Kafka certificates for Zanzibar?")
+    _ask(_agent(), "How do we rotate Kafka certificates in Zanzibar?")
+    _ask(_agent(), "How do we rotate Kafka certificates from Lisbon?")
+    UnansweredQuestion.objects.update(gap=Gap.objects.order_by("pk").first())
+
+    (gap,) = list_gaps(make_actor()).items
+
+    assert (gap.name, gap.wordings, gap.question) == ("rotate · kafka · certificates", [], None)
+
+
+def test_the_admin_shows_neither_the_words_nor_who_asked():
+    _ask(_agent(), "How do we rotate the Kafka certificates for Zanzibar?")
+    _asked_by(2, "How do we rotate the Kafka certificates for Zanzibar?")
+    admin = make_actor(admin=True)
+    client = Client()
+    client.force_login(admin.user)
+    question = UnansweredQuestion.objects.first()
+
+    pages = [
+        client.get(reverse("admin:knowledge_gap_changelist")),
+        client.get(reverse("admin:knowledge_unansweredquestion_changelist")),
+        client.get(reverse("admin:knowledge_unansweredquestion_change", args=[question.pk])),
+    ]
+
+    assert all(page.status_code == 200 for page in pages)
+    assert not any("Zanzibar" in page.text or question.user.username in page.text for page in pages)
 
 
 def test_asking_again_counts_once_for_a_person():
@@ -162,25 +254,18 @@ def test_asking_again_counts_once_for_a_person():
     assert (gap.people, gap.times) == (1, 2)
 
 
-def test_of_what_people_ask_in_their_own_words_others_see_the_words_they_share():
-    _ask(_agent(), "How do we rotate the Kafka certificates for Zanzibar?")
-    _ask(_agent(), "How do we rotate Kafka certificates in Lisbon?")
-    _without_vectors()
-
-    (gap,) = list_gaps(make_actor()).items
-
-    assert gap.name == "rotate · kafka · certificates"
-    assert gap.wordings == []
-
-
 def test_each_of_them_sees_their_own_words_besides():
     agent = _agent()
     _ask(agent, "How do we rotate the Kafka certificates for Zanzibar?")
-    _ask(_agent(), "How do we rotate Kafka certificates in Lisbon?")
+    _asked_by(3, "How do we rotate Kafka certificates?")
 
     (gap,) = list_gaps(agent).items
 
-    assert gap.wordings == ["How do we rotate the Kafka certificates for Zanzibar?"]
+    assert (gap.name, gap.people) == ("How do we rotate Kafka certificates?", 4)
+    assert gap.wordings == [
+        "How do we rotate the Kafka certificates for Zanzibar?",
+        "How do we rotate Kafka certificates?",
+    ]
 
 
 def test_questions_about_different_things_stay_apart():
@@ -205,18 +290,15 @@ def test_without_vectors_words_put_questions_together(settings):
 
 def test_what_most_people_asked_comes_first():
     curator = make_actor(curator=True)
-    for _ in range(2):
-        _ask(_agent(), "Who approves the holiday calendar?")
-    for _ in range(3):
-        _ask(_agent())
+    _asked_by(3, "Who approves the holiday calendar?")
+    _asked_by(4)
 
-    assert [gap.people for gap in list_gaps(curator).items] == [3, 2]
+    assert [gap.people for gap in list_gaps(curator).items] == [4, 3]
 
 
 def test_a_curator_settles_a_gap_and_it_opens_again_when_agents_still_find_nothing():
     curator = make_actor(curator=True)
-    _ask(_agent())
-    _ask(_agent())
+    _asked_by(3)
     gap = list_gaps(curator).items[0]
 
     settle_gap(curator, gap_id=gap.id, state="answered")
@@ -228,8 +310,7 @@ def test_a_curator_settles_a_gap_and_it_opens_again_when_agents_still_find_nothi
 
 def test_what_is_dismissed_stays_so():
     curator = make_actor(curator=True)
-    _ask(_agent())
-    _ask(_agent())
+    _asked_by(3)
     gap = list_gaps(curator).items[0]
     settle_gap(curator, gap_id=gap.id, state="dismissed")
 
@@ -263,10 +344,11 @@ def test_who_asked_can_have_it_forgotten_and_others_cannot():
     assert not Gap.objects.exists()
 
 
-def test_when_one_of_two_has_it_forgotten_the_other_keeps_it_to_themselves():
+def test_when_one_of_three_has_it_forgotten_the_others_keep_it_to_themselves():
     agent, other = _agent(), _agent()
     _ask(agent)
     _ask(other)
+    _asked_by(1)
 
     forget_question(agent, question_id=UnansweredQuestion.objects.get(user=agent.user).pk)
 
@@ -278,12 +360,15 @@ def test_what_somebody_asked_goes_with_them():
     agent, other = _agent(), _agent()
     _ask(agent)
     _ask(other)
+    _asked_by(1)
 
+    gone = agent.user.pk
     agent.user.delete()
     forget_old_questions()
 
     assert _names(make_actor()) == []
-    assert UnansweredQuestion.objects.get().user == other.user
+    assert not UnansweredQuestion.objects.filter(user=gone).exists()
+    assert _names(other) == [QUESTION]
 
 
 def test_what_nobody_has_asked_for_half_a_year_is_forgotten():
@@ -303,7 +388,8 @@ def test_whoever_shared_what_lies_nearest_might_know():
     agent = _agent()
     _ask_of_nothing(agent)
 
-    (knower,) = who_might_know(agent.user, [Gap.objects.get().pk])[Gap.objects.get().pk]
+    asked = UnansweredQuestion.objects.get().pk
+    (knower,) = who_might_know(agent.user, [asked])[asked]
 
     assert (knower.person, knower.kind, knower.id) == ("ada", "entry", str(entry.pk))
 
@@ -316,7 +402,7 @@ def test_nobody_is_named_who_keeps_out_of_the_directory():
     agent = _agent()
     _ask_of_nothing(agent)
 
-    assert who_might_know(agent.user, [Gap.objects.get().pk]) == {}
+    assert who_might_know(agent.user, [UnansweredQuestion.objects.get().pk]) == {}
 
 
 def test_nobody_is_named_who_stopped_sharing_what_they_contributed():
@@ -325,13 +411,13 @@ def test_nobody_is_named_who_stopped_sharing_what_they_contributed():
     embed_pending()
     agent = _agent()
     _ask_of_nothing(agent)
-    gap = Gap.objects.get().pk
+    asked = UnansweredQuestion.objects.get().pk
 
-    before = who_might_know(agent.user, [gap])
+    before = who_might_know(agent.user, [asked])
     choose_sharing(ada, sections=[Section.WHO, Section.TOPICS])
-    after = who_might_know(agent.user, [gap])
+    after = who_might_know(agent.user, [asked])
 
-    assert [knower.person for knower in before[gap]] == ["ada"]
+    assert [knower.person for knower in before[asked]] == ["ada"]
     assert after == {}
 
 
@@ -341,7 +427,7 @@ def test_nobody_is_named_to_themselves():
     embed_pending()
     _ask_of_nothing(agent)
 
-    assert who_might_know(agent.user, [Gap.objects.get().pk]) == {}
+    assert who_might_know(agent.user, [UnansweredQuestion.objects.get().pk]) == {}
 
 
 def test_naming_them_takes_as_many_queries_for_many_gaps_as_for_one(django_assert_max_num_queries):
@@ -352,7 +438,7 @@ def test_naming_them_takes_as_many_queries_for_many_gaps_as_for_one(django_asser
         search_global(agent, query=question)
 
     with django_assert_max_num_queries(7):
-        who_might_know(agent.user, Gap.objects.values_list("pk", flat=True))
+        who_might_know(agent.user, UnansweredQuestion.objects.values_list("pk", flat=True))
 
 
 def _ask_of_nothing(agent: Actor) -> None:

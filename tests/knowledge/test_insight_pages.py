@@ -141,9 +141,9 @@ def test_a_foreign_question_is_answered_like_none():
     assert UnansweredQuestion.objects.exists()
 
 
-def test_a_curator_settles_what_two_people_asked():
-    _use()
-    _use()
+def test_a_curator_settles_what_three_people_asked():
+    for _ in range(3):
+        _use()
     gap = Gap.objects.get()
 
     page = _signed_in(make_user(role=Role.CURATOR)).post(

@@ -43,7 +43,7 @@ OUTSIDE = {
     "knowledge.CompanyEntry": "company knowledge",
     "knowledge.Entry": "shared with everybody",
     "knowledge.Feedback": "curators read complaints",
-    "knowledge.Gap": "shared with everybody, as far as two people asked",
+    "knowledge.Gap": "shared with everybody, as far as three others asked",
     "knowledge.Passage": "an answer names no passage whose thing is not read, too: decision 0014",
     "knowledge.PassageVector": "as passages; numbers alone",
     "knowledge.Reference": "documentation is shared with everybody",
