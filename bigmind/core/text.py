@@ -136,6 +136,23 @@ def show_hidden(text: str) -> str:
     return SPELLED_OR_HIDDEN.sub(lambda found: f"⟦{_codepoint(found[0])}⟧" if found["hidden"] else found[0], text)
 
 
+def split_to_bytes(text: str, limit: int) -> list[str]:
+    """Return the parts of a text, of at most so many bytes each, cut between words where there are any.
+
+    Joined they are the text. One with half a surrogate pair has no bytes, and stays whole.
+    """
+    if REFUSED.search(text):
+        return [text]
+    parts: list[str] = []
+    raw, begin = text.encode(), 0
+    while len(raw) - begin > limit:
+        part = raw[begin : begin + limit].decode(errors="ignore")
+        end = max(part.rfind("\n"), part.rfind(" ")) + 1 or len(part)
+        parts.append(part[:end])
+        begin += len(part[:end].encode())
+    return [*parts, raw[begin:].decode()]
+
+
 def one_line(text: str) -> str:
     """Return the text with every run of white space, line breaks included, as one space."""
     return " ".join(text.split())

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from accounts.vocabulary import JobTitle
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
 from bigmind.core.screening.policy import Screened, arriving, collected_notices
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
+from knowledge.long_messages import split_long_messages
 from knowledge.vocabulary import CategoryName, CompanyCategoryName, Domain, Key, OneLiner, Role
 
 DRAFTS = 20_000
@@ -88,7 +89,7 @@ class SessionDraft(Draft):
     summary: LongText = ""
     key_facts: list[Content] = []
     code_refs: list[Content] = []
-    chunks: list[ChunkDraft] = []
+    chunks: Annotated[list[ChunkDraft], BeforeValidator(split_long_messages)] = []
 
 
 class ProfileDraft(Draft):

@@ -16,6 +16,7 @@ from accounts.services.profiles import get_profile
 from accounts.vocabulary import JobTitle
 from bigmind.core.sections import Section
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
+from knowledge.long_messages import split_long_messages
 from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Usefulness
 from knowledge.vocabulary import CategoryName, Domain, Key, Role
 
@@ -100,6 +101,12 @@ class ExportedSession(_CanBeSetAside):
         if ended_at and started_at and ended_at < started_at:
             raise ValueError("lies before started_at. A session ends after it started")
         return ended_at
+
+    @field_validator("chunks", mode="before")
+    @classmethod
+    def _split_long(cls, chunks: object) -> object:
+        """Make several chunks of one that is too long, and move those after it on."""
+        return split_long_messages(chunks) if isinstance(chunks, list) else chunks
 
     @field_validator("chunks")
     @classmethod

@@ -18,6 +18,7 @@ from bigmind.core.text import (
     normalised,
     one_line,
     show_hidden,
+    split_to_bytes,
 )
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=60)
@@ -228,3 +229,11 @@ def test_case_makes_another_fact():
 def test_a_digest_is_64_hexadecimal_digits_and_stable(text):
     assert len(digest(text)) == 64
     assert digest(text) == digest(normalised(text))
+
+
+@pytest.mark.parametrize("text", ["word " * 50, "ü" * 200, "x" * 200, "a\nb " * 70, "", "short", "🧠 " * 60])
+def test_a_text_in_parts_is_the_text(text):
+    parts = split_to_bytes(text, 100)
+
+    assert "".join(parts) == text
+    assert all(len(part.encode()) <= 100 for part in parts)

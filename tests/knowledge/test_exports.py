@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.services.profiles import update_profile
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
+from bigmind.core.screening.policy import collected_notices
 from bigmind.core.sections import Section
 from knowledge.models import Chunk, Fact, Hypothesis, Session
 from knowledge.services.asides import set_aside
@@ -164,6 +165,24 @@ def test_one_wrong_item_refuses_the_whole_document_and_names_it():
 
     assert refusal.value.problems[0]["field"] == "document.facts.1.category"
     assert not Fact.objects.exists()
+
+
+def test_a_message_that_is_too_long_is_kept_in_parts_and_refuses_nothing():
+    actor = make_actor()
+    long = "Every word of this was said, and not one was left out. " * 2_500
+    session = _session(chunks=[_chunk(1, "First."), _chunk(2, long), _chunk(3, "Last, größer als alles.")])
+    arguments = {"document": {"sessions": [session], "facts": [_fact(1, "Deploys go out on Tuesdays.")]}}
+
+    with collected_notices() as notices:
+        carry_out(import_memory, actor, arguments)
+        again = carry_out(import_memory, actor, arguments)
+
+    said = list(Chunk.objects.order_by("seq").values_list("content", flat=True))
+    assert (said[0], "".join(said[1:-1]), said[-1]) == ("First.", long, "Last, größer als alles.")
+    assert len(said) == 5
+    assert notices == ["Messages longer than 65,536 bytes were split: 1, into 3 or fewer."]
+    assert again.added["chunks"] == 0
+    assert Fact.objects.exists()
 
 
 def test_a_document_of_an_unknown_version_is_refused():

@@ -99,7 +99,7 @@ def _kinds(secrets: Sequence[Secret]) -> str:
 
 
 def add_notice(sentence: str) -> None:
-    """Let the caller hear a sentence besides the reply. ASCII, for any header."""
+    """Tell the caller something about what arrives. ASCII, for any header."""
     notices = _NOTICES.get()
     if notices is not None and sentence not in notices and len(notices) < NOTICES:
         notices.append(sentence)
