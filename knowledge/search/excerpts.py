@@ -42,11 +42,12 @@ def _start(text: str, stems: Collection[str], chars: int) -> int:
     """Where the window with the most different words begins, a little before the first of them."""
     pattern = words_like(stems)
     places = [(found.start(), found[0].lower()) for found in pattern.finditer(text)] if pattern else []
-    reach = chars - LEAD_CHARS
+    lead = min(LEAD_CHARS, chars // 4)
+    reach = chars - lead
     counts = [len({word for at, word in places if first <= at < first + reach}) for first, _ in places]
     if not counts:
         return 0
-    start = min(places[counts.index(max(counts))][0] - LEAD_CHARS, len(text) - chars)
+    start = min(places[counts.index(max(counts))][0] - lead, len(text) - chars)
     return _word_start(text, start) if start > 0 else 0
 
 

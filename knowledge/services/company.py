@@ -1,7 +1,7 @@
 """Company knowledge as it is read: listed, searched, and told to every agent at the start."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from django.conf import settings
@@ -13,6 +13,8 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
 from knowledge.models import CompanyEntry, Dispatch, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
+from knowledge.search.abstention import judge
+from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.services.gaps import note_gap
@@ -38,11 +40,16 @@ class CompanyHit:
 
 @dataclass(frozen=True)
 class CompanyHits:
-    """Company entries that were found, the best first. `fallback`: by words alone, because the embedder is away."""
+    """Company entries that were found, the best first. `fallback`: by words alone, because the embedder is away.
+
+    `weak`: nothing of it answers the question, as far as can be told; `did_you_mean` has words of it that look alike.
+    """
 
     items: list[CompanyHit]
     total: int
     fallback: bool
+    weak: bool = False
+    did_you_mean: list[str] = field(default_factory=list)
 
 
 def list_global(
@@ -82,7 +89,7 @@ def search_global(
     """Search approved company knowledge by words and meaning.
 
     Call this before you decide how to build something: there may be a standard. Returns the best first, each with
-    handle, owner, freshness, score and what it matched.
+    handle, freshness and who approved it. Where nothing matches the reply says so, and shows what comes closest.
     """
     eligible = told_to_everybody()
     if category:
@@ -105,7 +112,9 @@ def find_among(
         note_gap(actor, query, found)
     entries = eligible.in_bulk([int(item.source_id) for item in found.items])
     hits = [_hit(item, entries[int(item.source_id)]) for item in found.items if int(item.source_id) in entries]
-    return CompanyHits(hits, found.total - len(found.items) + len(hits), found.fallback)
+    told = judge(query, found)
+    total = found.total - len(found.items) + len(hits)
+    return CompanyHits(hits, total, found.fallback, told.weak, told.did_you_mean)
 
 
 def told_to_everybody() -> CompanyEntryQuerySet:
@@ -185,4 +194,4 @@ def _relevance(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], 
 
 
 def _hit(item: Finding, entry: CompanyEntry) -> CompanyHit:
-    return CompanyHit(entry, item.score, item.text, item.matched, item.arms)
+    return CompanyHit(entry, item.score, excerpt_of(item.text, item.matched), item.matched, item.arms)

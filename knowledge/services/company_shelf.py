@@ -38,12 +38,14 @@ class ShelvedCompanyEntry:
 class CompanyShelf:
     """A page of what is approved. Categories are not counted where something was looked for: only the best are known.
 
-    `fallback` says that matches were found by their words alone.
+    `fallback` says that matches were found by their words alone, `weak` that none answers the question.
     """
 
     page: Page[ShelvedCompanyEntry]
     categories: dict[str, int] | None
     fallback: bool = False
+    weak: bool = False
+    did_you_mean: list[str] = field(default_factory=list)
 
 
 def browse_company(
@@ -66,7 +68,8 @@ def browse_company(
         hits = [ShelvedCompanyEntry(hit.entry, hit.excerpt, hit.matched) for hit in found.items]
         for name in reversed(_ORDERS[order] if order else ()):
             hits.sort(key=lambda hit: getattr(hit.entry, name.lstrip("-")), reverse=True)
-        return CompanyShelf(Page(hits[offset : offset + limit], len(hits), limit, offset), None, found.fallback)
+        page = Page(hits[offset : offset + limit], len(hits), limit, offset)
+        return CompanyShelf(page, None, found.fallback, found.weak, found.did_you_mean)
     if project:
         beside, entries = beside.filter(project=project), entries.filter(project=project)
     listed = page_of(entries.order_by(*_ORDERS[order or "importance"]), limit=limit, offset=offset)

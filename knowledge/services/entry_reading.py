@@ -7,14 +7,11 @@ from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import Avg, Case, CharField, Count, F, Func, IntegerField, Max, Q, QuerySet, Value, When
-from django.db.models.functions import Left
 from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
-from bigmind.core.text import one_line
-from bigmind.core.tokens import count_tokens
 from bigmind.core.vocabulary import TAG_CHARS, Cursor, Offset, Project, Query
 from knowledge.entry_vocabulary import (
     EntryId,
@@ -24,17 +21,14 @@ from knowledge.entry_vocabulary import (
     RoleName,
 )
 from knowledge.models import CachedVector, Entry, Kind
+from knowledge.search.abstention import judge
+from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
-from knowledge.search.nearest import SUGGEST_FROM, nearest
+from knowledge.search.nearest import SUGGEST_FROM
+from knowledge.services.reply_budgets import MaxTokens, within_tokens
 from knowledge.services.gaps import note_gap
 
 from . import embedding
-
-HIT_TOKENS = 100
-"""What a hit costs beside its texts."""
-
-
-MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="What the reply may cost: whole hits that fit.")]
 
 
 class _InCommon(Func):
@@ -64,13 +58,19 @@ class EntryHit:
 class EntryHits:
     """Entries that were found, the best first. `fallback`: by their words alone, because the embedder is away.
 
-    When nothing was found, `did_you_mean` has tags and beginnings of entries that look like the question.
+    `weak`: nothing of it answers the question, as far as can be told; `did_you_mean` has words that exist then.
     """
 
     items: list[EntryHit]
     total: int
     fallback: bool
     did_you_mean: list[str] = field(default_factory=list)
+    weak: bool = False
+
+    @property
+    def left(self) -> int:
+        """How many more were found."""
+        return max(0, self.total - len(self.items))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def search_entries(
     """Search the knowledge base by words and meaning, for a role, tags or type.
 
     Call this before you begin work, and when you meet an error or write something that others may have written before.
-    Returns entries, the best first, with score and what they matched.
+    Returns entries, the best first. Where nothing matches the reply says so, and shows what comes closest.
     """
     eligible = _filtered(role, tags, entry_type).filter(confidence__gte=min_confidence)
     filters = Filters([Kind.ENTRY], shared=True, project=project, eligible={Kind.ENTRY: eligible})
@@ -110,8 +110,9 @@ def search_entries(
         note_gap(actor, query, found)
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
     hits = [_hit(item, entries[UUID(item.source_id)]) for item in found.items if UUID(item.source_id) in entries]
-    kept = hits if max_tokens is None else _within(hits, max_tokens)
-    return EntryHits(kept, found.total, found.fallback, [] if hits else _did_you_mean(query))
+    told = judge(query, found, names=_names)
+    reply = EntryHits(hits, found.total, found.fallback, told.did_you_mean, told.weak)
+    return within_tokens(reply, max_tokens, template="entry_hits.md", hit_template="_entry_hit.md")
 
 
 def get_entry(actor: Actor, *, id: EntryId) -> Entry:
@@ -207,21 +208,10 @@ def entry_of_id(id: UUID) -> Entry:
         raise NotFound(f"There is no entry {id}.", hint="kb_search and kb_list show those there are.") from error
 
 
-def _within(hits: list[EntryHit], budget: int) -> list[EntryHit]:
-    """As many of the first hits, whole, as fit the budget."""
-    kept, spent = [], 0
-    for hit in hits:
-        spent += count_tokens(hit.entry.content) + count_tokens(hit.excerpt) + HIT_TOKENS
-        if spent > budget:
-            break
-        kept.append(hit)
-    return kept
-
-
-def _did_you_mean(query: str) -> list[str]:
-    """Tags and beginnings of entries that look like the question: what exists, never inventions."""
-    rows = Entry.objects.order_by("-updated_at").annotate(start=Left("content", 80)).values_list("tags", "start")
-    return nearest(query, [name for tags, start in rows[:SUGGEST_FROM] for name in (*tags, one_line(start))])
+def _names() -> list[str]:
+    """The tags of entries."""
+    tags = Entry.objects.exclude(tags=[]).order_by("-updated_at").values_list("tags", flat=True)
+    return [tag for row in tags[:SUGGEST_FROM] for tag in row]
 
 
 def _filtered(role: str | None, tags: Sequence[str] | None, entry_type: str | None) -> QuerySet[Entry]:
@@ -234,4 +224,4 @@ def _filtered(role: str | None, tags: Sequence[str] | None, entry_type: str | No
 
 
 def _hit(item: Finding, entry: Entry) -> EntryHit:
-    return EntryHit(entry, item.score, item.text, item.matched, item.arms)
+    return EntryHit(entry, item.score, excerpt_of(item.text, item.matched), item.matched, item.arms)

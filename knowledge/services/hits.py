@@ -1,25 +1,20 @@
 """Hits: what a question finds, each with what a reader needs to judge it. Every search of several kinds answers so."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from django.template.loader import render_to_string
 from django.utils import timezone
-from pydantic import TypeAdapter
 
 from accounts.actor import Actor
-from bigmind.core.tokens import count_tokens
 from knowledge.models import Entry, Kind, Note, Session
+from knowledge.search.abstention import Judgement, judge
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.hybrid import Filters, Finding, Findings, search
-from knowledge.search.nearest import SUGGEST_FROM, nearest
+from knowledge.search.nearest import SUGGEST_FROM
 from knowledge.services.gaps import note_gap
 from knowledge.services.sources import SOURCES, Things, read_things
-
-LINE_TOKENS = 30
-"""What the sentence about what was left out may cost."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +30,10 @@ class Reckoning:
 
 @dataclass(frozen=True)
 class Hit:
-    """One thing that was found, with where it comes from and why it matched."""
+    """One thing that was found, with who said it, where it comes from and why it matched.
+
+    `role` says who spoke in what was said; `alike` how many more were found that say the same.
+    """
 
     kind: str
     id: str
@@ -53,21 +51,23 @@ class Hit:
     session_id: str | None = None
     domain: str | None = None
     key: str | None = None
+    role: str = ""
+    alike: int = 0
     explain: Reckoning | None = None
 
 
 @dataclass(frozen=True)
 class Hits:
-    """What was found, the best first. `no_word`: not one word of the question was found anywhere.
+    """What was found, the best first. `weak`: nothing of it answers the question, as far as can be told.
 
-    Something is always nearest in meaning, so that is what these are then; `did_you_mean` has names that exist.
+    Something is always nearest in meaning, so that is what these are then; `did_you_mean` has words that exist.
     """
 
     items: list[Hit]
     total: int
     limit: int
     offset: int
-    no_word: bool = False
+    weak: bool = False
     did_you_mean: list[str] = field(default_factory=list)
     fallback: bool = False
     reason: str | None = None
@@ -75,7 +75,7 @@ class Hits:
     @property
     def left(self) -> int:
         """How many more there are after these."""
-        return max(0, self.total - self.offset - len(self.items))
+        return max(0, self.total - self.offset - sum(1 + hit.alike for hit in self.items))
 
 
 def find(
@@ -99,9 +99,18 @@ def find(
     hits = hits_of(found.items, actor, things, explain=explain)
     if not (is_narrowed or offset) and any(SOURCES[kind].is_shared for kind in things):
         note_gap(actor, query, found)
-    no_word = not found.candidates.get("keyword")
-    names = _did_you_mean(actor, query, things) if no_word else []
-    return Hits(hits, found.total, limit, offset, no_word, names, found.fallback, found.reason or None)
+    # The first page has said it already of all that follow.
+    told = Judgement() if offset else judge(query, found, names=lambda: _names(actor, things))
+    return Hits(
+        items=_each_once(hits),
+        total=found.total,
+        limit=limit,
+        offset=offset,
+        weak=told.weak,
+        did_you_mean=told.did_you_mean,
+        fallback=found.fallback,
+        reason=found.reason or None,
+    )
 
 
 def findings(
@@ -130,22 +139,12 @@ def hits_of(found: Sequence[Finding], actor: Actor, things: Things, *, explain: 
     return [_hit(finding, thing, actor, explain=explain) for finding, thing in read if thing is not None]
 
 
-def within_tokens(hits: Hits, budget: int) -> Hits:
-    """Return as many of the first hits, whole, as fit the budget: as markdown, and as JSON."""
-    bare = count_tokens(_HITS.dump_json(replace(hits, items=[])).decode()) + LINE_TOKENS
-    kept, spent = 0, bare
-    for hit in hits.items:
-        spent += _cost(hit) + 1
-        if spent > budget:
-            break
-        kept += 1
-    return replace(hits, items=hits.items[:kept])
-
-
-def _cost(hit: Hit) -> int:
-    """What a hit costs an agent, in the dearer of the two forms that a client may hand to its model."""
-    markdown = render_to_string("agent/_hit.md", {"hit": hit}, using="agent")
-    return max(count_tokens(markdown), count_tokens(_HIT.dump_json(hit).decode()))
+def _each_once(hits: Iterable[Hit]) -> list[Hit]:
+    """Put those that say the same in the same words together, with the best of them, and count them."""
+    same: dict[tuple[str, str], list[Hit]] = {}
+    for hit in hits:
+        same.setdefault((hit.kind, " ".join(hit.excerpt.casefold().split())), []).append(hit)
+    return [replace(first, alike=len(others)) for first, *others in same.values()]
 
 
 def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
@@ -173,12 +172,9 @@ def _reckoning(finding: Finding) -> Reckoning:
     return Reckoning(finding.keyword, finding.vector, finding.support, *shares)
 
 
-def _did_you_mean(actor: Actor, query: str, things: Things) -> list[str]:
-    """Names that exist and look like the question: the user's topics and note keys, the tags of shared entries."""
+def _names(actor: Actor, things: Things) -> list[str]:
+    """What the actor may see that has a name: their topics and note keys, the tags of shared entries."""
     topics = Session.objects.of(actor.user).in_view().newest_first().values_list("topics", flat=True)[:SUGGEST_FROM]
     keys = Note.objects.of(actor.user).current().values_list("key", flat=True)[:SUGGEST_FROM]
     tags = Entry.objects.exclude(tags=[]).values_list("tags", flat=True)[:SUGGEST_FROM] if Kind.ENTRY in things else []
-    return nearest(query, [*(topic for row in (*topics, *tags) for topic in row), *keys])
-
-
-_HIT, _HITS = TypeAdapter(Hit), TypeAdapter(Hits)
+    return [*(topic for row in (*topics, *tags) for topic in row), *keys]

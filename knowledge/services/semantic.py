@@ -6,7 +6,8 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since, Tags
-from knowledge.services.hits import Hits, find, within_tokens
+from knowledge.services.reply_budgets import MaxTokens, within_tokens
+from knowledge.services.hits import Hits, find
 from knowledge.services.servings import Told, serve_found
 from knowledge.services.sources import SOURCES, visible_things
 
@@ -32,7 +33,6 @@ AllTags = Annotated[
     Tags,
     Field(description="Only what has all of these tags or topics."),
 ]
-MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="What the reply may cost.")]
 
 
 def semantic_search(
@@ -52,7 +52,7 @@ def semantic_search(
     """Search all you may see by words and meaning: your memory, shared entries, company knowledge, documentation.
 
     Call this first when you need to know something, before you ask the user or look elsewhere. Returns the best first,
-    with kind, id, age and score; where no word matches, what is nearest in meaning.
+    each with who said it, when and where. Where nothing matches the reply says so, and shows what comes closest.
     """
     things = visible_things(actor.user, kinds or SOURCES, tags=tags or [], since=since, before=before)
     hits = find(
@@ -65,6 +65,6 @@ def semantic_search(
         limit=limit,
         offset=offset,
     )
-    told = within_tokens(hits, max_tokens) if max_tokens else hits
+    told = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit.md")
     serve_found(actor, [Told(hit.kind, hit.id) for hit in told.items])
     return told

@@ -41,7 +41,7 @@ class Shelf:
     """What stands on the shelf: a page of it, how many of each type there are beside it, and its most frequent tags.
 
     Types are not counted where something was looked for: only the best matches are known then. `fallback` says that
-    they were found by their words alone; when nothing was, `did_you_mean` has words that exist.
+    they were found by their words alone, `weak` that nothing answers the question; `did_you_mean` has words that exist.
     """
 
     page: Page[Shelved]
@@ -49,6 +49,7 @@ class Shelf:
     tags: dict[str, int]
     fallback: bool = False
     did_you_mean: list[str] = field(default_factory=list)
+    weak: bool = False
 
 
 def browse_entries(
@@ -69,7 +70,7 @@ def browse_entries(
         narrowed = {"role": role, "tags": tags, "entry_type": entry_type, "project": project}
         found = search_entries(actor, query=query, limit=HITS, min_confidence=min_confidence, **narrowed)  # type: ignore[arg-type]
         page = _page_of_hits(found.items, order, limit, offset)
-        return Shelf(page, None, _tags_of(found.items), found.fallback, found.did_you_mean)
+        return Shelf(page, None, _tags_of(found.items), found.fallback, found.did_you_mean, found.weak)
     beside = _standing(role, tags, project, min_confidence)
     entries = beside.filter(entry_type=entry_type) if entry_type else beside
     ordered = entries.select_related("created_by").order_by(*_ORDERS[order or "newest"])

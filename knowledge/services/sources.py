@@ -46,7 +46,7 @@ class Source:
         tags: The field with its tags, where the kind has any: a search by tag leaves out the kinds that have none.
         is_shared: Whether everybody here sees it. What is not shared belongs to whoever asks.
         title: What one is called.
-        told: What a hit says besides: `session_id`, `domain`, `key`, `owner`, `approver`.
+        told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`.
     """
 
     tier: str
@@ -61,7 +61,7 @@ class Source:
 
 
 def _headline(session: Session) -> str:
-    return session.one_liner or "(session in progress)"
+    return session.one_liner or ("(session in progress)" if session.is_open else "(no headline)")
 
 
 def _first_line(text: str) -> str:
@@ -82,7 +82,7 @@ SOURCES: dict[str, Source] = {
         ),
         tags="session__topics",
         title=lambda chunk: _headline(chunk.session),
-        told=lambda chunk: {"session_id": str(chunk.session_id)},
+        told=lambda chunk: {"session_id": str(chunk.session_id), "role": chunk.role},
     ),
     Kind.SUMMARY: Source(
         "2",

@@ -82,7 +82,13 @@ class EntryHitsShape(Shape):
     items: list[EntryHitShape]
     total: int
     fallback: bool = Field(description="True: by words alone, because the embedder is away.")
-    did_you_mean: list[str] = Field(description="When nothing was found: tags and entries that look like the question.")
+    did_you_mean: list[str] = Field(description="When nothing matches: tags and words that exist and look alike.")
+    weak: bool = Field(description="True: nothing stored matches the question. These only come closest.")
+
+    @property
+    def left(self) -> int:
+        """How many more were found."""
+        return max(0, self.total - len(self.items))
 
 
 class ImportedEntriesShape(Shape):

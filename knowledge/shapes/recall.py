@@ -37,17 +37,23 @@ class HitShape(Shape):
     session_id: str | None
     domain: str | None
     key: str | None
+    role: str = Field(description="Who spoke, in what was said: user, assistant or system.")
+    alike: int = Field(description="How many more were found that say the same.")
     explain: ReckoningShape | None
 
 
 class HitsShape(PageShape[HitShape]):
     """What was found, the best first."""
 
-    # For the words of the reply only: whoever reads it as data sees that no hit has matched a word.
-    no_word: bool = Field(default=False, exclude=True)
-    did_you_mean: list[str] = Field(description="When no word was found: topics, keys and tags that look alike.")
+    weak: bool = Field(description="True: nothing stored matches the question. These only come closest.")
+    did_you_mean: list[str] = Field(description="When nothing matches: words and names that exist and look alike.")
     fallback: bool = Field(description="True: by words alone; `reason` says why.")
     reason: str | None
+
+    @property
+    def left(self) -> int:
+        """How many more there are after these."""
+        return max(0, self.total - self.offset - sum(1 + hit.alike for hit in self.items))
 
 
 class RecollectionsShape(HitsShape):
@@ -57,4 +63,4 @@ class RecollectionsShape(HitsShape):
     @property
     def left(self) -> int:
         """How many more there are after these."""
-        return max(0, self.total - self.offset - len(self.items))
+        return super().left

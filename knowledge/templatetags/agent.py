@@ -1,5 +1,6 @@
 """Filters for what agents read: stored text is shown as data that cannot forge structure."""
 
+from datetime import datetime
 from typing import Any
 
 from django import template
@@ -9,6 +10,9 @@ from bigmind.core.tokens import cut_to_tokens
 from knowledge.parsers.app_map_text import write_reply
 
 register = template.Library()
+
+SHARED_TIERS = ("kb", "G", "docs", "apps")
+TITLE_TOKENS = 12
 
 
 @register.filter
@@ -33,3 +37,45 @@ def tokens(text: str, budget: int) -> str:
 def resolved_yaml(reply: Any) -> str:
     """Show where something is, by name and id, as the few lines of YAML an agent needs."""
     return write_reply(reply.model_dump())
+
+
+@register.filter
+def hit_label(hit: Any) -> str:
+    """Say of a hit in one line what it is, who said it, when, and where it comes from.
+
+    It stands behind the opening fence, so no text of anybody's can pass for it; what was stored comes last.
+    """
+    handle = f"C{hit.id}" if hit.kind == "company" else f"{hit.kind}:{hit.id}"
+    by = f"approved by {hit.approver}" if hit.approver else f"by {hit.owner or 'someone who has left'}"
+    said = hit.role or (by if hit.tier in SHARED_TIERS else "")
+    session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
+    title = "" if hit.title in hit.excerpt else _quoted(hit.title)
+    alike = f"and {hit.alike} alike" if hit.alike else ""
+    return _label(handle, said, hit.created_at, session, alike, hit.project, title)
+
+
+@register.filter
+def entry_label(hit: Any) -> str:
+    """Say so of an entry of the knowledge base that was found."""
+    entry = hit.entry
+    by = f"by {entry.created_by}" if entry.created_by else "by someone who has left"
+    sure = "" if entry.confidence == 1 else f"confidence {entry.confidence:.1f}"
+    return _label(f"entry:{entry.id}", entry.entry_type, by, entry.updated_at, sure, _quoted(entry.source_story))
+
+
+@register.filter
+def company_label(hit: Any) -> str:
+    """Say so of an approved entry that was found, with how lately somebody verified it."""
+    entry = hit.entry
+    by = f"approved by {entry.decided_by}" if entry.decided_by else "approved"
+    source = f"from {entry.comes_from} as of {entry.as_of:%Y-%m-%d}" if entry.comes_from and entry.as_of else ""
+    return _label(entry.handle, entry.category, entry.freshness, by, entry.updated_at, source, _quoted(entry.title))
+
+
+def _label(*parts: str | datetime) -> str:
+    said = (f"{part:%Y-%m-%d}" if isinstance(part, datetime) else texts.inline(part) for part in parts if part)
+    return " ".join(said)
+
+
+def _quoted(stored: str) -> str:
+    return f"“{cut_to_tokens(texts.inline(stored), TITLE_TOKENS)}”" if stored else ""

@@ -84,7 +84,7 @@ def test_what_was_set_aside_is_not_found(client):
 
     page = client.get("/", {"query": "deploys"})
 
-    assert "Nothing was found" in page.text
+    assert "No results" in page.text
 
 
 def test_a_slip_of_the_pen_leads_to_names_that_exist(client):

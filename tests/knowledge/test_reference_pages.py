@@ -95,7 +95,7 @@ def test_a_question_is_answered_with_what_it_matched_on(reader, helios):
 def test_an_invented_command_is_answered_with_real_ones_to_follow(reader, helios):
     page = reader.get(reverse("docs"), {"query": "helios get-users"})
 
-    assert "Nothing is documented under that" in page.text
+    assert "No results" in page.text
     assert 'href="?query=helios%20gw%20users%20list"' in page.text
 
 

@@ -89,10 +89,11 @@ def test_without_a_matching_word_the_nearest_is_shown_as_such(client):
 
     page = client.get("/", {"query": "postgers"})
 
-    assert "None of your words was found." in page.text
+    assert "No exact matches." in page.text
     assert '<a href="/?query=postgres">postgres</a>' in page.text
     assert "The database restarts every night." in page.text
     assert "found by meaning alone" in page.text
+    assert "score" not in page.text
 
 
 def test_while_meaning_cannot_be_asked_the_page_says_so(client):

@@ -1,0 +1,60 @@
+"""Budgets: how much of what was found is told for so many tokens, counted as the markdown that an agent reads."""
+
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+from django.template.loader import render_to_string
+from pydantic import Field
+
+from bigmind.core.tokens import count_tokens, cut_to_tokens
+from knowledge.search.excerpts import excerpt_of
+
+MaxTokens = Annotated[
+    int,
+    Field(
+        ge=100,
+        le=100_000,
+        description="Tokens the reply may cost as text: excerpts become shorter, then hits fewer, but for the best.",
+    ),
+]
+
+SHORTEST_EXCERPT = 16
+CHARS_PER_TOKEN = 3
+
+Reply = TypeVar("Reply", bound=Any)
+
+
+def within_tokens(reply: Reply, budget: int | None, *, template: str, hit_template: str) -> Reply:
+    """Return a reply with as many of its first hits as fit a budget, and excerpts that leave room for the others.
+
+    The first hit is always told, however little of it.
+
+    Args:
+        template: What the reply is rendered by, below `templates/agent/`.
+        hit_template: What one of its hits is rendered by.
+    """
+    if budget is None:
+        return reply
+    left = budget - _cost(template, reply=replace(reply, items=[]))
+    share, kept = left // max(1, len(reply.items)), []
+    for hit in reply.items:
+        shorter = _shortened(hit, share, hit_template)
+        cost = 1 + _cost(hit_template, hit=shorter)
+        if kept and cost > left:
+            break
+        kept.append(shorter if cost <= left else _shortened(hit, left, hit_template, at_least=1))
+        left -= cost
+    return replace(reply, items=kept)
+
+
+def _shortened(hit: Any, share: int, template: str, *, at_least: int = SHORTEST_EXCERPT) -> Any:
+    """A hit whose excerpt is cut to the words it was found by, where it costs more than its share."""
+    if _cost(template, hit=hit) < share:
+        return hit
+    room = max(at_least, share - 2 - _cost(template, hit=replace(hit, excerpt="")))
+    around = excerpt_of(hit.excerpt, hit.matched, chars=room * CHARS_PER_TOKEN)
+    return replace(hit, excerpt=cut_to_tokens(around, room))
+
+
+def _cost(template: str, **context: Any) -> int:
+    return count_tokens(render_to_string(f"agent/{template}", context, using="agent"))
