@@ -5,7 +5,7 @@ from celery import shared_task
 from bigmind.core.background import OneAtATime
 from knowledge.models import Session
 from knowledge.search import indexes
-from knowledge.services import app_runs, embedding, gaps, instances, notes, people, servings, sessions
+from knowledge.services import app_runs, embedding, gaps, instances, notes, people, rewriting, servings, sessions
 
 _embedding = OneAtATime()
 
@@ -14,6 +14,12 @@ _embedding = OneAtATime()
 def embed_pending() -> None:
     """Make the vectors that wait, in one thread of this worker: deliveries and app runs have the others."""
     _embedding.run(embedding.embed_pending)
+
+
+@shared_task
+def rewrite_passages() -> None:
+    """Rewrite the passages whose heads are outdated."""
+    rewriting.rewrite_passages()
 
 
 @shared_task

@@ -26,6 +26,12 @@ class Kind(models.TextChoices):
     APP_WORKFLOW = "app_workflow"
 
 
+FORM = 1
+"""How passages are written now; those of another form are rewritten in the background."""
+SAMPLE = "2"
+"""Of the digests, one in eight is smaller: a sample that only depends on what is stored."""
+
+
 def in_parts(text: str) -> str:
     """Return the SQL that takes a text apart at camel case and at whatever is neither letter nor digit.
 
@@ -55,6 +61,10 @@ class Lexemes(models.Func):
         super().__init__(models.F(text), **extra)
 
 
+# What was written before passages had heads: what needs none stays as it is.
+OUTDATED = models.Q(form=0) & (models.Q(kind=Kind.CHUNK) | models.Q(ordinal__gt=0))
+
+
 class Passage(models.Model):
     """A piece of a stored text. What was set aside, has expired or was erased has no passages."""
 
@@ -63,7 +73,11 @@ class Passage(models.Model):
     owner = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="passages")
     project = models.CharField(max_length=100, blank=True)
     ordinal = models.PositiveIntegerField(default=0)
-    text = models.TextField()
+    text = models.TextField(help_text="As it is searched: the head, then the words themselves.")
+    head = models.PositiveSmallIntegerField(
+        db_default=0, help_text="How many characters of the text say what it belongs to: they are never shown."
+    )
+    form = models.PositiveSmallIntegerField(db_default=0, help_text="How it was written; 0: it is to be rewritten.")
     lexemes = models.GeneratedField(expression=Lexemes("text"), output_field=SearchVectorField(), db_persist=True)
     digest = models.CharField(max_length=64, help_text="SHA-256 of the text.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -78,7 +92,14 @@ class Passage(models.Model):
             GinIndex(fields=["lexemes"], name="passage_shared_lexemes", condition=models.Q(owner=None)),
             GinIndex(fields=["lexemes"], name="passage_owned_lexemes", condition=models.Q(owner__isnull=False)),
             models.Index(fields=["owner", "kind", "project", "created_at"], name="passage_of_scope"),
+            models.Index(fields=["owner", "digest"], name="passage_sample", condition=models.Q(digest__lt=SAMPLE)),
+            models.Index(fields=["kind", "source_id"], name="passage_outdated", condition=OUTDATED),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.source_id}, piece {self.ordinal}"
+
+    @property
+    def words(self) -> str:
+        """The words themselves, without the head."""
+        return self.text[self.head :]

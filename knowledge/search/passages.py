@@ -1,6 +1,6 @@
 """Writing passages: in the transaction that writes what they are a piece of."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -11,7 +11,8 @@ from bigmind.core.background import after_commit
 from bigmind.core.copying import copy_in
 from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage
-from knowledge.search.pieces import pieces_of
+from knowledge.models.passages import FORM
+from knowledge.search.pieces import heads_of, pieces_of
 from knowledge.search.writings import note_writings
 
 _QUEUE = """
@@ -21,20 +22,42 @@ FROM knowledge_passage AS passage CROSS JOIN knowledge_embeddingspace AS space
 WHERE passage.id = ANY(%s) AND space.stopped_at IS NULL
 ON CONFLICT (space_id, passage_id) DO NOTHING
 """
-_COLUMNS = ("kind", "source_id", "owner_id", "project", "ordinal", "text", "digest", "created_at")
+_COLUMNS = ("kind", "source_id", "owner_id", "project", "ordinal", "text", "head", "form", "digest", "created_at")
 _OF_SOURCES = "SELECT id FROM knowledge_passage WHERE kind = %s AND source_id = ANY(%s)"
 
 
 class Indexed(NamedTuple):
-    """One thing to be found by its text."""
+    """One thing to be found by its text. `head`: what makes it understandable alone, such as who said it, and when."""
 
     source_id: object
     text: str
     project: str
+    head: str = ""
+
+
+class Written(NamedTuple):
+    """A passage as it is searched. Its first `head` characters say what it belongs to, and are never shown."""
+
+    text: str
+    head: int
+
+
+def written(pieces: Sequence[str], head: str = "") -> Iterator[Written]:
+    """Write the pieces of a text, each with the head of the whole and the headings that it stands under."""
+    for piece, headings in zip(pieces, heads_of(pieces), strict=True):
+        above = "".join(f"{part}\n" for part in (head, headings) if part)
+        yield Written(above + piece, len(above))
 
 
 def index_passages(
-    kind: Kind, source_id: object, texts: Iterable[str], *, owner: User | None, project: str = "", made: bool = False
+    kind: Kind,
+    source_id: object,
+    texts: Iterable[str],
+    *,
+    owner: User | None,
+    project: str = "",
+    head: str = "",
+    made: bool = False,
 ) -> None:
     """Make `texts` the passages of one thing, in place of those it had. Blank texts are left out.
 
@@ -42,6 +65,7 @@ def index_passages(
     as soon as a worker has made its vectors. Long texts become several passages. Without an owner it is shared.
 
     Args:
+        head: What makes it understandable alone, such as who said it and when. It is searched, and never shown.
         made: Whether the actor of this call is the one who made the thing; else they changed it or brought it back.
     """
     digests = _let_go(kind, [source_id])
@@ -53,9 +77,11 @@ def index_passages(
             project=project,
             ordinal=ordinal,
             text=text,
+            head=above,
+            form=FORM,
             digest=digest(text),
         )
-        for ordinal, text in enumerate(piece for text in texts for piece in pieces_of(text))
+        for ordinal, (text, above) in enumerate(one for text in texts for one in written([*pieces_of(text)], head))
     )
     queue_vectors([passage.pk for passage in passages])
     forget_vectors(digests)
@@ -68,9 +94,9 @@ def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> N
     """Write the passages of many things that have none yet, as `index_passages` does for one, at the speed of COPY."""
     owner_id, now = owner.pk if owner else None, timezone.now()
     rows = (
-        (kind.value, str(thing.source_id), owner_id, thing.project, ordinal, text, digest(text), now)
+        (kind.value, str(thing.source_id), owner_id, thing.project, ordinal, text, above, FORM, digest(text), now)
         for thing in things
-        for ordinal, text in enumerate(pieces_of(thing.text))
+        for ordinal, (text, above) in enumerate(written([*pieces_of(thing.text)], thing.head))
     )
     copy_in(Passage, _COLUMNS, rows)
     with connection.cursor() as cursor:
@@ -84,6 +110,12 @@ def queue_vectors(passage_ids: Sequence[int]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_QUEUE, [list(passage_ids)])
     after_commit("knowledge.tasks.embed_pending")
+
+
+def mark_outdated(kind: Kind, source_ids: Iterable[object]) -> None:
+    """Let the passages of things be rewritten in the background: what their heads say has changed."""
+    Passage.objects.filter(kind=kind, source_id__in=[str(source_id) for source_id in source_ids]).update(form=0)
+    after_commit("knowledge.tasks.rewrite_passages")
 
 
 def erase_passages(kind: Kind, source_ids: Iterable[object]) -> None:

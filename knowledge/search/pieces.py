@@ -1,12 +1,17 @@
-"""Cutting long texts into passages: at structure first, with overlap, so that each piece can be found by itself."""
+"""Cutting long texts into passages: at structure first, with overlap, so that each piece can be found by itself.
+
+A later piece says little without the title of its text and the heading that it stands under: both are its head.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 PIECE_CHARS = 900
 OVERLAP_CHARS = 150
+TITLE_CHARS = 100
 
 _BLOCK = re.compile(r"\n(?=#{1,6}\s)|\n\s*\n")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 
 
@@ -29,6 +34,26 @@ def pieces_of(text: str) -> Iterator[str]:
         piece = f"{piece}\n{part}" if piece else part
     if piece.strip():
         yield piece
+
+
+def heads_of(pieces: Sequence[str]) -> Iterator[str]:
+    """Yield for each piece of a text the title and the heading it stands under, where it does not say so itself."""
+    title = section = ""
+    for number, piece in enumerate(pieces):
+        yield "\n".join(line for line in dict.fromkeys([title, section]) if line and line not in piece)
+        headings = _HEADING.findall(piece)
+        title = title if number else _title(piece)
+        section = headings[-1].strip()[:TITLE_CHARS] if headings else section
+
+
+def _title(text: str) -> str:
+    """The first line, if it is a heading, or short and no sentence."""
+    first, _, rest = text.strip().partition("\n")
+    heading = _HEADING.match(first)
+    if heading:
+        return heading[1].strip()[:TITLE_CHARS]
+    is_title = rest and len(first) <= TITLE_CHARS and not first.rstrip().endswith((".", "!", "?", ":", ",", ";"))
+    return first.strip() if is_title else ""
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -344,7 +344,8 @@ def _embed(embedder: Provider, space: EmbeddingSpace, rows: Sequence[PassageVect
         row.vector, row.trouble = known[row.passage.digest], ""
     # A passage that was forgotten meanwhile has taken its row along. What is passed over waits until its lease ends.
     with transaction.atomic():
-        there = PassageVector.objects.filter(pk__in=[row.pk for row in ready])
+        # One that was rewritten meanwhile waits for the vector of what it says now.
+        there = PassageVector.objects.filter(pk__in=[row.pk for row in ready], passage__digest__in=digests)
         free = set(_free(there).values_list("pk", flat=True))
         PassageVector.objects.bulk_update([row for row in ready if row.pk in free], ["vector", "trouble"])
     return len(free)

@@ -37,7 +37,7 @@ from knowledge.search.passages import Indexed, index_new
 from .hypotheses import index_hypothesis
 from .imports import LOCK
 from .notes import index_note
-from .sessions import index_session
+from .sessions import head_of, index_session, text_of
 
 D = TypeVar("D", bound=Draft)
 BATCH = 500
@@ -245,7 +245,7 @@ class _Import:
 
 
 def _indexed(chunk: Chunk, session: Session) -> Indexed:
-    return Indexed(chunk.pk, f"{chunk.content}\n\n{chunk.flag_reason}".strip(), session.project)
+    return Indexed(chunk.pk, text_of(chunk), session.project, head_of(chunk))
 
 
 def _not_ahead(told: datetime | None) -> datetime:

@@ -13,7 +13,8 @@ from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Dispatch, Kind, Session, Summary
-from knowledge.search.passages import erase_passages, index_passages
+from knowledge.models.sessions import SessionQuerySet
+from knowledge.search.passages import erase_passages, index_passages, mark_outdated
 from knowledge.search.writings import note_writings
 from knowledge.vocabulary import (
     LATEST,
@@ -103,6 +104,7 @@ def end_session(
     The next session starts from headline, topics and outcome. Returns the session.
     """
     session = session_to_end(actor, session_id)
+    is_renamed = session.one_liner != one_liner
     session.one_liner, session.outcome, session.importance = one_liner, outcome, importance
     session.topics = topics if topics is not None else session.topics
     session.ended_at, session.auto_closed = timezone.now(), False
@@ -113,6 +115,8 @@ def end_session(
             defaults={"summary": summary, "key_facts": key_facts or [], "code_refs": code_refs or []},
         )
     index_session(session, made=True)
+    if is_renamed:
+        mark_outdated(Kind.CHUNK, session.chunks.values_list("pk", flat=True))
     index_person(actor.user)
     note_use(actor, session, used=used, misleading=misleading)
     return session
@@ -309,8 +313,22 @@ def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
     if not (chunk.is_in_view and chunk.session.is_in_view):
         erase_passages(Kind.CHUNK, [chunk.pk])
         return
-    text = f"{chunk.content}\n\n{chunk.flag_reason}".strip()
-    index_passages(Kind.CHUNK, chunk.pk, [text], owner=chunk.user, project=chunk.session.project, made=made)
+    project = chunk.session.project
+    index_passages(
+        Kind.CHUNK, chunk.pk, [text_of(chunk)], owner=chunk.user, project=project, head=head_of(chunk), made=made
+    )
+
+
+def text_of(chunk: Chunk) -> str:
+    """Return the words of a chunk that are searched: its content and why it was flagged."""
+    return f"{chunk.content}\n\n{chunk.flag_reason}".strip()
+
+
+def head_of(chunk: Chunk) -> str:
+    """Return what makes a chunk understandable alone: who said it, when, and the headline of the conversation."""
+    headline = "" if chunk.session.one_liner == AUTO_CLOSED else chunk.session.one_liner
+    when = f"{chunk.created_at:%A} {chunk.created_at.day} {chunk.created_at:%B %Y}"
+    return ": ".join(part for part in (f"{chunk.role}, {when}", headline) if part)
 
 
 def own_chunk(actor: Actor, chunk_id: int) -> Chunk:

@@ -7,7 +7,7 @@ from django.db.migrations.loader import MigrationLoader
 from tests.growing.migrations import ALLOWED, new_migrations, sql_of, troubles_of
 
 
-@pytest.mark.django_db(transaction=True)  # Indexes that are made concurrently refuse to be so in a transaction.
+@pytest.mark.django_db(transaction=True)  # An index cannot be made CONCURRENTLY inside one.
 def test_no_new_migration_would_be_noticed_by_those_who_are_served() -> None:
     loader = MigrationLoader(connection, replace_migrations=False)
     found = {
