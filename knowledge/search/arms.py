@@ -14,17 +14,18 @@ from pgvector import HalfVector
 
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Filters, Sql, scope_of
-from knowledge.search.frequencies import known_counts, rarest, telling_words
+from knowledge.search.frequencies import known_counts, telling_words
 from knowledge.search.indexes import as_indexed
 from knowledge.search.scopes import Scope
 from knowledge.search.synonyms import Synonyms
 
 CANDIDATES = 200
-MOST_WORDS = 60
-"""Of a question: as many as there are bits in a number, and more than anybody asks with."""
+MOST_COUNTED = 10_000
+"""Of texts that wait for their vectors, and of those that were searched."""
 
 # How much of the question a passage has: each word weighs the more, the fewer passages have it. Passages with the same
-# words have the same score, so it is reckoned once for each set of words; a set is the bits of a number.
+# words have the same score, so it is computed once for each set of words; a set is the bits of a number. Below the
+# passages stands how many have each word: with those of the other scopes they weigh the words of what is fused.
 _RANKED = """
 WITH passage AS MATERIALIZED ({found}),
 sets AS (SELECT has, count(*) AS passages FROM passage GROUP BY has),
@@ -38,9 +39,10 @@ scores AS (
     SELECT has, sum(weight) / (SELECT sum(weight) FROM weights) AS score
     FROM sets JOIN weights ON has & (1::bigint << number::int) <> 0 GROUP BY has
 )
-SELECT id, kind, source_id, score FROM (
-    SELECT id, kind, source_id, score FROM passage JOIN scores USING (has) ORDER BY score DESC, id
-) AS passage WHERE {condition} LIMIT {limit}
+(SELECT id, kind, source_id, score, has FROM (
+    SELECT id, kind, source_id, score, has FROM passage JOIN scores USING (has) ORDER BY score DESC, id DESC
+) AS passage WHERE {condition} LIMIT {limit})
+UNION ALL (SELECT NULL, NULL, NULL, passages, number FROM counts ORDER BY number)
 """
 _FOUND = """
 SELECT passage.id, passage.kind, passage.source_id, {bits} AS has
@@ -50,7 +52,7 @@ _COMPARED = """
 SELECT passage.id, passage.kind, passage.source_id, vector.vector <=> %s::halfvec AS distance
 FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
 WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
-ORDER BY distance, passage.id LIMIT {limit}
+ORDER BY distance, passage.id DESC LIMIT {limit}
 """
 # Without a second key of order, which an index over vectors does not have.
 _NEAREST = """
@@ -59,8 +61,21 @@ FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON pass
 WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
 ORDER BY distance LIMIT {limit}
 """
-_WITHOUT_VECTOR = """
-SELECT passage_id FROM knowledge_passagevector WHERE space_id = %s AND passage_id = ANY(%s) AND vector IS NULL
+# What one arm found, the other has not scored.
+_OTHER_ARM = """
+SELECT passage.id, {bits} AS has, NULL::float8 AS distance
+FROM knowledge_passage AS passage WHERE passage.id = ANY(%s)
+UNION ALL
+SELECT vector.passage_id, NULL, vector.vector <=> %s::halfvec
+FROM knowledge_passagevector AS vector WHERE vector.space_id = %s AND vector.passage_id = ANY(%s)
+UNION ALL
+SELECT NULL, count(*), NULL FROM ({waiting}) AS waiting
+"""
+# Spelled like the condition of the index `vector_waiting`: usually nothing is in it.
+_WAITING = """
+SELECT 1 FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
+WHERE vector.space_id = %s AND vector.vector IS NULL AND NOT (vector.vector IS NOT NULL AND vector.trouble = '')
+    AND {condition} LIMIT {limit}
 """
 _IN_ORDER_OF_INDEX = {
     "enable_sort": "off",
@@ -74,31 +89,41 @@ _ALWAYS = Sql("true")
 
 
 class Candidate(NamedTuple):
-    """A passage that an arm found."""
+    """A passage that an arm found. `has`: by words, which of them it has, as the bits of a number."""
 
     passage: int
     kind: str
     source_id: str
     score: float
+    has: int = 0
+
+
+class ByWords(NamedTuple):
+    """What the words found in one scope, and in how many of its passages each word stands."""
+
+    candidates: list[Candidate]
+    counts: list[float]
 
 
 def by_words(
-    lexemes: Sequence[str], filters: Filters, scope: Scope, *, few: bool, synonyms: Synonyms | None = None
-) -> list[Candidate]:
+    words: Sequence[str], filters: Filters, scope: Scope, *, few: bool, synonyms: Synonyms | None = None
+) -> ByWords:
     """Return the passages of a scope with any of these words, ranked by all of them. `few`: the filters leave few.
 
     A passage with a synonym of a word has the word.
+
+    Args:
+        words: No more than there are bits in a number: `most_telling` chooses them.
     """
-    if not lexemes:
-        return []
-    words = lexemes if len(lexemes) <= MOST_WORDS else rarest(lexemes)[:MOST_WORDS]
-    terms = {word: any_of(alternatives(word, synonyms)) for word in words}
+    if not words:
+        return ByWords([], [])
+    terms = terms_of(words, synonyms)
     if few or not scope.is_large:
-        return _best(_ask(_ranked(terms, words, list(filters.branches(scope)))))
-    telling = telling_words(words, passages=scope.passages)
-    known = known_counts(words, passages=scope.passages)
+        return _counted(_ranked(terms, words, list(filters.branches(scope))))
+    telling = telling_words(words, scope)
+    known = known_counts(words, scope)
     branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
-    return _best(_ask(_ranked(terms, telling, [branch], known=known, condition=filters.one_by_one())))
+    return _counted(_ranked(terms, telling, [branch], known=known, condition=filters.one_by_one()))
 
 
 def by_meaning(
@@ -114,13 +139,36 @@ def by_meaning(
     return _best(_similar(_ask(_all_of(compared))))
 
 
-def without_vector(passages: Collection[int], space: EmbeddingSpace) -> set[int]:
-    """Return those passages whose vectors in a space are still to be made."""
-    if not passages:
-        return set()
+class OtherArm(NamedTuple):
+    """Of what only one arm found: which words it has, and how near it is; and how many passages wait for a vector."""
+
+    has: dict[int, int]
+    near: dict[int, float]
+    waiting: int
+
+
+def by_other_arm(
+    terms: Mapping[str, str],
+    vector: HalfVector,
+    space: EmbeddingSpace,
+    *,
+    without_words: Collection[int],
+    without_distance: Collection[int],
+    searched: Sql,
+) -> OtherArm:
+    """Score by each arm what only the other found. What has no vector yet is left out.
+
+    Args:
+        searched: The condition on `passage` of all that is searched, for counting what waits.
+    """
+    waiting = _WAITING.format(condition=searched.text, limit=MOST_COUNTED)
+    text = _OTHER_ARM.format(bits=_bits(terms), waiting=waiting)
+    compared = (vector.to_text(), space.pk, list(without_distance))
     with connection.cursor() as cursor:
-        cursor.execute(_WITHOUT_VECTOR, [space.pk, list(passages)])
-        return {passage for (passage,) in cursor.fetchall()}
+        cursor.execute(text, [*terms.values(), list(without_words), *compared, space.pk, *searched.parameters])
+        *rows, (_, count, _) = cursor.fetchall()
+    has = {passage: bits for passage, bits, distance in rows if bits is not None}
+    return OtherArm(has, {passage: 1 - distance for passage, _, distance in rows if distance is not None}, count)
 
 
 def best(found: Iterable[Candidate]) -> dict[int, Candidate]:
@@ -145,6 +193,13 @@ def _ask(question: Sql) -> list[Candidate]:
         return [Candidate(*row) for row in cursor.fetchall()]
 
 
+def _counted(question: Sql) -> ByWords:
+    rows = _ask(question)
+    return ByWords(
+        _best(row for row in rows if row.passage is not None), [float(row.score) for row in rows if row.passage is None]
+    )
+
+
 def _all_of(branches: Sequence[Sql]) -> Sql:
     text = " UNION ALL ".join(f"({branch.text})" for branch in branches)
     return Sql(text, tuple(parameter for branch in branches for parameter in branch.parameters))
@@ -156,7 +211,7 @@ def _similar(found: Iterable[Candidate]) -> Iterator[Candidate]:
 
 
 def _best(found: Iterable[Candidate]) -> list[Candidate]:
-    return sorted(found, key=lambda candidate: (-candidate.score, candidate.passage))[:CANDIDATES]
+    return sorted(found, key=lambda candidate: (-candidate.score, -candidate.passage))[:CANDIDATES]
 
 
 def _ranked(
@@ -167,7 +222,7 @@ def _ranked(
     known: Sequence[float | None] = (),
     condition: Sql = _ALWAYS,
 ) -> Sql:
-    bits = " | ".join(f"((passage.lexemes @@ %s::tsquery)::int::bigint << {number})" for number in range(len(terms)))
+    bits = _bits(terms)
     any_sought = " | ".join(terms[word] for word in sought)
     found = _all_of(
         [
@@ -177,6 +232,12 @@ def _ranked(
     )
     text = _RANKED.format(found=found.text, condition=condition.text, limit=CANDIDATES)
     return Sql(text, (*found.parameters, list(known) or [None] * len(terms), *condition.parameters))
+
+
+def _bits(terms: Collection[str]) -> str:
+    """Which words a passage has, as the bits of a number."""
+    tests = [f"((passage.lexemes @@ %s::tsquery)::int::bigint << {number})" for number in range(len(terms))]
+    return " | ".join(tests) or "0::bigint"
 
 
 def _compared(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:
@@ -190,6 +251,11 @@ def _nearest(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition:
     indexed = as_indexed("vector.vector", space.dimensions)
     text = _NEAREST.format(vector=indexed, dimensions=space.dimensions, condition=condition.text, limit=CANDIDATES)
     return Sql(text, (vector.to_text(), space.pk, *condition.parameters))
+
+
+def terms_of(words: Iterable[str], synonyms: Synonyms | None) -> dict[str, str]:
+    """Return for each word the tsquery that any passage satisfies which has the word or a synonym."""
+    return {word: any_of(alternatives(word, synonyms)) for word in words}
 
 
 def alternatives(word: str, synonyms: Synonyms | None) -> list[str]:

@@ -79,6 +79,14 @@ class Filters:
             chosen = Sql(f"passage.source_id IN (SELECT pk::text FROM ({ids.text}) AS eligible(pk))", ids.parameters)
             yield common + Sql("passage.kind = %s", (kind,)) + chosen
 
+    def roughly(self, scopes: Collection[Scope]) -> Sql:
+        """Return the condition on `passage` for counting about what is searched: owners, kinds and project."""
+        owners = [scope.owner for scope in scopes if scope.owner]
+        shared = " OR passage.owner_id IS NULL" if self.shared else ""
+        kinds = [str(kind) for kind in self.kinds]
+        condition = Sql(f"(passage.owner_id = ANY(%s){shared}) AND passage.kind = ANY(%s)", (owners, kinds))
+        return condition + Sql("passage.project = %s", (self.project,)) if self.project else condition
+
     def one_by_one(self) -> Sql:
         """Return the condition on `passage` for whoever reads some until they have enough: each looks up its thing."""
         condition = Sql("passage.kind = ANY(%s)", ([str(kind) for kind in self.kinds],))

@@ -1,59 +1,55 @@
 """Fusion: one ranking of two. `docs/benchmarks.md` has the figures of every recipe; the default is the one they chose.
 
-What comes in: `keyword`, how much of the question's words a passage holds, rare words counting more (0…1, where 1 is
-all of them), and `vector`, the cosine of question and passage.
+What comes in, for every candidate, whichever arm found it: `keyword`, how much of the question's words a passage holds,
+rare words counting more (0…1, where 1 is all of them), and `vector`, the cosine of question and passage.
 
-`blend` adds both, half and half. Cosines are brought to 0…1 among the candidates, since a model gives even the best
-passage any height it likes. The keyword score is taken as it is: it says by itself whether words are to be trusted.
-Stretched as well, the best of some poor matches would count like a perfect one, and spoil every question that is asked
-in other words than it was answered in. What was stored a moment ago and has no vector yet counts by its words alone,
-fully: nobody knows how near it is. `rrf` adds reciprocal ranks: no score is read, so none can mislead, nor help.
+`blend` adds 0.4 of the one and 0.6 of the other, both as they are: a score means the same in every answer, and the best
+of nothing but poor matches stays poor. `rrf` adds reciprocal ranks: no score is read, so none can mislead, nor help.
+
+What was stored a moment ago and has no vector yet is taken to be as near as what was found by words usually is. Were it
+taken to be far, it would stand behind whatever is nearest; were its words to count alone, a collection that waits for
+its vectors would stand before everything that has one.
 """
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from statistics import median
 
 from django.conf import settings
 
 Scores = Mapping[int, float]
 Place = tuple[object, int]
 
-WEIGHT = 0.5
+WORDS, MEANING = 0.4, 0.6
 RRF_K = 60
-NEIGHBOUR_SHARE = 0.4
+NEIGHBOUR_SHARE = 0.3
 # How much of a neighbour counts by its distance: the one after next has less to do with it.
 REACH = {1: 1.0, 2: 0.5}
 
 
 @dataclass(frozen=True)
 class Fused:
-    """The score of one passage, which arms found it, and what each of them said, brought to 0…1."""
+    """The score of one passage, which arms know it, and what each of them adds to the score."""
 
     score: float
     arms: tuple[str, ...]
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
-def fuse(keyword: Scores, vector: Scores, *, without_vector: Container[int] = (), recipe: str = "") -> dict[int, Fused]:
-    """Join the scores of both arms, by passage. An arm that found nothing leaves the ranking to the other.
+def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fused]:
+    """Join the scores of both arms, by passage. Without any vector the words decide alone.
 
     Args:
-        without_vector: Passages whose vectors are still to be made.
+        keyword: Of the passages that have any of the words.
+        vector: Of all candidates; one that is not among them has no vector yet.
         recipe: One of RECIPES. Default: the setting `BIGMIND_SEARCH_FUSION`.
     """
     arms = RECIPES[recipe or settings.SEARCH_FUSION](keyword, vector)
-    found = {name: scores for name, scores in arms.items() if scores}
-    weight = WEIGHT if len(found) == 2 else 1.0
-    passages = dict.fromkeys(passage for scores in found.values() for passage in scores)
-    return {
-        passage: Fused(
-            score=sum(scores.get(passage, 0.0) for scores in found.values())
-            * (1.0 if passage in without_vector else weight),
-            arms=tuple(name for name, scores in found.items() if passage in scores),
-            parts={name: scores[passage] for name, scores in found.items() if passage in scores},
-        )
-        for passage in passages
-    }
+    used = {name: arm for name, arm in arms.items() if arm.scores}
+    # Of meaning nothing can be said: words are all there is. Words that stand nowhere say something: that they do not.
+    whole = sum(arm.weight for name, arm in arms.items() if name in used or name == "keyword")
+    passages = dict.fromkeys(passage for arm in used.values() for passage in arm.scores)
+    return {passage: _fused(passage, used, whole) for passage in passages}
 
 
 def support_neighbours(scores: Scores, places: Mapping[int, Place]) -> dict[int, float]:
@@ -83,22 +79,50 @@ def _beside(place: Place, by_place: Mapping[Place, float]) -> float:
     )
 
 
-def _stretched(scores: Scores) -> dict[int, float]:
-    """Bring scores to 0…1 by their smallest and largest; alike scores all count 1."""
-    smallest, largest = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
-    span = largest - smallest
-    return {passage: (score - smallest) / span if span else 1.0 for passage, score in scores.items()}
+@dataclass(frozen=True)
+class _Arm:
+    """What one arm adds: its scores, how much they weigh, and what counts for a passage that has none."""
+
+    scores: Scores
+    weight: float
+    otherwise: float = 0.0
+
+
+def _fused(passage: int, arms: Mapping[str, _Arm], whole: float) -> Fused:
+    shares = {name: arm.scores.get(passage, arm.otherwise) * (arm.weight / whole) for name, arm in arms.items()}
+    known = tuple(name for name, arm in arms.items() if passage in arm.scores)
+    return Fused(sum(shares.values()), known, {name: shares[name] for name in known})
+
+
+def _usual(keyword: Scores, vector: Scores) -> float:
+    """How near those passages usually are that were found by their words."""
+    return median([vector[passage] for passage in keyword if passage in vector] or vector.values() or [0.0])
+
+
+def _positive(scores: Scores) -> dict[int, float]:
+    """A cosine below 0 says no more than 0: that both have nothing to do with each other."""
+    return {passage: max(0.0, score) for passage, score in scores.items()}
+
+
+def _blend(keyword: Scores, vector: Scores) -> dict[str, _Arm]:
+    near = _positive(vector)
+    return {"keyword": _Arm(keyword, WORDS), "vector": _Arm(near, MEANING, _usual(keyword, near))}
+
+
+def _by_ranks(keyword: Scores, vector: Scores) -> dict[str, _Arm]:
+    words, near = _reciprocal_ranks(keyword), _reciprocal_ranks(vector)
+    return {"keyword": _Arm(words, 0.5), "vector": _Arm(near, 0.5, _usual(keyword, near))}
 
 
 def _reciprocal_ranks(scores: Scores) -> dict[int, float]:
     """Score by rank alone: the first counts 1, the 62nd half as much."""
-    ranked = sorted(scores, key=lambda passage: (-scores[passage], passage))
+    ranked = sorted(scores, key=lambda passage: (-scores[passage], -passage))
     return {passage: (RRF_K + 1) / (RRF_K + rank) for rank, passage in enumerate(ranked, start=1)}
 
 
-RECIPES: dict[str, Callable[[Scores, Scores], dict[str, Scores]]] = {
-    "blend": lambda keyword, vector: {"keyword": keyword, "vector": _stretched(vector)},
-    "rrf": lambda keyword, vector: {"keyword": _reciprocal_ranks(keyword), "vector": _reciprocal_ranks(vector)},
-    "keyword": lambda keyword, _: {"keyword": keyword},
-    "vector": lambda _, vector: {"vector": _stretched(vector)},
+RECIPES: dict[str, Callable[[Scores, Scores], dict[str, _Arm]]] = {
+    "blend": _blend,
+    "rrf": _by_ranks,
+    "keyword": lambda keyword, _: {"keyword": _Arm(keyword, 1.0)},
+    "vector": lambda _, vector: {"vector": _Arm(_positive(vector), 1.0)},
 }

@@ -17,16 +17,19 @@ from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import Chunk, EmbeddingSpace, Kind
 from knowledge.search.arms import (
     CANDIDATES,
+    MOST_COUNTED,
     Candidate,
     alternatives,
     any_of,
     best,
     by_meaning,
+    by_other_arm,
     by_words,
+    terms_of,
     tuned,
-    without_vector,
 )
-from knowledge.search.filters import Filters
+from knowledge.search.filters import Filters, Sql
+from knowledge.search.frequencies import coverage, most_telling, word_weights
 from knowledge.search.fusion import Fused, fuse, support_neighbours
 from knowledge.search.keyword import lexemes_of
 from knowledge.search.scopes import scopes_of
@@ -35,11 +38,14 @@ from knowledge.search.synonyms import Synonyms
 __all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search"]
 
 _SHOWN = """
-SELECT passage.id, passage.text, passage.created_at, passage.project, ARRAY(
+SELECT passage.id, substr(passage.text, passage.head + 1), passage.created_at, passage.project, ARRAY(
     SELECT word.lexeme FROM unnest(%s::text[], %s::text[]) AS word(lexeme, term)
     WHERE passage.lexemes @@ word.term::tsquery
 )
 FROM knowledge_passage AS passage WHERE passage.id = ANY(%s)
+"""
+_SEARCHED = """
+SELECT count(*) FROM (SELECT 1 FROM knowledge_passage AS passage WHERE {condition} LIMIT {limit}) AS searched
 """
 # A search is short: to start processes that help would take longer. And each has filters of its own, which a plan made
 # for any of them would ignore.
@@ -71,7 +77,8 @@ class Findings:
     """What was found, the best first, out of `total` candidates; `fallback` when meaning could not be asked.
 
     `milliseconds` says how long each step took: `keyword`, `vector` (with embedding the question), `fusion`;
-    `candidates` how many passages each arm found. `vector` is the question's own, in `space`.
+    `candidates` how many passages each arm found. `vector` is the question's own, in `space`. `waiting` of `searched`
+    passages have no vector yet.
     """
 
     items: list[Finding]
@@ -82,6 +89,21 @@ class Findings:
     candidates: dict[str, int] = field(default_factory=dict)
     vector: HalfVector | None = None
     space: EmbeddingSpace | None = None
+    waiting: int = 0
+    searched: int = 0
+
+    @property
+    def notice(self) -> str:
+        """What could not be searched by meaning, in words for the reader; empty: everything was."""
+        if self.fallback:
+            return f"By words alone: {self.reason}"
+        if not self.waiting:
+            return ""
+        waiting, searched = (
+            f"more than {MOST_COUNTED:,}" if number >= MOST_COUNTED else f"{number:,}"
+            for number in (self.waiting, max(self.waiting, self.searched))
+        )
+        return f"{waiting} of {searched} texts are still being indexed by meaning: until then only their words count."
 
 
 @dataclass(frozen=True)
@@ -97,12 +119,19 @@ class _Question:
 
 @dataclass(frozen=True)
 class _Found:
-    """What each arm found, by passage; which of it has no vector yet; and the seconds that the words took."""
+    """The candidates of both arms, by passage, and what each arm says of all of them.
 
-    keyword: dict[int, Candidate]
-    vector: dict[int, Candidate] = field(default_factory=dict)
-    without_vector: set[int] = field(default_factory=set)
+    `brought` says how many candidates each arm brought, `by_keyword_alone` the seconds that the words took. Of about
+    `searched` passages `waiting` have no vector yet; when none waits, they are not counted.
+    """
+
+    candidates: dict[int, Candidate]
+    keyword: dict[int, float]
+    vector: dict[int, float] = field(default_factory=dict)
+    brought: dict[str, int] = field(default_factory=dict)
     by_keyword_alone: float = 0.0
+    waiting: int = 0
+    searched: int = 0
 
 
 @dataclass(frozen=True)
@@ -137,7 +166,6 @@ def search(
         "fusion": perf_counter() - answered,
     }
     milliseconds = {step: round(seconds * 1000, 2) for step, seconds in took.items()}
-    candidates = {"keyword": len(found.keyword), "vector": len(found.vector)}
     _count(question, took, items)
     return Findings(
         items,
@@ -145,9 +173,11 @@ def search(
         bool(question.reason),
         question.reason,
         milliseconds,
-        candidates,
+        found.brought,
         question.vector,
         question.space,
+        found.waiting,
+        found.searched,
     )
 
 
@@ -174,35 +204,65 @@ def _question(query: str) -> _Question:
 
 
 def _candidates(question: _Question, owner: User, filters: Filters) -> _Found:
-    """Ask both arms in every scope."""
+    """Ask both arms in every scope, then each of them about what only the other found."""
     scopes = scopes_of(owner, shared=filters.shared)
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()
-    keyword = best(
-        found
-        for scope in scopes
-        for found in by_words(question.lexemes, filters, scope, few=few[scope.owner], synonyms=question.synonyms)
-    )
+    words = most_telling(question.lexemes, scopes)
+    asked = [by_words(words, filters, scope, few=few[scope.owner], synonyms=question.synonyms) for scope in scopes]
+    named = best(found for one in asked for found in one.candidates)
+    weights = word_weights([one.counts for one in asked if one.counts])
     took = perf_counter() - started
+    has = {passage: found.has for passage, found in named.items()}
     if question.vector is None or question.space is None:
-        return _Found(keyword, by_keyword_alone=took)
+        return _Found(
+            named, coverage(has, weights), brought={"keyword": len(named), "vector": 0}, by_keyword_alone=took
+        )
     vector, space = question.vector, question.space
     near = best(found for scope in scopes for found in by_meaning(vector, space, filters, scope, few=few[scope.owner]))
-    return _Found(keyword, near, without_vector(keyword.keys() - near.keys(), space), took)
+    searched = filters.roughly(scopes)
+    other = by_other_arm(
+        terms_of(words, question.synonyms),
+        vector,
+        space,
+        without_words=near.keys() - named.keys(),
+        without_distance=named.keys() - near.keys(),
+        searched=searched,
+    )
+    return _Found(
+        candidates={**near, **named},
+        keyword=coverage(has | other.has, weights),
+        vector={passage: float(found.score) for passage, found in near.items()} | other.near,
+        brought={"keyword": len(named), "vector": len(near)},
+        by_keyword_alone=took,
+        waiting=other.waiting,
+        searched=_count_passages(searched) if other.waiting else 0,
+    )
+
+
+def _count_passages(condition: Sql) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_SEARCHED.format(condition=condition.text, limit=MOST_COUNTED), condition.parameters)
+        return int(cursor.fetchone()[0])
 
 
 def _ranked(found: _Found, owner: User) -> list[_Ranked]:
-    """Fuse both arms, and let the best passage of each thing stand for it, the best first."""
-    fused = fuse(_scores(found.keyword), _scores(found.vector), without_vector=found.without_vector)
-    candidates = {**found.keyword, **found.vector}
+    """Fuse both arms, and let the best passage of each thing stand for it: the best first, among equals the newest."""
+    fused = fuse(found.keyword, found.vector)
     alone = {passage: one.score for passage, one in fused.items()}
-    scores = support_neighbours(alone, _places(candidates.values(), owner))
+    scores = support_neighbours(alone, _places(found.candidates.values(), owner))
     things: dict[tuple[str, str], _Ranked] = {}
-    for passage in sorted(scores, key=lambda passage: (-scores[passage], passage)):
-        candidate = candidates[passage]
+    for passage in sorted(scores, key=lambda passage: (-round(scores[passage], 4), *_age(found.candidates[passage]))):
+        candidate = found.candidates[passage]
         ranked = _Ranked(candidate, fused[passage], scores[passage], scores[passage] - alone[passage])
         things.setdefault((candidate.kind, candidate.source_id), ranked)
     return list(things.values())
+
+
+def _age(candidate: Candidate) -> tuple[bool, int]:
+    """The order among equals: the newest first. Documentation has no newest, and keeps the order of its source."""
+    is_documentation = candidate.kind == Kind.REFERENCE
+    return is_documentation, candidate.passage if is_documentation else -candidate.passage
 
 
 def _shown(ranked: Sequence[_Ranked], question: _Question, found: _Found) -> list[Finding]:
@@ -213,21 +273,21 @@ def _shown(ranked: Sequence[_Ranked], question: _Question, found: _Found) -> lis
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
     findings = []
     for one in ranked:
-        passage, kind, source_id, _ = one.candidate
+        passage = one.candidate.passage
         if passage in rows:
             text, created_at, project, matched = rows[passage]
             findings.append(
                 Finding(
-                    kind=kind,
-                    source_id=source_id,
+                    kind=one.candidate.kind,
+                    source_id=one.candidate.source_id,
                     text=text,
-                    score=round(one.score, 4),
+                    score=round(min(1.0, one.score), 4),
                     arms=one.fused.arms,
                     matched=matched,
                     created_at=created_at,
                     project=project,
-                    keyword=found.keyword[passage].score if passage in found.keyword else None,
-                    vector=found.vector[passage].score if passage in found.vector else None,
+                    keyword=found.keyword.get(passage),
+                    vector=found.vector.get(passage),
                     support=round(one.support, 4),
                     parts=one.fused.parts,
                 )
@@ -247,7 +307,3 @@ def _places(candidates: Iterable[Candidate], owner: User) -> dict[int, tuple[obj
         )
     }
     return {passage: chunks[chunk] for passage, chunk in sources.items() if chunk in chunks}
-
-
-def _scores(found: dict[int, Candidate]) -> dict[int, float]:
-    return {passage: float(candidate.score) for passage, candidate in found.items()}

@@ -50,6 +50,7 @@ class CompanyHits:
     fallback: bool
     weak: bool = False
     did_you_mean: list[str] = field(default_factory=list)
+    notice: str = ""
 
 
 def list_global(
@@ -114,7 +115,7 @@ def find_among(
     hits = [_hit(item, entries[int(item.source_id)]) for item in found.items if int(item.source_id) in entries]
     told = judge(query, found)
     total = found.total - len(found.items) + len(hits)
-    return CompanyHits(hits, total, found.fallback, told.weak, told.did_you_mean)
+    return CompanyHits(hits, total, found.fallback, told.weak, told.did_you_mean, found.notice)
 
 
 def told_to_everybody() -> CompanyEntryQuerySet:

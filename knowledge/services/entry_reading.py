@@ -66,6 +66,7 @@ class EntryHits:
     fallback: bool
     did_you_mean: list[str] = field(default_factory=list)
     weak: bool = False
+    notice: str = ""
 
     @property
     def left(self) -> int:
@@ -111,7 +112,7 @@ def search_entries(
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
     hits = [_hit(item, entries[UUID(item.source_id)]) for item in found.items if UUID(item.source_id) in entries]
     told = judge(query, found, names=_names)
-    reply = EntryHits(hits, found.total, found.fallback, told.did_you_mean, told.weak)
+    reply = EntryHits(hits, found.total, found.fallback, told.did_you_mean, told.weak, found.notice)
     return within_tokens(reply, max_tokens, template="entry_hits.md", hit_template="_entry_hit.md")
 
 

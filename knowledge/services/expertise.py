@@ -59,6 +59,7 @@ class Experts:
     limit: int
     offset: int
     fallback: bool
+    notice: str = ""
 
     @property
     def left(self) -> int:
@@ -82,7 +83,7 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
     filters = Filters(list(eligible), shared=True, eligible=eligible)
     found = search(subject, owner=actor.user, filters=filters, limit=2 * CANDIDATES)
     experts = _experts(_reasons(actor.user, found.items))
-    return Experts(experts[offset : offset + limit], len(experts), limit, offset, found.fallback)
+    return Experts(experts[offset : offset + limit], len(experts), limit, offset, found.fallback, found.notice)
 
 
 def _people_to_find(viewer: User) -> QuerySet[User]:

@@ -7,7 +7,7 @@ from django.conf import settings
 from accounts.actor import Actor
 from bigmind.core.vocabulary import Limit, Offset, Project, Query, Since
 from knowledge.embeddings.providers import provider
-from knowledge.search.fusion import NEIGHBOUR_SHARE, WEIGHT
+from knowledge.search.fusion import MEANING, NEIGHBOUR_SHARE, WORDS
 from knowledge.search.hybrid import CANDIDATES
 from knowledge.search.keyword import lexemes_of
 from knowledge.services.hits import Hit, findings, hits_of
@@ -20,7 +20,8 @@ class Recipe:
     """How the two scores become one."""
 
     name: str
-    weight: float = WEIGHT
+    words: float = WORDS
+    meaning: float = MEANING
     neighbour_share: float = NEIGHBOUR_SHARE
     candidates: int = CANDIDATES
 

@@ -19,7 +19,7 @@ from knowledge.services.sources import SOURCES, Things, read_things
 
 @dataclass(frozen=True)
 class Reckoning:
-    """How a score came about: each arm's own score where it found this, the same brought to 0…1, and neighbours."""
+    """How a score came about: what each arm says of this, how much of that the score has, and neighbours."""
 
     keyword: float | None
     vector: float | None
@@ -71,6 +71,7 @@ class Hits:
     did_you_mean: list[str] = field(default_factory=list)
     fallback: bool = False
     reason: str | None = None
+    notice: str = ""
 
     @property
     def left(self) -> int:
@@ -110,6 +111,7 @@ def find(
         did_you_mean=told.did_you_mean,
         fallback=found.fallback,
         reason=found.reason or None,
+        notice=found.notice,
     )
 
 

@@ -79,6 +79,7 @@ class Lessons:
     asked_before: int
     fallback: bool
     next_step: str
+    notice: str = ""
 
 
 def lesson_for(
@@ -101,7 +102,7 @@ def lesson_for(
     items = lessons[:limit]
     headline, fingerprint = (seen.headline, seen.fingerprint) if seen else ("", "")
     before = _count(fingerprint, next((item for item in items if item.why == SAME_ERROR), None))
-    return Lessons(headline, fingerprint, items, before, found.fallback, _next_step(items))
+    return Lessons(headline, fingerprint, items, before, found.fallback, _next_step(items), found.notice)
 
 
 def _ask(actor: Actor, seen: SeenError | None, text: str, limit: int) -> Findings:

@@ -45,8 +45,9 @@ def lookalikes(text: str, *, kind: Kind, owner: User | None, among: QuerySet[Any
     Ask before the text is indexed: it would find itself. What somebody is changing now is left out: to point there
     would mean to wait for them, and they may wait for whoever asks.
     """
-    words = rarest(lexemes_of(text[:SOUGHT_CHARS]))[:SOUGHT_WORDS]
-    found = by_words(words, Filters([kind]), scope_of_owner(owner), few=False)
+    scope = scope_of_owner(owner)
+    words = rarest(lexemes_of(text[:SOUGHT_CHARS]), scope)[:SOUGHT_WORDS]
+    found = by_words(words, Filters([kind]), scope, few=False).candidates
     ids = list(dict.fromkeys(candidate.source_id for candidate in found))[:COMPARED]
     similar = [
         Similar(row.pk, round(likeness / 100, 2), getattr(row, field)[:EXCERPT_CHARS])

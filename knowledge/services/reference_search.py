@@ -84,6 +84,7 @@ class ReferenceHits:
     did_you_mean: list[str] = field(default_factory=list)
     fallback: bool = False
     reason: str = ""
+    notice: str = ""
 
 
 def search_knowledge(
@@ -146,7 +147,7 @@ def _by_words_and_meaning(
     found = search(query, owner=actor.user, filters=filters, limit=max(RANKED, limit), synonyms=synonyms)
     if not (named or is_answered(found)):
         note_gap(actor, query, found)
-        return ReferenceHits([], 0, nearest_references(query, among), found.fallback, found.reason)
+        return ReferenceHits([], 0, nearest_references(query, among), found.fallback, found.reason, found.notice)
     hits = [_hit_of(match) for match in named]
     first = {hit.reference.pk for hit in hits}
     rows = eligible.select_related("collection").in_bulk([UUID(item.source_id) for item in found.items])
@@ -155,7 +156,7 @@ def _by_words_and_meaning(
     others = [_hit(item, row, voices.get(row.pk, Voices()), synonyms) for item, row in read]
     hits += sorted(others, key=lambda hit: -hit.score)
     total = max(found.total, len(hits))
-    return _told(actor, ReferenceHits(hits[:limit], total, fallback=found.fallback, reason=found.reason))
+    return _told(actor, ReferenceHits(hits[:limit], total, [], found.fallback, found.reason, found.notice))
 
 
 def _told(actor: Actor, hits: ReferenceHits) -> ReferenceHits:

@@ -69,6 +69,7 @@ class CompanyHitsShape(Shape):
     items: list[CompanyHitShape]
     total: int
     fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     weak: bool = Field(description="True: nothing approved matches the question. These only come closest.")
     did_you_mean: list[str] = Field(description="When nothing matches: words of these that look alike.")
 

@@ -81,4 +81,5 @@ class ExpertsShape(PageShape[ExpertShape]):
     """People who were found, the best first."""
 
     fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     no_word: bool = Field(description="True: no word of the question was found; these are what is nearest in meaning.")

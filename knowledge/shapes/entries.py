@@ -83,6 +83,7 @@ class EntryHitsShape(Shape):
     total: int
     fallback: bool = Field(description="True: by words alone, because the embedder is away.")
     did_you_mean: list[str] = Field(description="When nothing matches: tags and words that exist and look alike.")
+    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     weak: bool = Field(description="True: nothing stored matches the question. These only come closest.")
 
     @property

@@ -35,4 +35,5 @@ class LessonsShape(Shape):
     items: list[LessonShape]
     asked_before: int = Field(description="How often a lesson was asked for about this error before.")
     fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     next_step: str

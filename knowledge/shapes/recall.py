@@ -12,10 +12,10 @@ class ReckoningShape(Shape):
     """How a score came about."""
 
     keyword: float | None = Field(description="What the words alone scored; null: none matched.")
-    vector: float | None = Field(description="How near the meaning is, as a cosine; null: not compared, or far away.")
+    vector: float | None = Field(description="How near the meaning is, as a cosine; null: it has no vector yet.")
     support: float = Field(description="What the neighbours in the same session added to the score.")
-    keyword_share: float | None = Field(description="`keyword`, brought to 0 to 1 among what the words found.")
-    vector_share: float | None = Field(description="`vector`, brought to 0 to 1 among what the meaning found.")
+    keyword_share: float | None = Field(description="What the words added to the score.")
+    vector_share: float | None = Field(description="What the meaning added to the score.")
 
 
 class HitShape(Shape):
@@ -49,6 +49,7 @@ class HitsShape(PageShape[HitShape]):
     did_you_mean: list[str] = Field(description="When nothing matches: words and names that exist and look alike.")
     fallback: bool = Field(description="True: by words alone; `reason` says why.")
     reason: str | None
+    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
 
     @property
     def left(self) -> int:

@@ -79,6 +79,7 @@ class ReferenceHitsShape(Shape):
     total: int
     did_you_mean: list[str] = Field(description="When nothing was found: the nearest names that exist.")
     fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     reason: str
 
 

@@ -15,7 +15,7 @@ def fused(keyword, vector, **told):
 
 
 def test_what_both_arms_find_comes_before_what_one_finds():
-    scores = fused({1: 0.9, 2: 0.9}, {1: 0.8, 3: 0.8, 4: 0.1})
+    scores = fused({1: 0.9, 2: 0.9}, {1: 0.8, 2: 0.1, 3: 0.8, 4: 0.1})
 
     assert order(scores)[0] == 1
 
@@ -34,44 +34,68 @@ def test_a_passage_with_every_word_outweighs_a_meaning_that_is_a_little_nearer()
     assert order(scores)[0] == 1
 
 
+def test_a_score_means_the_same_whatever_else_was_found():
+    among_poor, among_good = fused({1: 0.5}, {1: 0.6, 2: 0.1}), fused({1: 0.5, 2: 1.0}, {1: 0.6, 2: 0.9, 3: -0.1})
+
+    assert among_poor[1] == among_good[1] == pytest.approx(0.4 * 0.5 + 0.6 * 0.6)
+
+
+def test_the_best_of_poor_matches_stays_poor():
+    scores = fused({}, {1: 0.22, 2: 0.14, 3: 0.05})
+
+    assert max(scores.values()) == pytest.approx(0.6 * 0.22)
+
+
 @pytest.mark.parametrize("recipe", ["blend", "rrf"])
-def test_what_has_no_vector_yet_counts_by_its_words_alone(recipe):
-    keyword, vector = {1: 1.0, 2: 0.3}, {2: 0.2, 3: 0.2}
+def test_what_has_no_vector_yet_is_taken_to_be_as_near_as_what_has_its_words_usually_is(recipe):
+    keyword, vector = {1: 1.0, 2: 0.3, 3: 0.3, 4: 0.3}, {2: 0.2, 3: 0.3, 4: 0.9, 5: 0.1}
 
-    far, unknown = fused(keyword, vector, recipe=recipe), fused(keyword, vector, recipe=recipe, without_vector={1})
+    unknown = fused(keyword, vector, recipe=recipe)
+    usual = fused(keyword, {**vector, 1: 0.3}, recipe=recipe)
 
-    assert unknown[1] == 2 * far[1] == 1.0
-    assert order(unknown)[0] == 1
-    assert (unknown[2], unknown[3]) == (far[2], far[3])
+    assert unknown[1] == pytest.approx(usual[1], abs=0.02)
 
 
-def test_an_arm_that_found_nothing_leaves_the_ranking_to_the_other():
-    by_words = fuse({1: 0.4, 2: 0.2}, {})
-    by_meaning = fuse({}, {1: 0.1, 2: 0.7})
+def test_no_missing_vector_makes_words_count_more():
+    words = {1: 0.6, 2: 0.6}
 
-    assert (by_words[1].score, by_words[1].arms) == (0.4, ("keyword",))
-    assert (order({passage: one.score for passage, one in by_meaning.items()})[0], by_meaning[2].arms) == (
-        2,
-        ("vector",),
-    )
+    scores = fused(words, {2: 0.7, 3: 0.2})
+
+    assert scores[1] <= scores[2]
+    assert scores[1] < 1.0
+
+
+def test_while_no_vector_is_there_the_order_is_that_of_the_words():
+    found = fuse({1: 0.4, 2: 0.2}, {})
+
+    assert (found[1].score, found[1].arms) == (0.4, ("keyword",))
+
+
+def test_where_no_word_stands_the_order_is_that_of_the_meaning():
+    found = fuse({}, {1: 0.1, 2: 0.7})
+
+    assert (order({passage: one.score for passage, one in found.items()})[0], found[2].arms) == (2, ("vector",))
 
 
 def test_nothing_found_is_nothing_fused():
     assert fuse({}, {}) == {}
 
 
-def test_each_passage_says_which_arms_found_it_and_what_they_said():
+def test_each_passage_says_which_arms_know_it_and_what_they_add():
     found = fuse({1: 0.5}, {1: 0.9, 2: 0.3})
 
-    assert (found[1].arms, found[1].parts) == (("keyword", "vector"), {"keyword": 0.5, "vector": 1.0})
+    assert found[1].arms == ("keyword", "vector")
+    assert found[1].parts == pytest.approx({"keyword": 0.2, "vector": 0.54})
+    assert sum(found[1].parts.values()) == pytest.approx(found[1].score)
     assert found[2].arms == ("vector",)
 
 
 def test_reciprocal_ranks_ask_for_places_and_not_for_scores():
-    near, far = fused({1: 0.9, 2: 0.8}, {2: 0.9}, recipe="rrf"), fused({1: 0.9, 2: 0.1}, {2: 0.2}, recipe="rrf")
+    near = fused({1: 0.9, 2: 0.8}, {2: 0.9, 3: 0.8, 1: 0.1}, recipe="rrf")
+    far = fused({1: 0.9, 2: 0.1}, {2: 0.2, 3: 0.1, 1: 0.0}, recipe="rrf")
 
     assert near == far
-    assert order(near) == [2, 1]
+    assert order(near) == [2, 1, 3]
 
 
 def test_the_setting_chooses_the_recipe(settings):

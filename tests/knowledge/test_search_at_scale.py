@@ -8,13 +8,15 @@ from django.db import connection, transaction
 from pgvector import HalfVector
 
 from accounts.models import User
+from bigmind.core.text import digest
 from knowledge.embeddings.providers import provider
 from knowledge.models import EmbeddingSpace, Entry, Kind, Passage, PassageVector
 from knowledge.search import arms, filters, indexes
 from knowledge.search.arms import by_meaning, by_words
 from knowledge.search.filters import Filters
-from knowledge.search.frequencies import forget_statistics, telling_words
+from knowledge.search.frequencies import forget_statistics, known_counts, telling_words
 from knowledge.search.scopes import scope_of_owner
+from knowledge.search.statistics import keep_statistics
 from knowledge.services.embedding import embed_pending, progress, space_of, start_again
 from knowledge.services.entry_reading import search_entries
 from tests.factories import make_actor
@@ -68,7 +70,8 @@ def _remember(count: int, *, owner: User | None = None, tagged_every: int = 0) -
         Entry.objects.bulk_create(entries)
         ids = [str(entry.pk) for entry in entries]
     passages = Passage.objects.bulk_create(
-        Passage(kind=kind, source_id=id, owner=owner, text=text, digest="") for id, text in zip(ids, texts, strict=True)
+        Passage(kind=kind, source_id=id, owner=owner, text=text, digest=digest(text))
+        for id, text in zip(ids, texts, strict=True)
     )
     PassageVector.objects.bulk_create(
         PassageVector(passage=passage, space=space, owner=owner, vector=HalfVector(row.tolist()))
@@ -207,12 +210,28 @@ def test_in_a_large_scope_words_that_stand_everywhere_are_not_looked_up(at_scale
 
     words = ["the", "number", "1234", "deploy"]
 
-    telling = telling_words(words, passages=1_500)
-    found = by_words(words, Filters([Kind.ENTRY], shared=True), scope_of_owner(None), few=False)
+    telling = telling_words(words, scope_of_owner(None))
+    found = by_words(words, Filters([Kind.ENTRY], shared=True), scope_of_owner(None), few=False).candidates
 
     assert "the" not in telling
     assert set(telling) == {"1234", "deploy"}
     assert Passage.objects.get(pk=found[0].passage).text.endswith("number 1234")
+
+
+def test_what_others_write_changes_nothing_of_how_words_weigh_in_a_large_scope(at_scale):
+    person, other = make_actor(), make_actor()
+    _remember(1_500, owner=person.user)
+    indexes.keep_indexes()
+    scope = scope_of_owner(person.user)
+    before = known_counts(["deploy", "router", "xylotherm"], scope)
+
+    _remember(1_500, owner=other.user)
+    Passage.objects.filter(owner=other.user).update(text="Xylotherm and the router.")
+    keep_statistics()
+    forget_statistics()
+
+    assert known_counts(["deploy", "router", "xylotherm"], scope) == before
+    assert before[0]
 
 
 def test_a_search_of_the_knowledge_base_keeps_to_its_filters_in_a_large_scope(at_scale):

@@ -142,7 +142,7 @@ def test_an_explanation_shows_what_looked_and_how_each_score_came_about(client):
 
     for shown in (
         "hashing:",
-        "0.5 × words + 0.5 × similarity",
+        "0.4 × words + 0.6 × similarity",
         "Time for words",
         "Time for meaning",
         ">deploy<",
