@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from django.db import connection
 
@@ -15,7 +16,7 @@ from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
-from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.services.sessions import append_chunk, end_session, index_chunk, start_session
 
 Place = tuple[str, str]
 
@@ -78,7 +79,12 @@ def _chunk(memory: Memory, document: Document) -> str:
     if told["session"] not in memory.sessions:
         memory.sessions[told["session"]] = str(start_session(memory.actor, project=told["project"]).session_id)
     session_id = memory.sessions[told["session"]]
-    return str(append_chunk(memory.actor, role=told["role"], content=document.text, session_id=session_id).pk)
+    chunk = append_chunk(memory.actor, role=told["role"], content=document.text, session_id=session_id)
+    if "date" in told:
+        chunk.created_at = datetime.fromisoformat(told["date"]).replace(tzinfo=UTC)
+        chunk.save(update_fields=["created_at"])
+        index_chunk(chunk)
+    return str(chunk.pk)
 
 
 _STORE: dict[str, Callable[[Memory, Document], str]] = {

@@ -5,21 +5,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from django.db import connection
-from pgvector import HalfVector
+from django.db import connection, transaction
 
 from benchmarks.retrieval.bm25 import BM25
 from benchmarks.retrieval.measures import RANKED
 from benchmarks.retrieval.memory import Memory
-from knowledge.embeddings.providers import provider
 from knowledge.models import Kind, Passage
-from knowledge.search.arms import CANDIDATES, by_meaning, by_words
+from knowledge.search import hybrid
+from knowledge.search.arms import CANDIDATES
 from knowledge.search.filters import Filters
 from knowledge.search.fusion import fuse
 from knowledge.search.hybrid import search
 from knowledge.search.keyword import lexemes_of
-from knowledge.search.scopes import Scope
-from knowledge.services.embedding import space_of
 
 SHIPPED = "as served: blend, with neighbours"
 KEYWORD, VECTOR = "keyword arm: coverage", "vectors alone"
@@ -59,23 +56,17 @@ class Bench:
         return {pk: known[kind, source] for pk, kind, source in passages if (kind, source) in known}
 
     def both(self, query: str) -> tuple[dict[int, float], dict[int, float]]:
-        """What the two arms of the product find, with their scores."""
+        """What the two arms of the product say of all that either found."""
         if query not in self.arms:
-            filters, scopes = Filters(Kind.values), [Scope(self.memory.user.pk), Scope(None)]
-            embedder = provider()
-            space, vector = space_of(embedder), HalfVector(embedder.embed([query])[0].tolist())
-            lexemes = lexemes_of(query)
-            words = [one for scope in scopes for one in by_words(lexemes, filters, scope, few=True)]
-            near = [one for scope in scopes for one in by_meaning(vector, space, filters, scope, few=True)]
-            self.arms[query] = (
-                _best({one.passage: float(one.score) for one in words}),
-                _best({one.passage: float(one.score) for one in near}),
-            )
+            with transaction.atomic():
+                filters = Filters(Kind.values, shared=True)
+                found = hybrid._candidates(hybrid._question(query), self.memory.user, filters)
+            self.arms[query] = (found.keyword, found.vector)
         return self.arms[query]
 
     def ranked(self, scores: Scores) -> list[str]:
         """Documents by their best passage."""
-        passages = sorted(scores, key=lambda passage: (-scores[passage], passage))
+        passages = sorted(scores, key=lambda passage: (-scores[passage], -passage))
         return list(dict.fromkeys(self.documents[one] for one in passages if one in self.documents))[:RANKED]
 
     def found_by(self, sql: str, query: str) -> dict[int, float]:
