@@ -25,8 +25,8 @@ from knowledge.search.abstention import judge
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.nearest import SUGGEST_FROM
-from knowledge.services.reply_budgets import MaxTokens, within_tokens
 from knowledge.services.gaps import note_gap
+from knowledge.services.reply_budgets import MaxTokens, within_tokens
 
 from . import embedding
 

@@ -178,12 +178,12 @@ def test_what_was_noted_in_metadata_moves_there_and_back() -> None:
     add_entry(make_actor(), content="Doors are locked.", entry_type="fact", metadata={"a": 1, "seed": mark})
     add_entry(make_actor(), content="Keys hang there.", entry_type="fact", metadata={"seed": "apple"})
 
-    _migrate("0020_provenance")
-    _migrate("0021_move_provenance")
+    _migrate("0022_provenance")
+    _migrate("0023_move_provenance")
     moved = list(Entry.objects.order_by("content").values_list("metadata", "provenance"))
-    _migrate("0020_provenance")
+    _migrate("0022_provenance")
     back = list(Entry.objects.order_by("content").values_list("metadata", "provenance"))
-    _migrate("0021_move_provenance")
+    _migrate("0023_move_provenance")
 
     assert moved == [({"a": 1}, mark), ({"seed": "apple"}, {})]
     assert back == [({"a": 1, "seed": mark}, {}), ({"seed": "apple"}, {})]

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('knowledge', '0018_rebuilding'),
+        ('knowledge', '0019_reference_completeness'),
     ]
 
     operations = [

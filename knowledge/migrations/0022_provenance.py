@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('knowledge', '0019_waiting_order'),
+        ('knowledge', '0021_waiting_order'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('knowledge', '0021_move_provenance'),
+        ('knowledge', '0023_move_provenance'),
     ]
 
     operations = [

@@ -10,7 +10,7 @@ _IS_SHARED = models.ExpressionWrapper(models.Q(owner__isnull=True), output_field
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("knowledge", "0018_rebuilding")]
+    dependencies = [("knowledge", "0020_session_conversation")]
 
     operations = [
         AddIndexConcurrently(

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     """Add two columns with a default that PostgreSQL fills, and two small indexes beside what is going on."""
 
     atomic = False
-    dependencies = [("knowledge", "0001_squashed")]
+    dependencies = [("knowledge", "0024_embedder_failed")]
 
     operations = [
         migrations.AddField(

@@ -13,6 +13,6 @@ WHERE provenance <> '{}'
 
 
 class Migration(migrations.Migration):
-    dependencies = [("knowledge", "0020_provenance")]
+    dependencies = [("knowledge", "0022_provenance")]
 
     operations = [migrations.RunSQL(_MOVE, _MOVE_BACK)]
