@@ -107,7 +107,7 @@ def perform(
         try:
             with collected_notices() as notices, sees_only(actor.user.pk):
                 arguments, part = _without_part(operation, arguments) if door == "mcp" else (arguments, None)
-                performed = replace(_perform(operation, actor, arguments, idempotency_key), part=part)
+                performed = replace(_perform(operation, actor, arguments, idempotency_key, door), part=part)
             if operation.effect is not Effect.READ:
                 performed = replace(performed, notices=tuple(notices))
             outcome, seconds = "ok", perf_counter() - started

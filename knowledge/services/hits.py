@@ -152,6 +152,7 @@ def _each_once(hits: Iterable[Hit]) -> list[Hit]:
 def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
     source = SOURCES[finding.kind]
     moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
+    told: dict[str, Any] = {"owner": str(actor.user), **source.told(thing)}
     return Hit(
         kind=finding.kind,
         id=finding.source_id,
@@ -165,7 +166,7 @@ def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
         age_days=max(0, (timezone.now() - moment).days),
         project=finding.project,
         explain=_reckoning(finding) if explain else None,
-        **{"owner": str(actor.user), **source.told(thing)},
+        **told,
     )
 
 

@@ -36,7 +36,8 @@ def within_tokens(reply: Reply, budget: int | None, *, template: str, hit_templa
     if budget is None:
         return reply
     left = budget - _cost(template, reply=replace(reply, items=[]))
-    share, kept = left // max(1, len(reply.items)), []
+    share = left // max(1, len(reply.items))
+    kept: list[Any] = []
     for hit in reply.items:
         shorter = _shortened(hit, share, hit_template)
         cost = 1 + _cost(hit_template, hit=shorter)
