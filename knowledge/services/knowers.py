@@ -69,10 +69,8 @@ def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[K
 
 def _vectors(question_ids: Iterable[int], space: EmbeddingSpace) -> list[tuple[int, str]]:
     """The vectors of these questions that can be compared now."""
-    asked = UnansweredQuestion.objects.filter(pk__in=list(question_ids), space=space).exclude(vector=None)
-    return [
-        (question, HalfVector(vector).to_text()) for question, vector in asked.values_list("pk", "vector") if vector
-    ]
+    asked = UnansweredQuestion.objects.filter(pk__in=list(question_ids), space=space)
+    return [(one.pk, HalfVector(one.vector).to_text()) for one in asked.only("vector") if one.vector is not None]
 
 
 def _nearest(questions: Sequence[tuple[int, str]], space: EmbeddingSpace) -> list[tuple[int, str, str, float]]:
