@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from .malformed import Malformed, line_of
@@ -17,7 +18,7 @@ from .servers import TRANSPORT, Setting
 PLACE = re.compile(r" ?\(?at (?:line (\d+), column \d+|end of document)\)?$")
 HEADER = re.compile(r"^[ \t]*\[[^\n]*$", re.MULTILINE)
 SAID = re.compile(r"^[ \t]*([A-Za-z0-9_-]+)[ \t]*=[^\n]*\n?", re.MULTILINE)
-TOLD = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\r?\n)+\Z", re.MULTILINE)
+TOLD = re.compile(r"[ \t]*(?:#.*)?\r?\n?")
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,13 @@ def _sections_of(text: str, setting: Setting) -> Iterator[Section]:
             continue
         body = min(found.end() + 1, len(text))
         end = headers[place + 1][0].start() if place + 1 < len(headers) else len(text)
-        about_next = TOLD.search(text[body:end])
-        yield Section(name, found.start(), body, body + about_next.start() if about_next else end)
+        yield Section(name, found.start(), body, end - _chars_about_next(text[body:end]))
+
+
+def _chars_about_next(text: str) -> int:
+    """Return how many characters at the end are empty lines and comments: they are about the table that follows."""
+    lines = text.splitlines(keepends=True) if text.endswith("\n") else []
+    return sum(map(len, takewhile(TOLD.fullmatch, reversed(lines))))
 
 
 def _name_of(header: str) -> tuple[str, ...]:

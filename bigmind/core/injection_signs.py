@@ -116,7 +116,7 @@ SIGNS = (
         "It tells an agent to hand over what it knows, which is how memories and secrets leave a company.",
         "warning",
         rf"\b(?:send|post|upload|forward|exfiltrate|leak|transmit|e-?mail|submit|copy|append|encode)\b[^.\n]{{0,80}}?"
-        rf"{_KNOWN}\b[^.\n]{{0,60}}?(?:https?://|\bto\s\S{{1,64}}@|webhook|pastebin|ngrok|attacker)",
+        rf"(?=[acemopst.]){_KNOWN}\b[^.\n]{{0,60}}?(?:https?://|\bto\s\S{{1,64}}@|webhook|pastebin|ngrok|attacker)",
         r"\b(?:reveal|print|repeat|output|show|display|dump|leak)\s(?:\w{1,12}\s){0,4}?(?:system prompt"
         r"|(?:hidden|initial) instructions)\b",
         r"!\[[^\]\n]{0,100}\]\(https?://[^)\s]{1,200}[?&][^)\s=]{0,30}=(?:\{|<|%7B|\$|\[)[^)\s]{0,200}\)",
@@ -134,7 +134,7 @@ SIGNS = (
         r"|Recent sessions|Who you are|Open hypotheses)\b",
         r"^[ \t>]{0,4}#{1,6}\s{0,3}[🧠🌐👤📌📅🗂]",
         r"^[ \t>]{0,4}(?:[-*+]\s{1,3})?[*_]{0,2}\[C\d{1,7}\]|_Recalled from what this user",
-        r"^[ \t]{0,3}(?:`{3,}|~{3,})[^\n`]{0,80}(?:approved|verified|bigmind)",
+        r"^[ \t]{0,3}(?:`{3,}+|~{3,}+)[^\n`]{0,80}(?:approved|verified|bigmind)",
     ),
     _sign(
         "handle of a company entry",

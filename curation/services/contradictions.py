@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 
 _NUMBER = re.compile(
-    r"(?P<before>[^\W\d_][\w./+-]*)\s*(?:[=:<>≥≤~^]+\s*|is\s+|of\s+|to\s+)?v?(?P<number>\d+(?:[.,]\d+)*)"
+    # From the beginning of a run of such characters: from each of them, a long run takes the square of its length.
+    r"(?<![\w./+-])[\d_./+-]*+(?P<before>[^\W\d_][\w./+-]*)\s*(?:[=:<>≥≤~^]+\s*|is\s+|of\s+|to\s+)?v?(?P<number>\d+(?:[.,]\d+)*)"
 )
-_UNIT = re.compile(r"(?P<number>\d+(?:[.,]\d+)*)\s*(?P<after>%|[^\W\d_]{1,20})")
+_UNIT = re.compile(r"(?<!\d)(?<!\d[.,])(?P<number>\d++(?:[.,]\d++)*+)\s*+(?P<after>%|[^\W\d_]{1,20})")
 # Marks of markdown around a number or a word would hide what it belongs to.
 _STRESS = re.compile(r"[*`~]+")
 _WORD = re.compile(r"[^\W\d_]+(?:n't)?")

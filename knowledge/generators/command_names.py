@@ -1,12 +1,12 @@
 """The name of the command or the request that a text is about, as its title says it or its code shows it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from knowledge.reference_vocabulary import ReferenceKind
 
-_BLOCK = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = "```"
 _PLACEHOLDER = re.compile(r"[<\[{(\"'-]|\.\.\.|…|[A-Z_]{2,}$")
 # What stands in an example for a placeholder: an address, a path, an id, a number, a variable, a list.
 _CONCRETE = re.compile(
@@ -44,7 +44,7 @@ def _command_in(title: str, content: str, examples: list[str]) -> str:
 
 
 def _lines_of_code(content: str) -> list[list[str]]:
-    return _lines_of(_BLOCK.findall(content))
+    return _lines_of(_blocks(content))
 
 
 def _lines_of(texts: Iterable[str]) -> list[list[str]]:
@@ -58,3 +58,12 @@ def _words_of(title: str) -> list[str]:
 
 def _until_placeholder(words: list[str]) -> list[str]:
     return list(takewhile(lambda word: not _PLACEHOLDER.match(word), words))
+
+
+def _blocks(content: str) -> Iterator[str]:
+    """Yield what stands in each block of code; the last one may have no end."""
+    opens = content.find(_FENCE)
+    while opens >= 0 and (begins := content.find("\n", opens) + 1):
+        ends = content.find(_FENCE, begins)
+        yield content[begins:] if ends < 0 else content[begins:ends]
+        opens = -1 if ends < 0 else content.find(_FENCE, ends + len(_FENCE))

@@ -8,7 +8,8 @@ from knowledge.generators.usage_lines import choices_in
 _ROW = re.compile(r"--?[A-Za-z0-9?@#:\[]")
 _FORM = re.compile(r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?@#:][\w.-]*)(?P<rest>.*)", re.DOTALL)
 _DEFAULT = re.compile(
-    r"[\[(]default(?:s to)?[:=]?\s*(?:is\s+)?(?P<value>\"[^\"]*\"|[^\])]*)[\])]|\bdefault: (?P<bare>[^\s)\]]+)[)\]]?$",
+    r"[\[(]default(?:s to)?[:=]?\s*(?:is\s+)?(?P<value>\"[^\"]{0,500}\"|[^\])]{0,500})[\])]"
+    r"|\bdefault: (?P<bare>[^\s)\]]+)[)\]]?$",
     re.I,
 )
 _VALUES = re.compile(r"(?:possible values|choices|one of|values)[:=]\s*[\[(]?(?P<values>[^\])]*)[\])]?", re.I)
@@ -26,7 +27,7 @@ def option_of(term: str, said: str) -> Option | None:
     """Return the option that a row is about; nothing when the row only looks like one."""
     forms = [
         match
-        for part in re.split(r",\s+|\s+/\s+|,(?=-)|\s(?=--?[A-Za-z])|\|(?=-)", term)
+        for part in re.split(r",\s+|(?<!\s)\s+/\s+|,(?=-)|\s(?=--?[A-Za-z])|\|(?=-)", term)
         if (match := _FORM.match(part))
     ]
     if not forms:

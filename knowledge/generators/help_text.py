@@ -311,8 +311,8 @@ def _commands_in(row: _Row) -> Iterator[Subcommand]:
         yield Subcommand(bullet["name"], (), bullet["said"])
         return
     # commander writes `serve|s [options] <dir>`, clap `build, b`, click `build*`.
-    forms = re.split(r"\s+(?=[\[<])", row.term.rstrip(":"), maxsplit=1)[0]
-    names = [name.rstrip("*") for name in re.split(r"\s*[,|]\s*", forms)]
+    forms = re.split(r"(?<!\s)\s+(?=[\[<])", row.term.rstrip(":"), maxsplit=1)[0]
+    names = [name.strip().rstrip("*") for name in re.split(r"[,|]", forms)]
     if all(_NAME.match(name) for name in names):
         yield Subcommand(names[0], tuple(names[1:]), row.text)
 

@@ -138,7 +138,7 @@ def _options_of(piece: str, following: str) -> list[Option]:
     optional = piece.startswith("[")
     inner = piece[1 : piece.rindex("]")] if optional and "]" in piece else piece
     inner = inner.replace("(", "").replace(")", "")
-    forms = re.split(r"\s*\|\s*(?=-)", inner)
+    forms = re.split(r"\|\s*(?=-)", inner)
     found = [match for form in forms if (match := _OPTION.match(form.strip()))]
     is_required = not optional and len(_paired(found)) == 1
     return [_option(pair, following if not optional else "", is_required) for pair in _paired(found)]

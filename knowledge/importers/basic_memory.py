@@ -15,7 +15,7 @@ from .words import category_of, headline, parts_of
 ENDINGS = (".md", ".markdown")
 FENCE = "---"
 OBSERVATION = re.compile(r"^\s*[-*]\s+\[(?P<category>[^\[\]()|]{2,60})\](?!\()\s+(?P<text>\S.*)$")
-CONTEXT = re.compile(r"\s+\((?P<context>[^()]{1,500})\)\s*$")
+CONTEXT_CHARS = 500
 TAG = re.compile(r"(?:^|\s)#[\w/-]+")
 LOOKED_AT = 200
 
@@ -63,13 +63,21 @@ def notes_of(name: str, text: str, fields: dict[str, Any]) -> Iterator[Row]:
 
 
 def _observation(place: str, title: str, found: re.Match[str], created_at: Any) -> Row:
-    text, context = found["text"], ""
-    if stands := CONTEXT.search(text):
-        text, context = text[: stands.start()], f" ({stands['context']})"
+    text, context = _without_context(found["text"])
     plain = TAG.sub("", text).strip() or text.strip()
     fact = f"{title}: {plain}{context}"
     category = category_of(plain, found["category"], otherwise="codebase")
     return Told(place, FactDraft, {"fact": fact, "category": category, "created_at": created_at})
+
+
+def _without_context(text: str) -> tuple[str, str]:
+    """Divide `said (where)` into what is said and ` (where)`; the second part is empty where nothing is in brackets."""
+    said = text.rstrip()
+    begins = said.rfind("(", -CONTEXT_CHARS - 2)
+    inside = said[begins + 1 : -1]
+    if not said.endswith(")") or begins < 1 or not said[begins - 1].isspace() or ")" in inside or not inside:
+        return text, ""
+    return said[:begins].rstrip(), f" ({inside})"
 
 
 def without_front_matter(text: str, name: str) -> tuple[dict[str, Any], str, int]:

@@ -18,16 +18,23 @@ NESTING = 64
 INLINE_CHARS = 4_000
 """Emphasis in a text of n characters costs n² in the worst case, and no label or heading is longer than this."""
 
+BRACKETS = 200
+"""Each that opens a link and does not close it is looked for to the end, so that two thousand of them take a second."""
+
 # HTML is recognised only so that comments can be left out. Inline markup is parsed where somebody asks for it.
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "maxNesting": NESTING}).enable("table")
 
 
-class _Bounded(list[Token]):
-    """Tokens up to a limit: a few bytes of nested lists make a hundred times as many bytes of tokens."""
+class BoundedTokens(list[Token]):
+    """Tokens up to a limit: a few bytes of nested lists or empty cells make a hundred times as many bytes of tokens."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
 
     def append(self, token: Token) -> None:
-        if len(self) >= TOKENS:
-            raise Invalid(f"has more than {TOKENS:,} pieces of markdown.", hint="Split the file.")
+        if len(self) >= self.limit:
+            raise Invalid(f"has more than {self.limit:,} pieces of markdown.", hint="Split the file.")
         super().append(token)
 
 
@@ -73,7 +80,7 @@ def read_outline(text: str, name: str) -> Outline:
         raise Invalid(f"{name}: has more than {LINES:,} lines.", hint="Split the file.")
     lines = text.split("\n")
     front_matter, body = _without_front_matter(lines, name)
-    tokens = _Bounded()
+    tokens = BoundedTokens(TOKENS)
     try:
         # Blocks only: parsing the inline markup of everything costs ten times as much, and most is never asked for.
         _MARKDOWN.block.parse("\n".join(body), _MARKDOWN, {}, tokens)
@@ -162,7 +169,10 @@ def _ruled(rows: list[list[str]]) -> list[list[str]]:
 
 def inline_tokens(text: str) -> list[Token]:
     """Return the inline markup of the beginning of a text: code spans, links, emphasis."""
-    parsed = _MARKDOWN.parseInline(text[:INLINE_CHARS])
+    beginning = text[:INLINE_CHARS]
+    if beginning.count("[") > BRACKETS:
+        return [Token("text", "", 0, content=beginning)]
+    parsed = _MARKDOWN.parseInline(beginning)
     return parsed[0].children or [] if parsed else []
 
 

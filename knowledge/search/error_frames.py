@@ -22,7 +22,10 @@ SCRIPT = re.compile(
     r"(?P<file>[^()\s]{1,500}?)(?::\d+){1,2}\)?$"
 )
 GO = re.compile(
-    r"^(?:created by )?(?P<function>[\w./-]+\.(?:\(\*?\w+\)\.)?[\w.]+)(?:\(.*\))?(?P<file>)(?: in goroutine \d+)?$"
+    # Folders, then a method (`main.(*Store).Get`) or a function: each part is read once and gives nothing back.
+    r"^(?:created by )?(?P<function>(?:[\w.]*+[/-])*+"
+    r"(?:[\w.]+?\.(?=\()\(\*?\w+\)\.[\w.]++|\w++\.[\w.]++))"
+    r"(?:\(.*\))?(?P<file>)(?: in goroutine \d+)?$"
 )
 RUST = re.compile(
     r"^\s*\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w<][\w:<>{}#$&' ]{0,300}?)(?:::h[0-9a-f]{16})?(?P<file>)$"
@@ -44,17 +47,16 @@ def frames_before(lines: Sequence[Line], number: int) -> tuple[str, ...]:
     """Return the innermost own frames of a stack that is printed with the raise last, as Python's is."""
     above = [line.text for line in lines[max(0, number - LOOK_BACK) : number]]
     begins = max((place for place, text in enumerate(above) if "Traceback (most recent" in text), default=-1)
-    found = [frame for text in above[begins + 1 :] if (frame := _frame(text, (PYTHON,)))]
+    found = [frame for text in above[begins + 1 :] if 'File "' in text and (frame := _frame(text, (PYTHON,)))]
     return _innermost(found[::-1]) if begins >= 0 or found else ()
 
 
 def frames_after(lines: Sequence[Line], number: int) -> tuple[str, ...]:
     """Return the innermost own frames of a stack that is printed with the raise first, as most are."""
-    below = [line.text for line in lines[number + 1 : number + 1 + LOOK_BACK]]
-    stack = takewhile(lambda text: bool(_frame(text) or BESIDE.match(text)), below)
     # The second line of a Rust panic is its message.
-    if below and lines[number].text.rstrip().endswith(":"):
-        stack = takewhile(lambda text: bool(_frame(text) or BESIDE.match(text)), below[1:])
+    first = number + 2 if lines[number].text.rstrip().endswith(":") else number + 1
+    below = (lines[place].text for place in range(first, min(len(lines), number + 1 + LOOK_BACK)))
+    stack = takewhile(lambda text: bool(_frame(text) or BESIDE.match(text)), below)
     return _innermost([frame for text in stack if (frame := _frame(text))])
 
 

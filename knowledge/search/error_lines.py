@@ -41,6 +41,7 @@ class Line:
     """Whether the log calls it an error."""
 
 
+EMPTY = Line("", is_raised=False)
 LEVEL = r"(?:ERROR|ERR|FATAL|CRITICAL|SEVERE|EMERG|ALERT|PANIC|WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)"
 SPACED_TIME = TIME.replace(" ", r"\ ")
 PREFIX = re.compile(
@@ -144,6 +145,9 @@ def lines_of(text: str) -> list[Line]:
     lines: list[Line] = []
     for raw in re.split(r"\r\n|\r|\n", text):
         plain = COLOURS.sub("", raw[:LINE_CHARS]).rstrip()
+        if not plain:
+            lines.append(EMPTY)
+            continue
         told = _told_in_json(plain)
         lines += [_line(part) for part in (told.split("\n") if told else [plain])]
     return lines
@@ -153,6 +157,8 @@ def found_in(lines: Sequence[Line], *, in_prose: bool = False) -> Iterator[Found
     """Yield the errors among lines, in their order; in prose only what is an error wherever it stands."""
     after_frames = False
     for number, line in enumerate(lines):
+        if not line.text:
+            continue
         found = _exception(lines, number, after_frames) or _of_a_program(line, number)
         if found is None and not in_prose:
             found = _complaint(line, number)

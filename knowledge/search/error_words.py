@@ -26,7 +26,7 @@ REASON = re.compile(
     r"|Too Many|Internal|Service|Gateway|Client Error|Server Error))",
     re.IGNORECASE,
 )
-QUOTED = re.compile(r"(?<!\w)'([^'\n]*)'(?!\w)|\"([^\"\n]*)\"|`([^`\n]*)`|“([^”\n]*)”|‘([^’\n]*)’|«([^»\n]*)»")
+QUOTED = re.compile(r"(?<!\w)'([^'\n]*)'(?!\w)|\"([^\"\n]*)\"|`([^`\n]*)`|“([^“”\n]*)”|‘([^‘’\n]*)’|«([^«»\n]*)»")
 # What is quoted beside such a word is a name of the program, and another one is another error.
 NAMED_BEFORE = re.compile(
     r"\b(?:module|package|relation|table|column|constraint|index|function|method|attribute|property|operator|type|command"

@@ -1,7 +1,8 @@
 """Excerpts: of a long passage, the part that has the words it was found by."""
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 EXCERPT_CHARS = 480
 LEAD_CHARS = 80
@@ -42,13 +43,26 @@ def _start(text: str, stems: Collection[str], chars: int) -> int:
     """Where the window with the most different words begins, a little before the first of them."""
     pattern = words_like(stems)
     places = [(found.start(), found[0].lower()) for found in pattern.finditer(text)] if pattern else []
-    lead = min(LEAD_CHARS, chars // 4)
-    reach = chars - lead
-    counts = [len({word for at, word in places if first <= at < first + reach}) for first, _ in places]
-    if not counts:
+    if not places:
         return 0
-    start = min(places[counts.index(max(counts))][0] - lead, len(text) - chars)
+    lead = min(LEAD_CHARS, chars // 4)
+    start = min(_fullest(places, chars - lead) - lead, len(text) - chars)
     return _word_start(text, start) if start > 0 else 0
+
+
+def _fullest(places: Sequence[tuple[int, str]], reach: int) -> int:
+    """Where the first of the windows begins that have the most different words; each place is looked at twice."""
+    within, best, most, end = Counter[str](), places[0][0], 0, 0
+    for first, leaving in places:
+        while end < len(places) and places[end][0] < first + reach:
+            within[places[end][1]] += 1
+            end += 1
+        if len(within) > most:
+            best, most = first, len(within)
+        within[leaving] -= 1
+        if not within[leaving]:
+            del within[leaving]
+    return best
 
 
 def _word_start(text: str, at: int) -> int:

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from knowledge.search.error_frames import frames_after, frames_before
 from knowledge.search.error_lines import ERRNO, Found, Line, Weight, found_in, lines_of
@@ -13,10 +14,12 @@ VERSION = "1"
 """Part of every fingerprint: a change of the rules must not take an old one for the same error."""
 CHARS = 32
 ERRORS = 20
+LOOKED_AT = 500
+"""Lines of one text that are errors and whose stacks are read: of a longer log the rest only repeats itself."""
 SAYS_NOTHING = {"", "error", "exception", "panic", "runtimeerror", "assertionerror"}
 NUMBERED = re.compile(rf"\b({ERRNO})\b:?\s*", re.IGNORECASE)
 QUOTES = re.compile(r"['\"`“”‘’]")
-FENCE = re.compile(r"^ {0,12}(```+|~~~+)[^\n]*\n(.*?)(?:^ {0,12}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r" {0,12}(`{3,}+|~{3,}+)")
 SPAN = re.compile(r"(?<!`)`([^`\n]{4,300})`(?!`)")
 
 
@@ -86,19 +89,39 @@ def errors_in(content: str) -> list[SeenError]:
 
 
 def _quoted_in(content: str) -> Iterator[SeenError]:
-    for block in FENCE.finditer(content):
-        if error := error_in(block[2]):
+    blocks, prose = _blocks_and_prose(content)
+    for block in blocks:
+        if error := error_in(block):
             yield error
-        yield from _all(block[2])
-    prose = FENCE.sub("\n", content)
+        yield from _all(block)
     for span in SPAN.finditer(prose):
         yield from _all(span[1])
     yield from _all(SPAN.sub(" ", prose))
 
 
+def _blocks_and_prose(content: str) -> tuple[list[str], str]:
+    """Divide a lesson, line by line, into its blocks of code and what stands around them."""
+    blocks: list[list[str]] = []
+    prose: list[str] = []
+    mark = ""
+    for line in content.split("\n"):
+        fence = FENCE.match(line)
+        if mark and fence and fence[1].startswith(mark):
+            mark = ""
+        elif mark:
+            blocks[-1].append(line)
+        elif fence:
+            mark = fence[1]
+            blocks.append([])
+            prose.append("")
+        else:
+            prose.append(line)
+    return ["\n".join(block) for block in blocks], "\n".join(prose)
+
+
 def _all(text: str) -> Iterator[SeenError]:
     lines = lines_of(text)
-    for found in found_in(lines, in_prose=True):
+    for found in islice(found_in(lines, in_prose=True), LOOKED_AT):
         if found.weight < Weight.COMPLAINT:
             yield _seen(lines, found)
 

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
+from string import whitespace
 
 NAMES = (
     r"(?:the |our )?(?:solutions?|fix(?:es|ed by)?|resolution|resolved by|work-?arounds?|remedy|recommendations?)"
     r"|answer|how (?:to|we) fix(?:ed)?(?: it| this)?|what (?:we do|to do|helped|helps|works|worked)(?: now| instead)?"
 )
-HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)[\s#:]*$")
+HEADING = re.compile(r"^ {0,3}(#{1,6})\s(.*)$")
+AROUND = f"{whitespace}#:"
 NAMED = re.compile(rf"(?:{NAMES})", re.IGNORECASE)
 LABEL = re.compile(
     rf"^\s*(?:[-*+]\s+)?(?:\*\*|__)?(?:{NAMES})(?:\s?[:.]\s?(?:\*\*|__)|(?:\*\*|__)\s?:?|:)\s*(?P<rest>.*)$",
@@ -25,7 +27,7 @@ def fix_in(content: str) -> str:
     lines = content.split("\n")
     for number, line in enumerate(lines):
         heading = HEADING.match(line)
-        if heading and NAMED.fullmatch(heading[2]):
+        if heading and NAMED.fullmatch(heading[2].lstrip().rstrip(AROUND)):
             return "\n".join(_section(lines[number + 1 :], len(heading[1]))).strip()
         if label := LABEL.match(line):
             return "\n".join([label["rest"], *_paragraph(lines[number + 1 :], has_begun=bool(label["rest"]))]).strip()

@@ -181,7 +181,7 @@ def _fit(workflow: AppWorkflow, request: str, name: str) -> float:
 def _wordings(workflow: AppWorkflow) -> list[str]:
     """`add comment/note on [entity]` says two things; what stands in brackets is a name, and no word of it counts."""
     wordings = [""]
-    for word in one_line(re.sub(r"\[[^\]]*\]", " ", workflow.trigger)).split() or [workflow.name]:
+    for word in one_line(re.sub(r"\[[^\[\]]*\]", " ", workflow.trigger)).split() or [workflow.name]:
         parts = [part for part in word.split("/") if part][:8]
         wordings = [f"{before} {part}".strip() for before in wordings[:16] for part in parts]
     return [_words(wording) for wording in wordings]

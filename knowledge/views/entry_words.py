@@ -9,7 +9,7 @@ EXCERPT_CHARS = 280
 
 _HEADING = re.compile(r"#{1,6}[ \t]+(\S[^\n]*)")
 _OPENERS = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+)+")
-_LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\n]{0,500}\)")
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^)\n]{0,500}\)")
 _STRESS = re.compile(r"\*\*|~~|`+")
 
 

@@ -8,6 +8,9 @@ from .found import Secret
 from .values import is_mixed, is_password, is_plain, is_token
 
 NEAR_CHARS = 100
+VALUE_CHARS = 400
+REACH_CHARS = 1_200
+"""How far from a name its value is looked for, and how far it goes."""
 _PASSWORDS = (
     r"pass(?:word|phrase|code|wd|wort)?|pwd|psw|kennwort|contrase(?:ñ|n)a|mot de passe|senha|wachtwoord|parola|hasło"
     r"|(?<![a-z])pw(?![a-z])|пароль|密码|密碼|パスワード|비밀번호"
@@ -42,7 +45,9 @@ _QUOTES = r"(?:\\?[\"'`*_\])}]){0,4}"
 _TYPE = r"(?:\s{0,3}:\s{0,3}[\w\[\]<>|&*. ]{1,40}?(?=\s{0,3}=))?"
 _OPEN = r"(?P<quote>\\?[\"'`]{1,3}|\*{2}|<(?=string>))?(?:string>)?"
 _BARE_VALUE = r"(?:[^\s\"'`<>,;&|\\]|[,;&|](?!\s|\Z|[\w.-]{1,40}[=:]|[,;&|\"']))"
-_VALUE = rf"(?P<value>(?(quote)[^\n\"'`]{{1,400}}|{_BARE_VALUE}{{1,400}}))"
+# In one go wherever that is the same: thousands of names may stand before one long value. `_match` bounds it.
+_RUNS = rf"(?:[^\s\"'`<>,;&|\\]++|{_BARE_VALUE})"
+_VALUE = rf"(?P<value>(?(quote)[^\n\"'`]{{1,400}}|{_RUNS}++))"
 _BLOCK = r"(?:[|>][-+]?\s{1,40})?"
 _ASSIGNED = re.compile(
     rf"{_ENDING}{_QUOTES}(?:\s?\([^()\n]{{1,40}}\)){{0,1}}{_QUOTES}{_TYPE}\s{{0,20}}"
@@ -114,18 +119,22 @@ def _kind(match: re.Match[str]) -> str:
 
 
 def _valued(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
-    if match := _ASSIGNED.match(text, name.end):
+    if match := _match(_ASSIGNED, text, name):
         span = _trimmed(text, match)
         if _is_secret(text[slice(*span)], name, spoken=False):
             yield Secret(name.kind, *span)
             return
     for pattern in (_SPOKEN, _FOLLOWING):
-        if (match := pattern.match(text, name.end)) is not None:
+        if (match := _match(pattern, text, name)) is not None:
             span = _trimmed(text, match)
             if _is_secret(text[slice(*span)], name, spoken=True, close=pattern is _SPOKEN):
                 yield Secret(name.kind, *span)
                 return
     yield from _in_words(text, lowered, name)
+
+
+def _match(pattern: re.Pattern[str], text: str, name: _Named) -> re.Match[str] | None:
+    return pattern.match(text, name.end, name.end + REACH_CHARS)
 
 
 def _in_words(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
@@ -148,6 +157,7 @@ _OF_SENTENCES = frozenset(
 def _trimmed(text: str, match: re.Match[str]) -> tuple[int, int]:
     """Return where the value stands, without the punctuation of the sentence around it."""
     start, end = match.span("value")
+    end = min(end, start + VALUE_CHARS)
     while end > start and text[end - 1] in ".,;:)]}*_ \\":
         end -= 1
     return start, end

@@ -65,9 +65,11 @@ def is_plain(value: str) -> bool:
 
 def _is_jumbled(value: str) -> bool:
     """Whether upper and lower case alternate as they do in no name."""
-    letters = [char for char in value if char.isalpha()]
+    letters = "".join(filter(str.isalpha, value))
+    if len(letters) < 16 or letters.islower() or letters.isupper():
+        return False
     turns = sum(one.islower() and two.isupper() for one, two in pairwise(letters))
-    return len(letters) >= 16 and turns * 5 >= len(letters)
+    return turns * 5 >= len(letters)
 
 
 def is_reference(value: str) -> bool:
@@ -95,7 +97,8 @@ def looks_random(value: str, *, at_least: int = 16) -> bool:
 
 def is_token(value: str, *, at_least: int = 12) -> bool:
     """Whether this can be a key or a token."""
-    return looks_random(value, at_least=at_least) and not is_stand_in(value)
+    # What is quick to tell comes first: a text may name a secret ten thousand times.
+    return not is_reference(value) and looks_random(value, at_least=at_least) and not is_stand_in(value)
 
 
 def is_mixed(token: str) -> bool:

@@ -11,7 +11,8 @@ from knowledge.generators.console.source import Source, jsx_tag, jsx_text, prope
 from knowledge.generators.usage_lines import read_usage
 
 _ROW = re.compile(
-    r"\s*[-*•]?\s*(?:\$ )?(?P<command>[a-z][^\s].*?)(?:\s{2,}|\s+(?:[-–—:#]|→)\s+|\t+)(?P<said>\S.*)", re.I
+    r"\s*+(?:[-*•]\s*+)?+(?:\$ )?(?P<command>[a-z][^\s].*?)(?<!\s)(?:\s{2,}|\s+(?:[-–—:#]|→)\s+|\t+)(?P<said>\S.*)",
+    re.I,
 )
 _USAGE = re.compile(r"\s*usage:\s*(?P<line>\S.*)", re.I)
 _EXAMPLE = re.compile(r"\s*(?:example|e\.g\.|for example):?\s+(?P<line>\S.*)", re.I)
