@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -62,6 +64,19 @@ def bearer_token(header: str) -> str | None:
     """Return the token of an `Authorization: Bearer …` header, or None when there is no such header."""
     scheme, _, token = header.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
+
+
+def is_key_of_somebody(header: str) -> bool:
+    """Whether an `Authorization` header has a key that opens something: who has none is not listened to for long."""
+    try:
+        return bool(authenticate_key(bearer_token(header) or ""))
+    except BadKey:
+        return False
+
+
+def is_session_of_somebody(session_key: str) -> bool:
+    """Whether somebody is signed in to the session of a cookie."""
+    return SESSION_KEY in SessionStore(session_key)
 
 
 def actor_of(request: HttpRequest) -> Actor:

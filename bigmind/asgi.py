@@ -19,7 +19,7 @@ from bigmind.core.wall import answering_requests  # noqa: E402
 from bigmind.mcp import guards  # noqa: E402
 from bigmind.mcp.endpoint import Endpoint  # noqa: E402
 from bigmind.mcp.oauth.routes import oauth_routes  # noqa: E402
-from bigmind.web import web_application  # noqa: E402
+from bigmind.web import PlainFraming, web_application  # noqa: E402
 
 # The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
 # database waits for the lock longer than it worked: calls took twice as long (make bench).
@@ -48,4 +48,4 @@ async def lifespan(_: Any) -> AsyncIterator[None]:
 
 
 routes = [Route(f"{path}{slash}", endpoint) for path, endpoint in endpoints.items() for slash in ("", "/")]
-application = Router([*routes, *oauth_routes()], redirect_slashes=False, default=web, lifespan=lifespan)
+application = PlainFraming(Router([*routes, *oauth_routes()], redirect_slashes=False, default=web, lifespan=lifespan))

@@ -1,14 +1,23 @@
 """Pages and REST under ASGI: Django's WSGI application on a bounded pool of threads."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from a2wsgi import WSGIMiddleware
-from starlette.responses import Response
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bigmind.environment import environment
 
+STRANGERS_BYTES = 64 * 1024
+"""What is read of a request before it is known whose it is: more than any form for people without an account has."""
+REST_BYTES = 1024 * 1024
+IMPORT_BYTES = 4 * 1024 * 1024
 BODY_BYTES = 8 * 1024 * 1024
+LIMITS: Mapping[str, int] = {"/api/v1/import/": IMPORT_BYTES, "/api/": REST_BYTES, "": BODY_BYTES}
+"""The largest body for each route; the first that an address begins with counts."""
 CHUNKS_AHEAD = 64
 
 
@@ -18,12 +27,29 @@ def web_application(wsgi: Any) -> ASGIApp:
     return WholeRequests(threads)
 
 
+class PlainFraming:
+    """Refuse a request that gives the length of its body in two ways: a proxy may have believed the other one."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        headers = Headers(scope=scope) if scope["type"] == "http" else {}
+        if "content-length" in headers and "transfer-encoding" in headers:
+            sentence = "Content-Length and Transfer-Encoding exclude each other.\n"
+            await PlainTextResponse(sentence, 400, {"Connection": "close"})(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
 class WholeRequests:
     """Hand on a request when all of it has arrived.
 
     A slow client so holds no thread while it sends, and a form that breaks off in the middle is not taken for a whole
-    one. Headers with an underscore are dropped: WSGI could not tell `X_Forwarded_Proto` from `X-Forwarded-Proto`,
-    which a proxy sets and a client must not.
+    one. Of a request that shows neither a key nor a session no more than 64 KiB is read: it is handed on without its
+    body, and refused there as it would have been with one. Headers with an underscore are dropped: WSGI could not tell
+    `X_Forwarded_Proto` from `X-Forwarded-Proto`, which a proxy sets and a client must not.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -31,32 +57,73 @@ class WholeRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; nobody is answered who left before they had sent everything."""
-        body = bytearray()
-        more = True
+        announced = Headers(scope=scope).get("content-length", "")
+        expected = int(announced) if announced.isdecimal() else 0
+        body, more, is_known = bytearray(), True, False
         while more:
+            size = max(expected, len(body))
+            if size > (limit := _limit(scope["path"])):
+                await _too_large(scope["path"], size, limit)(scope, receive, send)
+                return
+            if not is_known and size > STRANGERS_BYTES:
+                is_known = await _is_known(scope)
+            if not is_known and _needs_to_be_known(scope, size):
+                await self._hand_on(scope, b"", receive, send)
+                return
             message = await receive()
             if message["type"] == "http.disconnect":
                 return
             body += message.get("body", b"")
             more = message.get("more_body", False)
-            if len(body) > BODY_BYTES:
-                await _too_large(scope["path"])(scope, receive, send)
-                return
-        headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
-        if body and not any(name == b"content-length" for name, _ in headers):
-            # It came in chunks. WSGI reads nothing of a body without a length.
+        await self._hand_on(scope, bytes(body), receive, send)
+
+    async def _hand_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        # WSGI reads nothing of a body that came in chunks, and would wait for one that was left unread.
+        headers = [(name, value) for name, value in scope["headers"] if b"_" not in name and name not in FRAMING]
+        if body or any(name in FRAMING for name, _ in scope["headers"]):
             headers.append((b"content-length", str(len(body)).encode()))
-        await self.app({**scope, "headers": headers}, _replaying(bytes(body), receive), send)
+        await self.app({**scope, "headers": headers}, _replaying(body, receive), send)
 
 
-def _too_large(path: str) -> Response:
-    detail = f"The request is larger than {BODY_BYTES:,} bytes."
+FRAMING = {b"content-length", b"transfer-encoding"}
+
+
+def _limit(path: str) -> int:
+    return next(limit for beginning, limit in LIMITS.items() if path.startswith(beginning))
+
+
+def _needs_to_be_known(scope: Scope, size: int) -> bool:
+    """Whether more would be read of a stranger than is read of anybody; of REST without a key, that is nothing."""
+    is_rest = scope["path"].startswith("/api/") and scope["method"] not in {"GET", "HEAD", "OPTIONS"}
+    return size > STRANGERS_BYTES or (is_rest and size > 0 and "authorization" not in Headers(scope=scope))
+
+
+async def _is_known(scope: Scope) -> bool:
+    """Whether a request shows a key that opens something, or the session of somebody who is signed in."""
+    # Imported here, because Django must be set up first.
+    from django.conf import settings
+
+    from accounts.authentication import is_key_of_somebody, is_session_of_somebody
+    from bigmind.mcp.threads import on_a_thread
+    from bigmind.request_ids import begin_request
+
+    headers = Headers(scope=scope)
+    if scope["path"].startswith("/api/"):
+        shown, check = headers.get("authorization", ""), is_key_of_somebody
+    else:
+        cookies = cookie_parser(headers.get("cookie", ""))
+        shown, check = cookies.get(settings.SESSION_COOKIE_NAME, ""), is_session_of_somebody
+    return bool(shown) and await on_a_thread(lambda: check(shown), request_id=begin_request(""))
+
+
+def _too_large(path: str, size: int, limit: int) -> Response:
+    detail = f"The request has {size:,} bytes; the limit is {limit:,}."
     if not path.startswith("/api/"):
         return Response(f"{detail}\n", 413, media_type="text/plain")
     # Imported here, because Django must be set up first.
     from bigmind.api.problems import problem
 
-    refusal = problem(413, "too_large", detail)
+    refusal = problem(413, "too_large", detail, hint="Send it in several parts.")
     return Response(refusal.content, 413, dict(refusal.headers))
 
 

@@ -65,7 +65,7 @@ async def _handed_on(*received: Message, headers: tuple[tuple[bytes, bytes], ...
     async def send(message: Message) -> None:
         pass
 
-    await WholeRequests(application)({"type": "http", "headers": headers}, receive, send)
+    await WholeRequests(application)({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send)
     return seen
 
 

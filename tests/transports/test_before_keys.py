@@ -1,0 +1,182 @@
+"""What somebody without a key can do to the server: nothing that others notice. Over raw sockets."""
+
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from time import monotonic
+from urllib.parse import urlsplit
+
+import httpx
+import psutil
+import pytest
+
+from tests.factories import make_key
+from tests.serving import Served, end_its_database_sessions, serving
+
+MIB = 1024 * 1024
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def hurried(
+    django_db_setup: None, django_db_blocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Served, "subprocess.Popen[bytes]"]]:
+    """The web process with short deadlines."""
+    log: Path = tmp_path_factory.mktemp("hurried") / "log.txt"
+    with serving(log, BIGMIND_HEADER_SECONDS="2", BIGMIND_BODY_SECONDS="4") as started:
+        for path in ("/api/v1/facts/", "/sign-in/"):  # The first request makes Django import its pages.
+            httpx.get(f"{started[0].url}{path}", timeout=60)
+        yield started
+    with django_db_blocker.unblock():
+        end_its_database_sessions()
+
+
+def connect(served: Served, sent: str = "") -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", urlsplit(served.url).port or 0), timeout=30)
+    connection.sendall(sent.replace("\n", "\r\n").replace("HOST", urlsplit(served.url).netloc).encode())
+    return connection
+
+
+def everything_from(connection: socket.socket) -> bytes:
+    """Return what is answered until the connection is closed."""
+    answer = b""
+    try:
+        while piece := connection.recv(65536):
+            answer += piece
+    except ConnectionResetError:
+        pass
+    return answer
+
+
+@pytest.mark.parametrize("begun", ["", "GET / HTTP/1.1\nHost: HOST\nX-Begun: y"])
+def test_two_hundred_unfinished_heads_are_closed_and_stop_nobody(hurried, begun):
+    served, _ = hurried
+    with ExitStack() as held:
+        unfinished = [held.enter_context(connect(served, begun)) for _ in range(200)]
+
+        assert httpx.get(f"{served.url}/healthz", timeout=5).status_code == 200
+        assert [everything_from(connection) for connection in unfinished] == [b""] * 200
+
+
+def test_a_head_that_comes_byte_by_byte_puts_nothing_off(hurried):
+    served, _ = hurried
+    begun = monotonic()
+    with connect(served, "GET / HTTP/1.1\n") as connection:
+        connection.settimeout(0.2)
+        while monotonic() - begun < 20:
+            try:
+                connection.send(b"X")
+                if connection.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+
+    assert monotonic() - begun < 10
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/api/v1/facts/", "/api/v1/import/"])
+def test_without_a_key_no_body_is_waited_for(hurried, path):
+    served, _ = hurried
+    size = 900_000
+    with connect(served, f"POST {path} HTTP/1.1\nHost: HOST\nContent-Length: {size}\n\n") as connection:
+        assert b" 401 " in connection.recv(4096).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("key", ["Bearer bm_wrong", "Basic YTpi"])
+def test_with_a_wrong_key_no_large_body_is_waited_for(hurried, key):
+    served, _ = hurried
+    head = f"POST /api/v1/facts/ HTTP/1.1\nHost: HOST\nAuthorization: {key}\nContent-Length: 900000\n\n"
+    with connect(served, head) as connection:
+        assert b" 401 " in connection.recv(4096).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/facts/", "/nowhere/", "/mcp"])
+def test_sixty_unfinished_bodies_of_eight_megabytes_take_no_memory(hurried, path):
+    served, process = hurried
+    before = psutil.Process(process.pid).memory_info().rss
+    head = f"POST {path} HTTP/1.1\nHost: HOST\nContent-Length: {8 * MIB}\n\n"
+    with ExitStack() as held:
+        for _ in range(60):
+            connection = held.enter_context(connect(served, head))
+            connection.settimeout(1)
+            try:
+                connection.sendall(b"x" * (8 * MIB - 1))
+            except OSError:
+                continue
+        grown = psutil.Process(process.pid).memory_info().rss - before
+
+    assert grown < 60 * MIB
+
+
+def test_a_body_in_chunks_without_a_session_is_not_gathered(hurried):
+    served, _ = hurried
+    chunk = b"%x\r\n%s\r\n" % (32 * 1024, b"x" * 32 * 1024)
+    with connect(served, "POST /sign-in/ HTTP/1.1\nHost: HOST\nTransfer-Encoding: chunked\n\n") as connection:
+        for _ in range(4):
+            connection.sendall(chunk)
+
+        assert connection.recv(4096).startswith(b"HTTP/1.1 4")
+
+
+def test_an_upload_that_comes_too_slowly_is_told(hurried):
+    served, _ = hurried
+    head = "POST /api/v1/facts/ HTTP/1.1\nHost: HOST\nAuthorization: Bearer {}\nContent-Length: 500000\n\n{{"
+    with connect(served, head.format(make_key().text)) as connection:
+        answer = everything_from(connection)
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"connection: close" in answer.lower()
+
+
+def test_a_refused_request_is_not_drained_for_ever(hurried):
+    served, _ = hurried
+    begun = monotonic()
+    with connect(served, "POST /api/v1/facts/ HTTP/1.1\nHost: HOST\nContent-Length: 900000\n\n") as connection:
+        everything_from(connection)
+
+    assert monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp", "/api/v1/facts/", "/healthz"])
+def test_two_lengths_are_refused_and_the_connection_is_closed(hurried, path):
+    served, _ = hurried
+    head = f"POST {path} HTTP/1.1\nHost: HOST\nContent-Length: 5\nTransfer-Encoding: chunked\n\n0\n\n"
+    with connect(served, f"{head}GET /healthz HTTP/1.1\nHost: HOST\n\n") as connection:
+        answer = everything_from(connection)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_a_key_opens_the_way_for_a_large_body(hurried):
+    served, _ = hurried
+    headers = {"Authorization": f"Bearer {make_key().text}", "Content-Type": "application/json"}
+
+    small = httpx.post(f"{served.url}/api/v1/facts/", content=b"[" + b" " * 900_000, headers=headers, timeout=30)
+    large = httpx.post(f"{served.url}/api/v1/facts/", content=b"x" * (2 * MIB), headers=headers, timeout=30)
+
+    assert small.status_code == 400
+    assert large.status_code == 413
+    assert "1,048,576" in large.text
+
+
+def test_as_many_files_may_be_open_as_the_machine_allows(hurried):
+    _, process = hurried
+    soft, hard = psutil.Process(process.pid).rlimit(psutil.RLIMIT_NOFILE)
+
+    assert soft == hard or soft >= MIB
+
+
+def test_connections_that_cannot_be_accepted_are_told_once(hurried, monkeypatch):
+    from bigmind.embedded import web
+
+    said, server = [], web.Server.__new__(web.Server)
+    monkeypatch.setattr(web.log, "error", lambda *_, **told: said.append(told))
+    for _ in range(1000):
+        server._note(None, {"exception": OSError(24, "Too many open files"), "socket": object()})
+
+    assert len(said) == 1
