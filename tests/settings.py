@@ -63,5 +63,7 @@ if template := os.environ.get("PREPARED_TEMPLATE"):
     # A copy of the migrated database has nothing left to migrate.
     DATABASES["default"]["TEST"] = {"TEMPLATE": template, "MIGRATE": False}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# Each test has its own log, and there is but one file.
+AUDIT_HEAD_FILE = None
 # Deterministic, and no model to load. The built-in model has tests of its own.
 EMBEDDING_PROVIDER = "hashing"

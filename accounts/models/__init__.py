@@ -2,7 +2,7 @@
 
 from .agents import Agent
 from .alerts import Alert
-from .audit import AuditEvent
+from .audit import AuditEvent, AuditHead
 from .calls import Call, KeptReply
 from .connected_apps import AppToken, ConnectedApp
 from .erasures import ErasureReport
@@ -24,6 +24,7 @@ __all__ = [
     "ApiKey",
     "AppToken",
     "AuditEvent",
+    "AuditHead",
     "Call",
     "ConnectedApp",
     "ErasureReport",

@@ -14,6 +14,7 @@ from .users import User
 KEYED = "k1:"
 """How a seal begins that takes the secret key to make. The first ones were hashes, which anybody can make."""
 _SALT = "bigmind.audit.seal"
+_HEAD_SALT = "bigmind.audit.head"
 
 
 class AuditEvent(models.Model):
@@ -53,8 +54,7 @@ class AuditEvent(models.Model):
 
     def sealed_after(self, previous: str, secret: str | None = None) -> str:
         """Return the seal that this row must have after one with the seal `previous`. Default: by the present key."""
-        digest = salted_hmac(_SALT, self._sealed_text(previous), secret=secret, algorithm="sha256").digest()
-        return KEYED + urlsafe_b64encode(digest).decode().rstrip("=")
+        return _seal(_SALT, self._sealed_text(previous), secret)
 
     def hashed_after(self, previous: str) -> str:
         """Return the seal of a row from the time before there was a key to it."""
@@ -71,3 +71,35 @@ class AuditEvent(models.Model):
             "details": self.details,
         }
         return json.dumps(said, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
+
+
+class AuditHead(models.Model):
+    """Which row of the audit log is the last one: one row, sealed, so that whoever cuts rows off has to forge it."""
+
+    ONLY = 1
+
+    number = models.PositiveBigIntegerField()
+    last = models.CharField(max_length=64, help_text="The seal of the last row.")
+    seal = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"{self.number}"
+
+    @classmethod
+    def sealed(cls, number: int, last: str) -> "AuditHead":
+        """Return the head for a last row, sealed by the present key."""
+        return cls(pk=cls.ONLY, number=number, last=last, seal=head_seal(number, last))
+
+    def is_sealed(self, secrets: list[str]) -> bool:
+        """Whether it is what was written, with one of these secret keys."""
+        return any(self.seal == head_seal(self.number, self.last, secret) for secret in secrets)
+
+
+def head_seal(number: int, last: str, secret: str | None = None) -> str:
+    """Return the seal of a head."""
+    return _seal(_HEAD_SALT, f"{number}:{last}", secret)
+
+
+def _seal(salt: str, text: str, secret: str | None) -> str:
+    digest = salted_hmac(salt, text, secret=secret, algorithm="sha256").digest()
+    return KEYED + urlsafe_b64encode(digest).decode().rstrip("=")

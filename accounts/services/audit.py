@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from django.db import transaction
 from accounts.actor import acting
 from accounts.models import AuditEvent, User
 from accounts.models.audit import KEYED
+from accounts.services.audit_head import head_of_audit, missing_ends, move_head
 from bigmind.core.turns import wait_for_turn
 
 _TURNS = 7731
@@ -37,9 +39,10 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
     actor = acting()
     who = by or (actor.user if actor else None)
     wait_for_turn(_TURNS, "audit")
-    last = AuditEvent.objects.order_by("-number").first()
+    last, head = AuditEvent.objects.order_by("-number").first(), head_of_audit()
     noted = AuditEvent(
-        number=last.number + 1 if last else 1,
+        # Behind the head also where rows before it are gone: the gap is what tells.
+        number=max(last.number if last else 0, head.number if head else 0) + 1,
         event=event,
         by=_still_here(who),
         by_id_kept=who.pk if who else None,
@@ -51,6 +54,7 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
     )
     noted.seal = noted.sealed_after(last.seal if last else "")
     noted.save(force_insert=True)
+    move_head(noted, is_first=not (last or head))
     return noted
 
 
@@ -61,10 +65,7 @@ def take_names_from_audit(user: User) -> int:
 
 
 def broken_events() -> Iterator[BrokenEvent]:
-    """Yield every row of the log that was changed, and every place where one is missing.
-
-    That the newest rows were cut off cannot be seen here: compare the last number with one noted elsewhere.
-    """
+    """Yield every row of the log that was changed, every place where one is missing, and the last one if it is gone."""
     number, seal, keyed = 0, "", False
     for event in AuditEvent.objects.order_by("number").iterator(chunk_size=500):
         if event.number != number + 1:
@@ -72,6 +73,7 @@ def broken_events() -> Iterator[BrokenEvent]:
         elif not _is_sealed(event, seal, must_be_keyed=keyed):
             yield BrokenEvent(event.number, "it is not what was written, or the secret key was another")
         number, seal, keyed = event.number, event.seal, keyed or event.is_keyed
+    yield from starmap(BrokenEvent, missing_ends())
 
 
 def events_without_key() -> int:

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
 
+from accounts.services.audit_head import forget_outside
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
 from bigmind.environment import environment
@@ -92,6 +94,9 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
     _load(folder, backup.manifest)
     if SECRET_KEY in backup.manifest.files:
         _restore_secret_key(folder)
+        # What a migration seals must hold with the key that is used from now on.
+        settings.SECRET_KEY = environment().signing_key()
+    forget_outside()
     if pending_migrations():
         call_command("migrate", interactive=False, verbosity=0)
     hang_up()

@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, AuditHead
 from accounts.services.audit import audit, broken_events
 from accounts.services.invitations import invite
 from accounts.services.keys import create_key, revoke_key, rotate_key
@@ -110,13 +112,89 @@ def test_whoever_owns_the_database_but_not_the_key_cannot_make_the_seals_anew() 
     with _past_the_trigger():
         AuditEvent.objects.bulk_update([second, third], ["details", "seal"])
 
-    assert [broken.number for broken in broken_events()] == [2, 3]
+    assert {broken.number for broken in broken_events()} == {2, 3}
+
+
+@pytest.mark.parametrize("table", ["accounts_auditevent", "accounts_erasurereport", "curation_review"])
+def test_what_only_grows_is_not_emptied_either(table: str) -> None:
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {table} CASCADE")
+
+
+def test_newest_rows_that_were_cut_off_are_missed() -> None:
+    _note_three()
+
+    with _past_the_trigger():
+        AuditEvent.objects.filter(number__gt=1).delete()
+
+    assert [broken.number for broken in broken_events()] == [3]
+    with pytest.raises(CommandError, match="not what was written"):
+        call_command("audit_verify")
+
+
+def test_an_emptied_log_is_missed() -> None:
+    _note_three()
+
+    with _past_the_trigger():
+        AuditEvent.objects.all().delete()
+
+    assert [broken.number for broken in broken_events()] == [3]
+
+
+def test_rows_that_follow_do_not_heal_a_log_that_was_cut() -> None:
+    _note_three()
+    with _past_the_trigger():
+        AuditEvent.objects.filter(number=3).delete()
+
+    audit("invited", role="admin")
+
+    assert [broken.number for broken in broken_events()] == [4]
+
+
+def test_the_head_cannot_be_made_anew_without_the_key(settings: Any) -> None:
+    _note_three()
+    first = AuditEvent.objects.get(number=1)
+    with _past_the_trigger():
+        AuditEvent.objects.filter(number__gt=1).delete()
+
+    AuditHead.objects.update(number=1, last=first.seal)
+    forged = [broken.number for broken in broken_events()]
+    AuditHead.objects.all().delete()
+    audit("invited", role="admin")
+
+    assert forged == [1]
+    assert [broken.number for broken in broken_events()] == [2]
+
+
+def test_an_older_state_of_both_tables_is_found_by_the_file(
+    settings: Any, tmp_path: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    settings.AUDIT_HEAD_FILE = tmp_path / "audit_head.json"
+    with django_capture_on_commit_callbacks(execute=True):
+        audit("invited", role="admin")
+    before = AuditHead.objects.values("number", "last", "seal").get()
+    with django_capture_on_commit_callbacks(execute=True):
+        audit("invited", role="member")
+    assert not list(broken_events())
+
+    with _past_the_trigger():
+        AuditEvent.objects.filter(number=2).delete()
+    AuditHead.objects.update(**before)
+
+    assert [(broken.number, "audit_head.json" in broken.why) for broken in broken_events()] == [(2, True)]
+    assert stat.S_IMODE(settings.AUDIT_HEAD_FILE.stat().st_mode) == 0o600
+
+
+def _note_three() -> None:
+    for role in ("admin", "member", "curator"):
+        audit("invited", role=role)
 
 
 def test_rows_from_before_there_was_a_key_still_hold_and_are_counted() -> None:
     old = AuditEvent(number=1, event="invited", details={"role": "admin"})
     old.seal = old.hashed_after("")
     old.save()
+    AuditHead.sealed(1, old.seal).save()
     audit("invited", role="member")
 
     output = io.StringIO()
