@@ -12,7 +12,7 @@ from curation.services.contradictions import contradictions
 from curation.views.differences import words_changed
 from knowledge import importers
 from knowledge.generators import help_options
-from knowledge.generators.command_names import command_in
+from knowledge.generators.command_names import name_in
 from knowledge.generators.commands import first_sentence
 from knowledge.generators.help_text import read_help
 from knowledge.generators.registry import generator_for
@@ -265,7 +265,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "words of markdown": plain_words,
     "contradictions": lambda text: contradictions(text, text),
     "differences": lambda text: list(words_changed(text, text[1:] + "b")),
-    "command names": command_in,
+    "command names": lambda text: name_in("command", "get users", text),
     "first sentences": first_sentence,
     "help texts": read_help,
     "usage lines": read_usage,

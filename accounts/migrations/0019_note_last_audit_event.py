@@ -16,6 +16,6 @@ def note_last(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0002_audit_head")]
+    dependencies = [("accounts", "0018_audit_head")]
 
     operations = [migrations.RunPython(note_last, migrations.RunPython.noop)]

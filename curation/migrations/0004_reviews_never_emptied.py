@@ -10,6 +10,6 @@ UNGUARD = "DROP TRIGGER curation_review_never_emptied ON curation_review;"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("curation", "0001_squashed"), ("accounts", "0002_audit_head")]
+    dependencies = [("curation", "0001_squashed"), ("accounts", "0018_audit_head")]
 
     operations = [migrations.RunSQL(GUARD, UNGUARD)]
