@@ -1,8 +1,10 @@
 """The profile and the preview of the start context."""
 
+import re
+
 import pytest
 from django.urls import reverse
-from django.utils.html import escape
+from django.utils.html import escape, strip_tags
 
 from accounts.services.profiles import get_profile, update_profile
 from bigmind.core.tokens import count_tokens
@@ -31,6 +33,19 @@ def test_the_preview_is_what_an_agent_is_told_word_for_word(client):
 
     told = _told(start_session(actor, project="atlas", topics=["tests"]).context.markdown)
     assert escape(told) in page.text
+
+
+def test_a_receipt_keeps_what_an_item_says_apart_from_where_it_comes_from(client):
+    actor = make_actor()
+    make_fact(actor, "Prefers pytest.")
+    client.force_login(actor.user)
+
+    page = client.get(reverse("memory-context"))
+
+    row = re.search(r'<th scope="row">(Prefers pytest.*?)</th>', page.text)
+    said, _, source = row[1].partition("<br>")
+    assert said == "Prefers pytest."
+    assert strip_tags(source).startswith("From you, on a page, ")
 
 
 def test_the_preview_counts_the_tokens_of_each_tier(client):

@@ -182,5 +182,5 @@ def test_the_preview_of_the_start_context_is_itemised():
 
     page = _signed_in(actor.user).get(reverse("memory-context"))
 
-    assert "Receipt" in page.text
+    assert "Context receipt" in page.text
     assert "importance 6" in page.text
