@@ -14,6 +14,8 @@ from accounts.models import Instance
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.operations import carry_out
 from bigmind.core.sections import Section
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
 from curation.services.decisions import approve_global
 from knowledge.services.directory import list_directory
 from knowledge.services.instances import (
@@ -121,6 +123,20 @@ def test_others_see_only_the_instances_of_those_who_share_their_agents() -> None
 
     assert seen == ["laptop 0"]
     assert own == ["laptop 0", "laptop 1"] or own == ["laptop 1", "laptop 0"]
+
+
+def test_who_sees_none_is_not_told_that_none_is_registered() -> None:
+    reporting(sharing(Section.WHO), name="hidden")
+    admin = make_actor(admin=True)
+
+    told = perform(CATALOGUE["directory_list_instances"], admin, {}, door="mcp").markdown()
+    client = Client()
+    client.force_login(admin.user)
+    listed = client.get(reverse("admin:accounts_instance_changelist"))
+
+    assert "or their owners do not share them" in told
+    assert "the Django admin" in told
+    assert "hidden" in listed.text
 
 
 def test_the_directory_shows_and_counts_what_is_shared() -> None:
