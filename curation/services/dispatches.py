@@ -15,6 +15,8 @@ from curation.shapes.upstream import UpstreamProposal
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import UNDECIDED, CompanyEntry, CompanyServer, Dispatch
 
+from .notices import named, notice_text
+
 _TOLD = ("status", "decided_by", "decided_at", "decision_notes")
 
 
@@ -159,5 +161,5 @@ def _tell(dispatch: Dispatch) -> None:
     """Tell the proposer, as a decision made here would be told."""
     entry = dispatch.entry
     if entry.proposed_by_id:
-        text = f"[{entry.handle}] {entry.title}: {dispatch.in_words}."
-        Notice.objects.create(user_id=entry.proposed_by_id, entry=entry, text=text[:300])
+        text = notice_text(f"{named(entry)}: {dispatch.in_words.rstrip('.')}.")
+        Notice.objects.create(user_id=entry.proposed_by_id, entry=entry, text=text)

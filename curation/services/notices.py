@@ -5,14 +5,18 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.text import Truncator
 
 from accounts.actor import Actor
 from accounts.models import Role, User
 from accounts.services.alerts import mark_alerts_seen, unseen_alerts
+from bigmind.core.text import one_line
 from curation.models import Action, Comment, Notice, Review
 from knowledge.models import CompanyEntry
 
 from .deliveries import queue_webhook
+
+NOTICE_CHARS = 300
 
 _DONE: dict[str, str] = {
     Action.ENDORSE: "was agreed to by {by}; a second curator has to agree",
@@ -38,7 +42,8 @@ def tell_of_review(review: Review) -> None:
     entry = review.entry
     if said:
         into = entry.superseded_by.handle if entry.superseded_by else "another entry"
-        text = f"[{entry.handle}] {entry.title} {said.format(by=review.by_name, into=into)}."
+        reason = f": {review.notes}" if review.notes else "."
+        text = f"{named(entry)} {said.format(by=review.by_name, into=into)}{reason}"
         people = _others(entry.proposed_by_id, entry.owner_id, but=review.by_id)
         _notify(people, entry, text, review)
     queue_webhook(review)
@@ -49,7 +54,17 @@ def tell_of_comment(comment: Comment) -> None:
     entry = comment.entry
     spoken = set(entry.comments.values_list("by_id", flat=True))
     people = _others(entry.proposed_by_id, entry.owner_id, *spoken, but=comment.by_id)
-    _notify(people, entry, f"{comment.by_name} commented on [{entry.handle}] {entry.title}.", None)
+    _notify(people, entry, f"{comment.by_name} commented on {named(entry)}.", None)
+
+
+def named(entry: CompanyEntry) -> str:
+    """Return an entry as a sentence names it."""
+    return f"“{entry.title}” ({entry.handle})"
+
+
+def notice_text(said: str) -> str:
+    """Return what fits in a notice, on one line; the page of the entry has the rest."""
+    return Truncator(one_line(said)).chars(NOTICE_CHARS)
 
 
 def notices_of(actor: Actor) -> "QuerySet[Notice]":
@@ -76,7 +91,9 @@ def _others(*people: UUID | None, but: UUID | None) -> set[UUID]:
 def _notify(people: Iterable[UUID], entry: CompanyEntry, text: str, review: Review | None) -> None:
     """Tell those of these people who may read the entry as it is now: whoever commented on it once may not any more."""
     told = [person for person in User.objects.filter(pk__in=list(people)) if _may_read(person, entry)]
-    Notice.objects.bulk_create(Notice(user=person, entry=entry, review=review, text=text[:300]) for person in told)
+    Notice.objects.bulk_create(
+        Notice(user=person, entry=entry, review=review, text=notice_text(text)) for person in told
+    )
 
 
 def _may_read(person: User, entry: CompanyEntry) -> bool:

@@ -206,7 +206,7 @@ def test_a_proposal_that_the_company_cannot_take_does_not_hold_up_the_others(com
     assert done.ok
     assert "content is too long" in refused.in_words
     assert [entry["content"] for entry in company.proposals.values()] == ["Rule 1."]
-    assert Notice.objects.get(user=ada.user, entry=first).text.startswith("[C")
+    assert Notice.objects.get(user=ada.user, entry=first).text.startswith("“Health” (C")
 
 
 # --- Decisions ---

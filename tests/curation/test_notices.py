@@ -36,9 +36,20 @@ def test_the_proposer_is_told_of_the_decision_and_the_curator_of_nothing() -> No
     approve_global(curator, entry_id=entry.pk, action="reject", notes="Too vague.")
 
     assert [notice.text for notice in notices_of(author)] == [
-        f"[{entry.handle}] Health was rejected by {curator.user}."
+        f"“Health” ({entry.handle}) was rejected by {curator.user}: Too vague."
     ]
     assert not notices_of(curator).exists()
+
+
+def test_a_reason_that_is_too_long_for_a_notice_says_that_it_goes_on() -> None:
+    author = make_actor()
+
+    approve_global(make_actor(curator=True), entry_id=propose(author).pk, action="reject", notes="No.\n" + "why " * 400)
+
+    (notice,) = notices_of(author)
+    assert len(notice.text) == 300
+    assert notice.text.endswith("…")
+    assert ": No. why why" in notice.text
 
 
 def test_what_was_seen_is_not_new_any_more() -> None:
@@ -293,7 +304,7 @@ def test_a_person_is_written_once_a_day_what_was_decided(mail_server: None) -> N
     (letter,) = mail.outbox
     assert (first, again) == (1, 0)
     assert letter.to == ["ada@example.com"]
-    assert "Health was approved by" in letter.body
+    assert "was approved by" in letter.body
     assert f"/company/{entry.pk}/" in letter.body
 
 
