@@ -19,6 +19,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.errors import Conflict
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
 from curation.models import CLAIM_LASTS, Claim
@@ -30,6 +31,7 @@ from knowledge.services.reference_drifts import open_drifts
 from knowledge.vocabulary import CompanyCategoryName
 
 from .history import entry_to_change
+from .rules import waits_for_others
 
 Why = Annotated[
     Literal["proposed", "reported", "due"],
@@ -156,10 +158,13 @@ def waiting(why: str) -> CompanyEntryQuerySet:
 def claim_entry(actor: Actor, *, entry_id: CompanyEntryId) -> Claim:
     """Say that you are looking at an entry, for ten minutes, so that another curator takes the next one.
 
-    Call this when a curator opens it. Returns the claim, which is somebody else's when they were first.
+    Call this when a curator opens it. Returns the claim, which is somebody else's when they were first. A proposal of
+    your own is not claimed: another curator reviews it.
     """
     actor.require("curate")
     entry = entry_to_change(entry_id)
+    if waits_for_others(actor, entry):
+        raise Conflict(f"You proposed {entry.handle} yourself.", hint="Another curator reviews it.", entry_id=entry.pk)
     now = timezone.now()
     claim = Claim.objects.select_related("by").filter(entry=entry).first()
     if claim is None or claim.until <= now or claim.by_id == actor.user.pk:
@@ -170,11 +175,17 @@ def claim_entry(actor: Actor, *, entry_id: CompanyEntryId) -> Claim:
     return claim
 
 
-def look_at(actor: Actor, *, entry_id: int) -> Claim:
-    """Claim an entry and release the others: whoever reads a page looks at one thing at a time."""
+def look_at(actor: Actor, *, entry: CompanyEntry) -> Claim | None:
+    """Claim an entry and release the others: whoever reads a page looks at one thing at a time.
+
+    Returns the claim on it, if any: who opens a proposal of their own claims nothing.
+    """
     actor.require("curate")
-    Claim.objects.filter(by=actor.user).exclude(entry_id=entry_id).delete()
-    return claim_entry(actor, entry_id=entry_id)
+    if waits_for_others(actor, entry):
+        Claim.objects.filter(by=actor.user).delete()
+        return Claim.objects.current().select_related("by").filter(entry=entry).first()
+    Claim.objects.filter(by=actor.user).exclude(entry=entry).delete()
+    return claim_entry(actor, entry_id=entry.pk)
 
 
 def release_entry(actor: Actor, *, entry_id: CompanyEntryId, until: datetime | None = None) -> None:

@@ -27,8 +27,13 @@ def require_may_approve(actor: Actor, entry: CompanyEntry) -> None:
         Forbidden: it is the actor's own, and this is a team or an enterprise.
     """
     actor.require("curate")
-    if not is_personal() and entry.proposed_by_id == actor.user.pk:
+    if _is_own(actor, entry):
         raise Forbidden("You proposed this yourself.", hint="Another curator has to approve it.")
+
+
+def waits_for_others(actor: Actor, entry: CompanyEntry) -> bool:
+    """Whether it is a proposal of the actor's own that another curator has to review."""
+    return entry.is_undecided and _is_own(actor, entry)
 
 
 def needs_second_approval(actor: Actor, entry: CompanyEntry, *, importance: int) -> bool:
@@ -46,3 +51,8 @@ def needs_four_eyes(entry: CompanyEntry, *, importance: int) -> bool:
         return False
     ever = entry.reviews.values_list("after__importance", flat=True)
     return bool(max(importance, *ever) >= FOUR_EYES_FROM)
+
+
+def _is_own(actor: Actor, entry: CompanyEntry) -> bool:
+    """Whether the actor proposed it where there are others to ask."""
+    return not is_personal() and entry.proposed_by_id == actor.user.pk

@@ -18,7 +18,7 @@ PAST = {
     "endorse": "Agreed to as the first of two",
     "approve": "Approved",
     "reject": "Rejected",
-    "request_changes": "Sent back for changes",
+    "request_changes": "Changes requested",
     "merge": "Merged",
     "edit": "Edited",
     "verify": "Verified",
@@ -60,9 +60,9 @@ def past(action: str) -> str:
 @register.filter
 def record_in_words(record: ProposerRecord) -> str:
     """Say what became of the other proposals of the same person."""
-    known = ((record.approved, "approved"), (record.rejected, "rejected"), (record.waiting, "waiting"))
+    known = ((record.approved, "approved"), (record.rejected, "rejected"), (record.waiting, "pending"))
     told = ", ".join(f"{count:,} {word}" for count, word in known if count)
-    return f"others of theirs: {told}" if told else "their first proposal"
+    return f"track record: {told}" if told else "first proposal"
 
 
 @register.simple_tag

@@ -21,7 +21,7 @@ from .places import address_of
 DEEDS = {
     "approve": "Approve",
     "reject": "Reject",
-    "request_changes": "Send back",
+    "request_changes": "Request changes",
     "verify": "Verify",
     "deprecate": "Deprecate",
 }

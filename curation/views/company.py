@@ -73,7 +73,7 @@ def verifying(request: HttpRequest) -> HttpResponse:
     actor.require("curate")
     chosen = _chosen(request.POST.getlist("only") or request.POST.getlist("entry"))
     if not chosen:
-        messages.info(request, "Nothing is ticked, so nothing was verified.")
+        messages.info(request, "Nothing is selected, so nothing was verified.")
         return redirect("company-due")
     wanted = {"entry_ids": list(chosen), "action": "verify", "revisions": chosen}
     _tell_of(request, carry_out(decide_many, actor, wanted))

@@ -47,15 +47,15 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
 @own_page
 @require_POST
 def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
-    """Take back the decision that was just made, and open the entry again."""
+    """Take back the decision that was just made, and stay where the button was pressed."""
     actor = actor_of(request)
     wanted = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
     try:
-        undone = carry_out(approve_global, actor, wanted).entry
+        carry_out(approve_global, actor, wanted)
     except (Conflict, Invalid) as refusal:
         messages.error(request, f"Not taken back: {refusal}")
-        undone = readable_entry(actor, entry_id)
-    return redirect(address_of(undone, request))
+    opened = _number(request.POST.get("opened", ""))
+    return redirect(address_of(readable_entry(actor, opened) if opened else None, request))
 
 
 @own_page

@@ -112,8 +112,8 @@ def entry_screen(
     """Draw the list with one entry open, and let others see that somebody looks at it."""
     actor, question = actor_of(request), QueueQuestion(request)
     actor.require("curate")
-    claim = look_at(actor, entry_id=entry_id) if request.method != "HEAD" else None
     told = brief(actor, entry_id=entry_id)
+    claim = look_at(actor, entry=told.entry) if request.method != "HEAD" else None
     filters = question.attempt(lambda _: question.filters()) or {}
     place = around(actor, told.entry, filters)
     opened = _opened(actor, told, attempt)

@@ -28,7 +28,7 @@ function keep(value, isTicked) {
 
 function count(number) {
   const label = document.querySelector("#bulk label");
-  label.textContent = number ? `With the ${number} ticked` : "With the ticked ones";
+  label.textContent = number ? `${number} selected` : "Selected";
 }
 
 // What is ticked on other pages of the list goes along.

@@ -214,7 +214,7 @@ def test_without_scripts_a_proposal_lives_until_its_author_reads_the_decision(
     expect(author.get_by_role("status")).to_contain_text("back in the curators")
     curator.goto(reverse("company-entry", args=[entry.pk]))
     expect(curator.get_by_text("The payment team does it already.")).to_be_visible()
-    curator.get_by_role("button", name="It still holds").click()
+    curator.get_by_role("button", name="Mark as verified").click()
     expect(curator.get_by_role("status")).to_contain_text("Verified")
 
     entry.refresh_from_db()
@@ -229,7 +229,7 @@ def test_without_scripts_what_is_due_is_verified_by_ticking(visits: Visits, ada:
     page.goto(reverse("company-due"))
     page.get_by_role("checkbox", name=entries[0].handle).check()
     page.get_by_role("checkbox", name=entries[1].handle).check()
-    page.get_by_role("button", name="Verify the ticked ones").click()
+    page.get_by_role("button", name="Verify the selected").click()
     expect(page.get_by_role("status")).to_contain_text("Verified: 2 entries.")
     page.get_by_role("button", name=entries[2].handle).click()
 

@@ -134,11 +134,12 @@ def test_fifty_proposals_are_decided_from_the_keyboard(visits: Visits, curator: 
         if deed == "undo" and len(waiting) > 1:
             shows(page, waiting[(place + 1) % len(waiting)])
             press(page, "u")
+            place = (place + 1) % len(waiting)
             continue
         decided.append(deed)
         del waiting[place]
         place = place % len(waiting) if waiting else 0
-    expect(page.get_by_role("heading", name="Nothing waits")).to_be_visible()
+    expect(page.get_by_role("heading", name="Queue empty")).to_be_visible()
 
     statuses = CompanyEntry.objects.exclude(pk=known.pk).values_list("status", flat=True)
     assert len(decided) == 50
@@ -223,7 +224,7 @@ def test_a_warning_takes_a_second_key(visits: Visits, curator: Actor) -> None:
     expect(page.get_by_role("heading", name="Look twice")).to_be_visible()
     found = findings(page)
     press(page, "Enter")
-    expect(page.get_by_role("heading", name="Nothing waits")).to_be_visible()
+    expect(page.get_by_role("heading", name="Queue empty")).to_be_visible()
 
     assert found == []
 
@@ -272,7 +273,7 @@ def test_without_a_script_an_entry_is_opened_rejected_and_taken_back(visits: Vis
     page = visits.by(curator.user, javascript=False)
 
     page.goto(reverse("curation"))
-    page.get_by_role("link", name="Start with the first").click()
+    page.get_by_role("link", name="Start reviewing").click()
     expect(page.get_by_role("heading", name="Proposal", exact=True)).to_be_visible()
     page.get_by_role("article").get_by_text("Reject", exact=True).click()
     page.get_by_label("Too vague").check()
@@ -282,7 +283,8 @@ def test_without_a_script_an_entry_is_opened_rejected_and_taken_back(visits: Vis
     rejected = entry.status
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("status")).to_contain_text("taken back")
-    page.get_by_role("button", name="Leave it to others").click()
+    page.get_by_role("status").get_by_role("link").click()
+    page.get_by_role("button", name="Release").click()
     expect(page.get_by_role("heading", name="Curation")).to_be_visible()
 
     entry.refresh_from_db()

@@ -614,7 +614,7 @@ def test_my_proposals_say_where_they_stand_why_and_what_to_do(client: Client, re
 
     page = client.get(reverse("company-mine"))
 
-    for told in ("A curator will decide", "Cora asks for changes", "Which services?", "Cora decided against it"):
+    for told in ("A curator will decide", "Cora asks for changes", "Which services?", "Cora rejected it"):
         assert told in page.text
     for told in ("Not true.", "Every agent can find it now", reverse("company-revise", args=[asked.pk])):
         assert told in page.text

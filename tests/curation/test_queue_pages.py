@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
+from bigmind.core.errors import Conflict
 from bigmind.core.text import digest
 from curation.models import Claim, Review
 from curation.services.decisions import approve_global
@@ -158,7 +159,7 @@ def test_one_screen_says_everything_that_a_decision_needs(client: Client, curato
         "retries a failed call **5** times",
         "proposed",
         "Ada",
-        "their first proposal",
+        "first proposal",
         "said by the user",
         "Incident 12",
         "atlas",
@@ -216,7 +217,7 @@ def test_after_the_last_decision_the_queue_says_that_nothing_waits(client: Clien
         follow=True,
     )
 
-    assert "Nothing waits" in page.text
+    assert "Queue empty" in page.text
     assert "Approved" in page.text
     assert "Undo" in page.text
 
@@ -331,7 +332,44 @@ def test_the_last_decision_is_undone_with_one_button(client: Client, curator: Ac
 
     entry.refresh_from_db()
     assert entry.status == Status.PENDING
-    assert turned["Location"] == f"{reverse('curation-entry', args=[entry.pk])}?order=oldest#entry"
+    assert turned["Location"] == f"{reverse('curation')}?order=oldest"
+
+
+def test_after_undoing_one_stands_where_one_was(client: Client, curator: Actor) -> None:
+    entry, following = propose(), propose()
+    decide(client, entry, "approve")
+    entry.refresh_from_db()
+
+    page = client.post(
+        reverse("curation-undo", args=[entry.pk]), {"revision": entry.revision, "opened": following.pk}, follow=True
+    )
+
+    assert page.context["entry"] == following
+    assert f'href="{reverse("curation-entry", args=[entry.pk])}#entry"' in page.text
+
+
+def test_opening_ones_own_proposal_claims_nothing_and_releases_what_one_left(client: Client, curator: Actor) -> None:
+    mine, other = propose(curator), propose()
+    opened(client, other)
+
+    page = opened(client, mine)
+
+    assert not Claim.objects.exists()
+    assert "Reserved for you" not in page.text
+
+
+def test_the_proposer_sees_who_is_looking_at_their_proposal(client: Client, curator: Actor) -> None:
+    mine = propose(curator)
+    claim_entry(make_actor(make_user("carl", role="curator", display_name="Carl")), entry_id=mine.pk)
+
+    page = opened(client, mine)
+
+    assert "Carl is looking at it" in page.text
+
+
+def test_ones_own_proposal_is_not_claimed_by_a_call_either(curator: Actor) -> None:
+    with pytest.raises(Conflict, match="yourself"):
+        claim_entry(curator, entry_id=propose(curator).pk)
 
 
 def test_what_somebody_else_decided_since_is_not_undone(client: Client, curator: Actor) -> None:
