@@ -6,35 +6,19 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 from django.utils import timezone
-from rapidfuzz import fuzz
 
 from accounts.actor import Actor
 from accounts.models import User
 from curation.models import Claim, Comment, Review
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry, Feedback, Kind, Status
-from knowledge.search.hybrid import Filters, search
 from knowledge.services.company import by_relevance, most_relevant
 from knowledge.services.context import CompanyLine, company_line, company_lines
 from knowledge.services.feedback import open_complaints
 
-from .contradictions import contradictions
 from .entries import readable_entry
+from .neighbours import Neighbour, neighbours_of
 from .screening import Suspicion, suspicions_about
-
-NEAREST = 3
-ALIKE_FROM = 0.5
-"""From which similarity on two texts are compared for contradictions: below it they are about different things."""
-
-
-@dataclass(frozen=True)
-class Neighbour:
-    """An approved entry that is near in meaning or words."""
-
-    entry: CompanyEntry
-    similarity: float
-    by_meaning: bool
-    contradictions: list[str]
 
 
 @dataclass(frozen=True)
@@ -62,6 +46,7 @@ class Briefing:
 
     entry: CompanyEntry
     nearest: list[Neighbour]
+    nearest_waiting: list[Neighbour]
     same_waiting: int
     record: ProposerRecord
     effect: Effect
@@ -74,18 +59,19 @@ class Briefing:
 
 
 def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
-    """Gather what a curator needs to decide about an entry: its nearest approved ones, contradictions, provenance,
-    the proposer's record, what it costs and pushes out, warnings, complaints.
+    """Gather what a curator needs to decide about an entry: what is near it, approved or waiting, contradictions,
+    provenance, the proposer's record, what it costs and pushes out, warnings, complaints.
 
     Call this when a curator asks about one entry of the queue. Returns all of it.
     """
     actor.require("curate")
     entry = readable_entry(actor, entry_id)
-    nearest, fallback = nearest_approved(actor, entry)
+    near = neighbours_of(actor, entry)
     claim = Claim.objects.current().filter(entry=entry).select_related("by").first()
     return Briefing(
         entry=entry,
-        nearest=nearest,
+        nearest=near.approved,
+        nearest_waiting=near.waiting,
         same_waiting=CompanyEntry.objects.undecided().filter(digest=entry.digest).exclude(pk=entry.pk).count(),
         record=record_of(entry),
         effect=effect_of(entry),
@@ -94,18 +80,8 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
         history=list(entry.reviews.order_by("number")),
         comments=list(entry.comments.select_related("by").order_by("created_at", "pk")),
         claimed_by=claim.by if claim else None,
-        fallback=fallback,
+        fallback=near.fallback,
     )
-
-
-def nearest_approved(actor: Actor, entry: CompanyEntry) -> tuple[list[Neighbour], bool]:
-    """Return the three approved entries nearest to one, and whether words alone decided."""
-    found = search(entry.text, owner=actor.user, filters=Filters([Kind.COMPANY], shared=True), limit=NEAREST + 1)
-    similar = {int(item.source_id): item.vector for item in found.items}
-    known = CompanyEntry.objects.approved().exclude(pk=entry.pk).select_related("proposed_by", "owner").in_bulk(similar)
-    neighbours = [_neighbour(entry, other, similar[number]) for number, other in known.items()]
-    neighbours.sort(key=lambda neighbour: -neighbour.similarity)
-    return neighbours[:NEAREST], found.fallback
 
 
 def record_of(entry: CompanyEntry) -> ProposerRecord:
@@ -138,9 +114,3 @@ def _as_if_verified(entry: CompanyEntry) -> CompanyEntry:
     verified.verified_at = timezone.now()
     verified.review_after = entry.review_date_after(verified.verified_at)
     return verified
-
-
-def _neighbour(entry: CompanyEntry, other: CompanyEntry, vector: float | None) -> Neighbour:
-    similarity = vector if vector is not None else fuzz.token_set_ratio(entry.text, other.text) / 100
-    disagreements = contradictions(entry.text, other.text) if similarity >= ALIKE_FROM else []
-    return Neighbour(other, round(similarity, 3), vector is not None, disagreements)

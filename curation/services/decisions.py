@@ -1,6 +1,7 @@
 """Decisions: what curators do with a proposal, and with what was approved. Each is kept, and can be undone."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
@@ -17,7 +18,8 @@ from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.turns import wait_for_turn
 from bigmind.core.vocabulary import Importance
 from curation.models import Action, Claim, Review
-from curation.services.history import TRACKED, WAITING, entry_to_change, record, snapshot
+from curation.services.history import TRACKED, WAITING, entry_to_change, record, require_only_text, snapshot
+from curation.services.neighbours import contradicting
 from curation.services.rules import needs_four_eyes, needs_second_approval, require_may_approve
 from curation.vocabulary import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from knowledge.models import CompanyEntry, Kind, Status
@@ -26,7 +28,8 @@ from knowledge.vocabulary import CompanyCategoryName
 
 BULK = 100
 _TURNS = 7706
-_TOUCH_TWO = frozenset({"merge", "supersede", "undo"})
+_ONE_BY_ONE = frozenset({"approve", "edit", "merge", "restore", "supersede", "undo"})
+"""Decisions that lock two entries, or that must see what the one before them approved."""
 
 DecisionName = Annotated[
     Literal[
@@ -44,6 +47,12 @@ DecisionName = Annotated[
         "undo",
     ],
     Field(description="What to do with it."),
+]
+Despite = Annotated[
+    list[CompanyEntryId],
+    Field(
+        max_length=20, description="Approved entries that it may contradict, which shall hold as well: their numbers."
+    ),
 ]
 Into = Annotated[CompanyEntryId, Field(description="For merge and supersede: the approved entry that takes its place.")]
 
@@ -78,6 +87,7 @@ class _Deed:
     notes: str
     into: int | None
     edits: dict[str, Any]
+    despite: frozenset[int] = frozenset()
 
 
 @transaction.atomic
@@ -93,19 +103,24 @@ def approve_global(
     content: CompanyText | None = None,
     category: CompanyCategoryName | None = None,
     importance: Importance | None = None,
+    despite: Despite | None = None,
 ) -> Decision:
     """Decide about company knowledge, as a curator: approve, reject, request_changes, merge, deprecate, restore, …
 
     Call this only when a curator tells you to. With approve, edit and merge, title, content, category and importance
-    change it. Rejecting needs notes, which the proposer reads. `undo` takes back the last decision. Returns the entry.
+    change it. Rejecting needs notes, which the proposer reads. `undo` takes back the last decision. What may contradict
+    approved entries is refused with their numbers, and what was revised without the `revision` that was read: ask the
+    curator, then name them. Returns the entry.
     """
     actor.require("curate")
-    if action in _TOUCH_TWO:
+    if action in _ONE_BY_ONE:
         wait_for_pairs()
     entry = entry_to_change(entry_id, revision=revision)
+    if action == "approve" and revision is None:
+        require_only_text(entry)
     sent = {"title": title, "content": content, "category": category, "importance": importance}
     edits = {name: value for name, value in sent.items() if value is not None}
-    review = _DEEDS[action](_Deed(actor, entry, notes.strip(), into, edits))
+    review = _DEEDS[action](_Deed(actor, entry, notes.strip(), into, edits, frozenset(despite or ())))
     Claim.objects.filter(entry=entry).delete()
     return Decision(review.entry, review)
 
@@ -117,6 +132,7 @@ def decide_many(
     action: Literal["approve", "reject", "request_changes", "verify", "deprecate"],
     notes: Notes = "",
     revisions: Annotated[dict[str, int], Field(description="The revision you have read, by id.")] | None = None,
+    despite: Despite | None = None,
 ) -> Decisions:
     """Decide about up to 100 entries alike, as a curator. Each is decided for itself: one refusal stops no other.
 
@@ -128,7 +144,10 @@ def decide_many(
     for entry_id in sorted(set(entry_ids)):
         seen = (revisions or {}).get(str(entry_id))
         try:
-            done.decided.append(approve_global(actor, entry_id=entry_id, action=action, notes=notes, revision=seen))
+            decided = approve_global(
+                actor, entry_id=entry_id, action=action, notes=notes, revision=seen, despite=despite
+            )
+            done.decided.append(decided)
         except BigMindError as refusal:
             done.refused.append({"entry_id": entry_id, "handle": f"C{entry_id}", "reason": str(refusal)})
     return done
@@ -143,6 +162,7 @@ def _approve(deed: _Deed) -> Review:
     actor, entry = deed.actor, deed.entry
     _require_status(entry, Status.PENDING, Status.CHANGES_REQUESTED)
     require_may_approve(actor, entry)
+    _require_despite(deed, entry)
     importance = deed.edits.get("importance", entry.importance)
     if needs_second_approval(actor, entry, importance=importance):
         if entry.endorsed_by_id == actor.user.pk and not deed.edits:
@@ -180,6 +200,7 @@ def _merge(deed: _Deed) -> Review:
     target, batch = _target(deed), uuid4()
     if deed.edits:
         _require_may_edit(deed, target)
+        _require_despite(deed, target)
         changes = {**deed.edits, "verified_at": timezone.now()}
         record(deed.actor, target, Action.EDIT, notes=deed.notes, changes=changes, batch=batch)
     # Without a date of verification: its own text was never approved, so it stays with its proposer and the curators.
@@ -192,6 +213,7 @@ def _edit(deed: _Deed) -> Review:
     if not deed.edits:
         raise Invalid.of("action", "edit needs title, content, category or importance")
     _require_may_edit(deed, deed.entry)
+    _require_despite(deed, deed.entry)
     now = timezone.now()
     changes = {**deed.edits, "verified_at": now, "review_after": deed.entry.review_date_after(now)}
     review = record(deed.actor, deed.entry, Action.EDIT, notes=deed.notes, changes=changes)
@@ -239,6 +261,7 @@ def _restore(deed: _Deed) -> Review:
     if deed.entry.verified_at is None:
         hint = "`reopen` lets it wait for a decision."
         raise Conflict(f"{deed.entry.handle} was merged before its own text was approved.", hint=hint)
+    _require_despite(deed, deed.entry)
     changes = {**_approved(deed.actor, deed.entry, notes=deed.notes), "superseded_by_id": None}
     return record(deed.actor, deed.entry, Action.RESTORE, notes=deed.notes, changes=changes)
 
@@ -339,6 +362,30 @@ def _require_may_edit(deed: _Deed, entry: CompanyEntry) -> None:
     if needs_four_eyes(entry, importance=deed.edits.get("importance", entry.importance)):
         hint = "Reopen it: then a colleague and you approve the new text."
         raise Conflict(f"{entry.handle} is not changed by one person alone.", hint=hint, entry_id=entry.pk)
+
+
+def _require_despite(deed: _Deed, entry: CompanyEntry) -> None:
+    """Refuse to let a new text hold beside approved ones that it may contradict, unless the curator named those."""
+    said = copy(entry)
+    for name, value in deed.edits.items():
+        setattr(said, name, value)
+    if entry.is_approved and said.text == entry.text:
+        return
+    against = contradicting(deed.actor, said)
+    if all(one.entry.pk in deed.despite for one in against):
+        return
+    named = "; ".join(f"{one.entry.handle} “{one.entry.title}” ({one.contradictions[0]})" for one in against)
+    numbers = [one.entry.pk for one in against]
+    raise Conflict(
+        f"{entry.handle} may contradict what is approved: {named}.",
+        hint=f"Decide which one holds: edit, merge or supersede. Where all of them do, say despite={numbers}.",
+        entry_id=entry.pk,
+        despite=numbers,
+        contradicts=[
+            {"entry_id": one.entry.pk, "handle": one.entry.handle, "title": one.entry.title, "why": one.contradictions}
+            for one in against
+        ],
+    )
 
 
 def wait_for_pairs() -> None:

@@ -80,6 +80,23 @@ def entry_to_change(entry_id: int, *, revision: int | None = None) -> CompanyEnt
     return entry
 
 
+def require_only_text(entry: CompanyEntry) -> None:
+    """Refuse to approve a text that was another one before, when nobody says which of them was read.
+
+    Raises:
+        Conflict: it was revised; the details say at which revision it is.
+    """
+    same = {f"after__{name}": getattr(entry, name) for name in ("title", "content", "evidence")}
+    if entry.reviews.exclude(**same).exists():
+        raise Conflict(
+            f"{entry.handle} was revised, and this does not say which text was read.",
+            hint=f"Read it again (memory_brief_curator) and send revision={entry.revision}, which is “{entry.title}”.",
+            entry_id=entry.pk,
+            revision=entry.revision,
+            status=entry.status,
+        )
+
+
 def require_own(entry: CompanyEntry) -> None:
     """Refuse to change what is a copy: the next reading would bring it back.
 

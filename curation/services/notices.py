@@ -38,14 +38,11 @@ _DONE: dict[str, str] = {
 
 def tell_of_review(review: Review) -> None:
     """Tell the proposer and the owner of an entry what was done to it, and the webhook."""
-    said = _DONE.get(review.action)
     entry = review.entry
-    if said:
-        into = entry.superseded_by.handle if entry.superseded_by else "another entry"
+    if review.action in _DONE:
         reason = f": {review.notes}" if review.notes else "."
-        text = f"{named(entry)} {said.format(by=review.by_name, into=into)}{reason}"
         people = _others(entry.proposed_by_id, entry.owner_id, but=review.by_id)
-        _notify(people, entry, text, review)
+        _notify(people, entry, f"{_in_words(review, named(entry))}{reason}", review)
     queue_webhook(review)
 
 
@@ -67,6 +64,14 @@ def notice_text(said: str) -> str:
     return Truncator(one_line(said)).chars(NOTICE_CHARS)
 
 
+def take_words_back(entries: Iterable[int]) -> None:
+    """Leave of entries only the handle in what people were told: title and reason may be words of a recalled source."""
+    for notice in Notice.objects.filter(entry__in=entries).select_related("entry__superseded_by", "review"):
+        handle, review = notice.entry.handle, notice.review
+        text = f"{_in_words(review, handle)}." if review else notice.text.replace(named(notice.entry), handle)
+        Notice.objects.filter(pk=notice.pk).update(text=notice_text(text))
+
+
 def notices_of(actor: Actor) -> "QuerySet[Notice]":
     """Return what a person was told, the newest first."""
     return Notice.objects.filter(user=actor.user).select_related("entry").order_by("-created_at", "-pk")
@@ -82,6 +87,11 @@ def mark_seen(actor: Actor) -> int:
     """Note that a person has seen their notices; return how many were new."""
     new = Notice.objects.filter(user=actor.user, seen_at=None).update(seen_at=timezone.now())
     return new + mark_alerts_seen(actor.user)
+
+
+def _in_words(review: Review, subject: str) -> str:
+    into = review.entry.superseded_by.handle if review.entry.superseded_by else "another entry"
+    return f"{subject} {_DONE[review.action].format(by=review.by_name, into=into)}"
 
 
 def _others(*people: UUID | None, but: UUID | None) -> set[UUID]:

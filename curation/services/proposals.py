@@ -39,6 +39,7 @@ from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
 from .decisions import approve_at_once
 from .dispatches import queue_dispatch
 from .history import WAITING, entry_to_change, no_such_entry, record
+from .neighbours import contradicting
 from .rules import is_personal
 from .screening import suspicions_about
 
@@ -211,10 +212,13 @@ def _sent_on(entry: CompanyEntry) -> str:
 
 
 def _decided_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal:
-    """In personal mode nobody else is there to ask, but what looks like an attack waits for the person's own eyes."""
+    """In personal mode nobody else is there to ask, but an attack or a contradiction waits for their own eyes."""
     warnings = [found for found in suspicions_about(entry) if found.is_warning]
     if warnings:
         held_back = f"It waits for your own decision: it holds {warnings[0].kind}."
+        return Proposal(entry, held_back=held_back, sent_to=sent_to)
+    if against := contradicting(actor, entry):
+        held_back = f"It waits for your own decision: it may contradict {against[0].entry.handle}."
         return Proposal(entry, held_back=held_back, sent_to=sent_to)
     approve_at_once(actor, entry)
     return Proposal(entry, sent_to=sent_to)

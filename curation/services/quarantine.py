@@ -12,6 +12,7 @@ from knowledge.services.recalls import Heard, handle_of
 
 from .decisions import wait_for_pairs
 from .history import WAITING, entry_to_change, record
+from .notices import take_words_back
 
 REOPENED = "What wrote this is not trusted any more: it waits for a curator again."
 WHY = "what wrote it is not trusted any more."
@@ -31,10 +32,7 @@ def quarantine(actor: Actor, numbers: Iterable[int]) -> None:
     for number in told:
         entry = entry_to_change(number)
         record(actor, entry, Action.REOPEN, notes=REOPENED, changes=WAITING)
-    # What was said of them in notices may be the words of the source; who may read an entry reads them there.
-    for notice in Notice.objects.filter(entry__in=told).select_related("entry"):
-        shorter = notice.text.replace(f" {notice.entry.title}", "")
-        Notice.objects.filter(pk=notice.pk).update(text=shorter)
+    take_words_back(told)
 
 
 def tell_owners(heard: Heard) -> None:

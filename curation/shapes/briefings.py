@@ -10,12 +10,12 @@ from knowledge.shapes.company import CompanyEntryShape
 
 
 class NeighbourShape(Shape):
-    """An approved entry that is near in meaning or words."""
+    """An entry that is near in meaning or words."""
 
     entry: CompanyEntryShape
     similarity: float
     by_meaning: bool
-    contradictions: list[str]
+    contradictions: list[str] = Field(description="On what the two may disagree.")
 
 
 class ProposerRecordShape(Shape):
@@ -73,7 +73,8 @@ class BriefingShape(Shape):
     """One entry with all that is known about it."""
 
     entry: CompanyEntryShape
-    nearest: list[NeighbourShape]
+    nearest: list[NeighbourShape] = Field(description="Approved entries that are near; none that is far apart.")
+    nearest_waiting: list[NeighbourShape] = Field(description="Proposals that are near and wait, too.")
     same_waiting: int
     record: ProposerRecordShape
     effect: EffectShape

@@ -10,7 +10,6 @@ from curation.views.differences import words_changed
 
 register = template.Library()
 
-LIKENESS = ((0.95, "nearly the same"), (0.8, "very similar"), (0.6, "similar"), (0.4, "related"), (-1.0, "far apart"))
 PAST = {
     "propose": "Proposed",
     "revise": "Revised",
@@ -43,12 +42,6 @@ def patience(waiting: Waiting, review_days: int) -> str:
     if days < review_days:
         return format_html('<span class="badge" data-tone="warning">waiting {}</span>', counted)
     return format_html('<span class="badge" data-tone="danger">overdue, {}</span>', counted)
-
-
-@register.filter
-def likeness(similarity: float) -> str:
-    """Say in words how near two texts are."""
-    return next(words for least, words in LIKENESS if similarity >= least)
 
 
 @register.filter

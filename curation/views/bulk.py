@@ -77,7 +77,8 @@ def _refused(done: Decisions) -> list[dict[str, Any]]:
 
 def _foreseen(actor: Actor, numbers: list[int], deed: str) -> Decisions:
     """Decide and take it all back: what is foreseen is exactly what would happen, with every reason it would not."""
+    known = CompanyEntry.objects.filter(pk__in=numbers).values_list("pk", "revision")
     with transaction.atomic():
-        foreseen = _decide(actor, dict.fromkeys(numbers), deed, {"notes": "To see what would happen."})
+        foreseen = _decide(actor, dict.fromkeys(numbers) | dict(known), deed, {"notes": "To see what would happen."})
         transaction.set_rollback(True)
     return foreseen

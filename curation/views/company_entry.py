@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -69,7 +69,7 @@ def deciding(request: HttpRequest, pk: int) -> HttpResponse:
     actor, deed = actor_of(request), request.POST.get("deed", "")
     actor.require("curate")
     form = form_of(deed, sent=request.POST)
-    decision = form.attempt(lambda told: _decide(actor, pk, deed, told, request.POST.get("revision", "")))
+    decision = form.attempt(lambda told: _decide(actor, pk, deed, told, request.POST))
     if decision is None:
         return _refused(request, pk, deed, form)
     decided: CompanyEntry = decision.entry
@@ -100,8 +100,9 @@ def assigning(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("company-entry", pk)
 
 
-def _decide(actor: Actor, pk: int, deed: str, told: dict[str, Any], revision: str) -> Decision:
-    wanted = {**told, "entry_id": pk, "action": deed, "revision": revision}
+def _decide(actor: Actor, pk: int, deed: str, told: dict[str, Any], sent: QueryDict) -> Decision:
+    wanted = {**told, "entry_id": pk, "action": deed, "revision": sent.get("revision", "")}
+    wanted["despite"] = sent.getlist("despite")
     decided: Decision = carry_out(approve_global, actor, wanted)
     return decided
 

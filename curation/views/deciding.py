@@ -75,6 +75,7 @@ def commenting(request: HttpRequest, entry_id: int) -> HttpResponse:
 
 def _decide(actor: Actor, entry: CompanyEntry, deed: str, told: dict[str, Any], sent: QueryDict) -> Decision:
     wanted = {**told, "entry_id": entry.pk, "action": deed, "revision": sent.get("revision", "")}
+    wanted["despite"] = sent.getlist("despite")
     if deed == "edit" and not entry.is_approved:
         wanted["action"] = "approve"
     if deed == "merge":

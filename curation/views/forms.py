@@ -37,6 +37,17 @@ class DecisionForm(OperationForm):
         super().refuse(refusal)
         self.refusal = refusal
 
+    @property
+    def contradicts(self) -> list[dict[str, Any]]:
+        """The approved entries that it may contradict, when it was refused for them."""
+        return self.refusal.details.get("contradicts", []) if self.refusal else []
+
+    @property
+    def sent_again(self) -> list[tuple[str, Any]]:
+        """What to send to decide the same in spite of them: the second step, which no key takes."""
+        sent = [(name, value) for name, value in self.data.items() if name not in {"csrfmiddlewaretoken", "despite"}]
+        return [*sent, *(("despite", one["entry_id"]) for one in self.contradicts)]
+
 
 class Plain(DecisionForm):
     """Decides without a word."""

@@ -16,7 +16,8 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.pages import Page
 from bigmind.core.tokens import count_tokens
 from curation.models import Action, Claim, Review
-from curation.services.briefing import ALIKE_FROM, Briefing, Neighbour, brief
+from curation.services.briefing import Briefing, brief
+from curation.services.neighbours import Neighbour
 from curation.services.queue import Waiting, look_at, queue_summary
 from curation.services.rules import needs_second_approval, require_may_approve
 from curation.vocabulary import CONTENT_TOKENS
@@ -28,6 +29,7 @@ from .places import Around, address_of, around
 from .preferences import keys_are_on
 from .questions import QueueQuestion, kept, tabs
 
+ALIKE_FROM = 0.7
 UNDO_OFFERED = timedelta(minutes=10)
 DECISIONS = {
     "pending": ("approve", "edit", "reject", "request_changes", "merge"),
@@ -43,15 +45,15 @@ APPROVING = {"approve", "edit", "merge", "restore"}
 
 @dataclass(frozen=True)
 class Near:
-    """An approved entry beside the one that is open, with the form that lets it take its place."""
+    """An entry beside the one that is open, with the form that lets it take its place once it is approved."""
 
     neighbour: Neighbour
-    form: DecisionForm
+    form: DecisionForm | None = None
 
     @property
     def is_alike(self) -> bool:
         """Whether it is near enough to compare the two word by word at first sight."""
-        return self.neighbour.similarity >= ALIKE_FROM
+        return self.neighbour.similarity >= ALIKE_FROM or bool(self.neighbour.contradictions)
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,8 @@ def _opened(actor: Actor, told: Briefing, attempt: Attempt | None) -> dict[str, 
         "obstacle": obstacle,
         "second": needs_second_approval(actor, entry, importance=entry.importance) if "approve" in offered else False,
         "forms": _forms(entry, offered, attempt),
-        "near": [_near(near, attempt) for near in told.nearest],
+        "near": [_near(near, attempt) for near in [*told.nearest, *_merged_into(told, attempt)]],
+        "near_waiting": [Near(near) for near in told.nearest_waiting],
         "steps": [Step(review, changes_in(review)) for review in reversed(told.history)],
         "attempt": attempt,
         "changes": changes_since(told.history, seen) if seen else [],
@@ -161,6 +164,15 @@ def _forms(entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None)
     }
     # What was refused stays on the page as it was typed, also where it is not offered any more.
     return {**forms, attempt.deed: attempt.form} if attempt and not attempt.into else forms
+
+
+def _merged_into(told: Briefing, attempt: Attempt | None) -> list[Neighbour]:
+    """What somebody tried to merge it into, although it is not near any more: what was typed stays on the page."""
+    shown = {str(near.entry.pk) for near in told.nearest}
+    if attempt is None or not attempt.into.isdecimal() or len(attempt.into) > 18 or attempt.into in shown:
+        return []
+    found = CompanyEntry.objects.approved().filter(pk=attempt.into)
+    return [Neighbour(entry, 0.0, by_meaning=True, contradictions=[]) for entry in found]
 
 
 def _near(near: Neighbour, attempt: Attempt | None) -> Near:

@@ -1,6 +1,7 @@
 """Company knowledge, made for tests."""
 
 from itertools import count
+from string import ascii_lowercase
 from typing import Any
 
 from accounts.actor import Actor
@@ -13,12 +14,12 @@ _NUMBERS = count(1)
 
 
 def propose(actor: Actor | None = None, **said: Any) -> CompanyEntry:
-    """Propose something that nobody else has said; `said` overrides any part of it."""
-    number = next(_NUMBERS)
+    """Propose something that nobody else has said or would deny; `said` overrides any part of it."""
+    name = _name(next(_NUMBERS))
     arguments = {
         "category": "standard",
-        "title": f"Rule {number} for services",
-        "content": f"Every service of kind {number} answers /healthz.",
+        "title": f"Health of {name}",
+        "content": f"The service {name} answers /healthz.",
         **said,
     }
     return promote_to_global(actor or make_actor(), **arguments).entry
@@ -30,3 +31,12 @@ def approved_entry(actor: Actor | None = None, *, curator: Actor | None = None, 
     if entry.is_approved:
         return entry
     return approve_global(curator or make_actor(curator=True), entry_id=entry.pk, action="approve").entry
+
+
+def _name(number: int) -> str:
+    """A name without digits: the same rule with another number would be a contradiction."""
+    letters = ""
+    while number:
+        number, letter = divmod(number, 26)
+        letters = f"{ascii_lowercase[letter]}{letters}"
+    return f"service{letters}"

@@ -184,28 +184,28 @@ def test_an_answer_that_was_lost_leaves_one_proposal(company: Company, ada: Acto
 def test_what_was_proposed_while_the_company_was_away_arrives_once(company: Company, ada: Actor) -> None:
     company.is_away = True
     for number in range(3):
-        proposing(ada, f"Rule {number}.")
+        proposing(ada, f"Rule {'abc'[number]}.")
         sync_now()
     company.is_away = False
 
     sync_now(), sync_now()
 
-    assert sorted(entry["content"] for entry in company.proposals.values()) == ["Rule 0.", "Rule 1.", "Rule 2."]
+    assert sorted(entry["content"] for entry in company.proposals.values()) == ["Rule a.", "Rule b.", "Rule c."]
 
 
 def test_a_proposal_that_the_company_cannot_take_does_not_hold_up_the_others(company: Company, ada: Actor) -> None:
-    first = proposing(ada, "Rule 0.")
+    first = proposing(ada, "Rule a.")
     company.answers["company/"] = 422, {"detail": "content is too long."}
     sync_now()
     company.answers.clear()
-    proposing(ada, "Rule 1.")
+    proposing(ada, "Rule b.")
 
     done = sync_now()
 
     refused = Dispatch.objects.get(entry=first)
     assert done.ok
     assert "content is too long" in refused.in_words
-    assert [entry["content"] for entry in company.proposals.values()] == ["Rule 1."]
+    assert [entry["content"] for entry in company.proposals.values()] == ["Rule b."]
     assert Notice.objects.get(user=ada.user, entry=first).text.startswith("“Health” (C")
 
 

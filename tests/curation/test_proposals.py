@@ -1,5 +1,6 @@
 """Proposals: from a text or from what is stored, decided at once in personal mode, heard of by the agent."""
 
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -140,7 +141,7 @@ def test_an_approved_entry_is_in_everybodys_context_with_handle_and_freshness() 
 
 def test_what_belongs_to_the_project_is_told_before_what_is_more_important_elsewhere() -> None:
     for number in range(6):
-        approved_entry(project="shop", importance=9, content=f"Shop rule {number}.")
+        approved_entry(project="shop", importance=9, content=f"Shop rule {ascii_lowercase[number]}.")
     ours = approved_entry(project="billing", importance=2, content="Billing rule.")
 
     told = get_context(make_actor(), project="billing").told["company"]
@@ -152,7 +153,8 @@ def test_what_belongs_to_the_project_is_told_before_what_is_more_important_elsew
 def test_the_context_stays_within_its_budget_whatever_the_company_knows() -> None:
     actor = make_actor()
     for number in range(12):
-        approved_entry(content=f"Rule {number}: " + "services answer readiness probes within one second. " * 12)
+        rule = f"Rule {ascii_lowercase[number]}: " + "services answer readiness probes within one second. " * 12
+        approved_entry(content=rule)
         store_fact(actor, category="decision", fact=f"Decision {number}: " + "a long sentence about it " * 8)
 
     context = get_context(actor)
@@ -223,7 +225,7 @@ def test_readers_do_not_see_the_drafts_of_a_second_round_either() -> None:
     entry = approved_entry(author, curator=curator)
     approve_global(curator, entry_id=entry.pk, action="reopen")
     revise_proposal(author, entry_id=entry.pk, content="Ask Zanzibar about the outage.")
-    approve_global(curator, entry_id=entry.pk, action="approve", content="Ask the platform team.")
+    approve_global(curator, entry_id=entry.pk, action="approve", revision=4, content="Ask the platform team.")
 
     seen = get_company_entry(make_actor(), entry_id=entry.pk)
 

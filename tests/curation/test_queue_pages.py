@@ -131,7 +131,7 @@ def test_an_entry_is_opened_in_as_many_queries_however_many_wait(
     opened(client, entry)
     for numbers in (range(10), range(10, 1_000)):
         many(numbers, make_actor())
-        with django_assert_max_num_queries(40) as queries:
+        with django_assert_max_num_queries(43) as queries:
             opened(client, entry)
         counted.append(len(queries))
 
