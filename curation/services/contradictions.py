@@ -113,19 +113,21 @@ def contradictions(new: str, known: str) -> list[str]:
 
 
 def _holders(here: _Clause, there: _Clause) -> Iterator[str]:
-    """Only X may do it, and others may."""
+    """Only X may do it, and others may, or nobody."""
     if _is_shared(here, there) or _is_shared(there, here):
         yield _both(here, there)
 
 
 def _is_shared(only: _Clause, other: _Clause) -> bool:
-    """Whether one lets somebody else do what the first leaves to its holder alone."""
+    """Whether one lets others, or nobody at all, do what the first leaves to its holder alone."""
+    if other.is_denied:
+        same = bool(other.about) and other.about == only.about and _days_meet(only, other)
+        return same and bool(only.holder) and not other.holder
     named = (other.about | other.holder) - only.about
     is_for_all = other.has(_EVERYONE)
     return (
         bool(only.holder and only.about)
         and only.about <= other.about | other.holder
-        and not other.is_denied
         and (is_for_all or bool(other.holder) or other.has(_PERMITTING))
         and (is_for_all or bool(named))
         and not only.holder <= named

@@ -30,6 +30,7 @@ CONTRADICTING = [
     ("Production access is granted only to the on-call engineer.", "Production access is granted to all engineers."),
     ("Nobody but the security team may open firewall ports.", "Platform engineers may open firewall ports."),
     ("Only Terraform changes the network.", "Only Ansible changes the network."),
+    ("Only the release manager may deploy on Fridays.", "Never deploy on Fridays."),
     ("Everyone may merge to main.", "Only maintainers may merge to main."),
     # Numbers
     ("HTTP clients time out after 30 seconds.", "HTTP clients time out after 5 seconds."),
