@@ -92,7 +92,7 @@ def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None
 
 
 class WallMiddleware:
-    """Lets a page see the private rows of whoever is signed in alone, and the admin site everybody's.
+    """Lets a page see the private rows of whoever is signed in alone, and admins everybody's in the admin site.
 
     REST is left to the gate, which knows whose key it is. A request without a session has nobody to ask for.
     """
@@ -103,7 +103,7 @@ class WallMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_rest(request) or settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.pk:
             return self.get_response(request)
-        is_admin_site = request.path_info.startswith(reverse("admin:index")) and request.user.is_staff
+        is_admin_site = request.path_info.startswith(reverse("admin:index")) and request.user.is_admin
         with sees_everybody() if is_admin_site else sees_only(request.user.pk), acts(Actor.of(request.user)):
             return self.get_response(request)
 

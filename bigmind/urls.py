@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from accounts.views import keys
 from accounts.views.consent import consent
@@ -25,6 +26,8 @@ urlpatterns = [
     path("styleguide/", styleguide, name="styleguide"),
     path("theme/", choose_theme, name="theme"),
     path("admin/login/", admin_sign_in),
+    # Whose password may be changed, and how, is the business of one page.
+    path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
     path("admin/", admin.site.urls),
     path("connect/", connect, name="connect"),
     path("keys/new/", keys.create, {"toolsets": TOOLSETS}, name="key-create"),

@@ -5,12 +5,19 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ActionForm
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils.html import format_html
+from django.views.decorators.http import require_POST
 
 from accounts.authentication import actor_of
 from curation.models import Claim, Comment, Delivery, Notice, Review, Subscription
 from curation.services.decisions import BULK, decide_many
+from curation.views.in_admin import decide_in_admin, decision_context
 from knowledge.admin import ReadOnlyAdmin
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 
@@ -25,6 +32,8 @@ class DecisionForm(ActionForm):
 class CompanyEntryAdmin(ReadOnlyAdmin):
     """Company knowledge in every state. Its text and status change by decisions, which are kept."""
 
+    is_for_curators = True
+    change_form_template = "curation/admin/entry.html"
     action_form = DecisionForm
     actions = ("approve", "reject", "deprecate")
     list_display = (
@@ -37,12 +46,51 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
         "decided_by",
         "review_after",
         "created_at",
+        "shown_revision",
     )
     list_display_links = ("handle", "title")
     list_select_related: ClassVar[bool | tuple[str, ...]] = ("proposed_by", "decided_by")
     list_filter = ("status", "category", "importance", "origin", "is_copy", "created_at", "review_after")
     search_fields = ("title", "content", "project", "proposed_by__username")
     ordering = ("-created_at",)
+
+    @admin.display(description="revision", ordering="revision")
+    def shown_revision(self, entry: CompanyEntry) -> str:
+        """The revision, which the form sends back: an action is about what was listed."""
+        return format_html(
+            '{}<input type="hidden" name="{}" value="{}">', entry.revision, _field(entry.pk), entry.revision
+        )
+
+    def get_exclude(self, request: HttpRequest, obj: CompanyEntry | None = None) -> tuple[str, ...]:
+        """Which session and which row of a memory it was made from is not for curators."""
+        return () if request.user.is_authenticated and request.user.is_admin else ("source_session", "source_id")
+
+    def get_urls(self) -> list[Any]:
+        """Add the address to which the forms on the page of an entry are sent."""
+        deciding = self.admin_site.admin_view(require_POST(self.deciding))
+        return [path("<int:entry_id>/decide/", deciding, name="company-entry-decide"), *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show an entry with everything that is needed to decide about it."""
+        entry = self.get_object(request, unquote(object_id))
+        if request.method == "GET" and entry and not entry.is_copy and self.has_view_permission(request, entry):
+            extra_context = {**decision_context(request, entry.pk), **(extra_context or {})}
+        return super().change_view(request, object_id, form_url, extra_context)
+
+    def deciding(self, request: HttpRequest, entry_id: int) -> HttpResponse:
+        """Decide about an entry at the revision that was shown, or say why not."""
+        entry = self.get_object(request, str(entry_id))
+        if entry is None or not self.has_view_permission(request, entry):
+            raise PermissionDenied
+        attempt, status = decide_in_admin(request, entry)
+        if attempt is None:
+            return redirect("admin:knowledge_companyentry_change", entry_id)
+        request.method = "GET"
+        page = super().change_view(request, str(entry_id), "", decision_context(request, entry_id, attempt))
+        page.status_code = status
+        return page
 
     @admin.action(description="Approve")
     def approve(self, request: HttpRequest, queryset: QuerySet[CompanyEntry]) -> None:
@@ -61,10 +109,17 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
 
     def _decide(self, request: HttpRequest, queryset: QuerySet[CompanyEntry], action: Any) -> None:
         chosen = list(queryset.values_list("pk", flat=True)[:BULK])
-        done = decide_many(actor_of(request), entry_ids=chosen, action=action, notes=request.POST.get("notes", ""))
+        seen = {str(pk): request.POST.get(_field(pk), "") for pk in chosen}
+        revisions = {pk: int(said) for pk, said in seen.items() if said.isdecimal() and len(said) < 10}
+        notes = request.POST.get("notes", "")
+        done = decide_many(actor_of(request), entry_ids=chosen, action=action, notes=notes, revisions=revisions)
         for refused in done.refused:
             messages.warning(request, f"{refused['handle']}: {refused['reason']}")
         messages.success(request, f"Decided: {len(done.decided)}.")
+
+
+def _field(entry_id: int) -> str:
+    return f"revision-{entry_id}"
 
 
 @admin.register(CompanyServer)
@@ -99,6 +154,8 @@ class DispatchAdmin(ReadOnlyAdmin):
 class ReviewAdmin(ReadOnlyAdmin):
     """The history of decisions: it only grows."""
 
+    is_for_curators = True
+
     list_display = ("entry", "number", "action", "by_name", "agent_name", "created_at")
     list_filter = ("action", "created_at")
     search_fields = ("by_name", "notes", "entry__title")
@@ -109,6 +166,8 @@ class ReviewAdmin(ReadOnlyAdmin):
 class CommentAdmin(ReadOnlyAdmin):
     """What was said about entries."""
 
+    is_for_curators = True
+
     list_display = ("__str__", "entry", "by", "created_at")
     search_fields = ("text", "entry__title", "by__username")
     ordering = ("-created_at",)
@@ -117,6 +176,8 @@ class CommentAdmin(ReadOnlyAdmin):
 @admin.register(Claim)
 class ClaimAdmin(ReadOnlyAdmin):
     """Who is looking at what."""
+
+    is_for_curators = True
 
     list_display = ("entry", "by", "until")
     search_fields = ("entry__title", "by__username")

@@ -76,8 +76,8 @@ class User(AbstractBaseUser):
 
     @property
     def is_staff(self) -> bool:
-        """Django's admin asks this."""
-        return self.is_admin
+        """Who enters Django's admin: admins, and curators, who see there what is shared and decide about it."""
+        return self.role != Role.MEMBER
 
     @property
     def is_superuser(self) -> bool:

@@ -10,5 +10,5 @@ ADMIN = "/admin/"
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
     """Send who is not signed in to the sign-in page, and refuse who is but may not enter."""
     if request.user.is_authenticated:
-        raise PermissionDenied("Only admins may enter here.")
+        raise PermissionDenied("Only curators and admins may enter here.")
     return redirect_to_login(request.GET.get("next", ADMIN))

@@ -19,7 +19,7 @@ from knowledge.models import CompanyEntry
 from knowledge.views.pages import own_page, tell
 
 from .differences import same_text
-from .forms import Commenting, decision_form
+from .forms import Commenting, DecisionForm, decision_form
 from .places import address_of, next_after
 from .questions import QueueQuestion
 from .screen import Attempt, entry_screen
@@ -37,11 +37,10 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
     following = next_after(actor, entry, question.filters())
     deed, into = request.POST.get("deed", ""), request.POST.get("into", "")
     form = decision_form(deed, sent=request.POST, key=into)
-    if form.attempt(lambda told: _decide(actor, entry, deed, told, request.POST)):
+    if form.attempt(lambda told: decide(actor, entry, deed, told, request.POST)):
         return redirect(address_of(following, request))
     status = REFUSED[type(form.refusal)] if form.refusal else 422
-    attempt = Attempt(deed, form, seen=_number(request.POST.get("revision", "")), into=into)
-    return entry_screen(request, entry_id, attempt=attempt, status=status)
+    return entry_screen(request, entry_id, attempt=attempt_of(deed, form, request.POST), status=status)
 
 
 @own_page
@@ -73,7 +72,13 @@ def commenting(request: HttpRequest, entry_id: int) -> HttpResponse:
     return redirect(address_of(said.entry, request))
 
 
-def _decide(actor: Actor, entry: CompanyEntry, deed: str, told: dict[str, Any], sent: QueryDict) -> Decision:
+def attempt_of(deed: str, form: DecisionForm, sent: QueryDict) -> Attempt:
+    """Return a decision that was refused, for the page that shows it again."""
+    return Attempt(deed, form, seen=_number(sent.get("revision", "")), into=sent.get("into", ""))
+
+
+def decide(actor: Actor, entry: CompanyEntry, deed: str, told: dict[str, Any], sent: QueryDict) -> Decision:
+    """Decide about an entry as a form asks for it, at the revision that the form showed."""
     wanted = {**told, "entry_id": entry.pk, "action": deed, "revision": sent.get("revision", "")}
     wanted["despite"] = sent.getlist("despite")
     if deed == "edit" and not entry.is_approved:

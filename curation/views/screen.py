@@ -118,12 +118,13 @@ def entry_screen(
     claim = look_at(actor, entry=told.entry) if request.method != "HEAD" else None
     filters = question.attempt(lambda _: question.filters()) or {}
     place = around(actor, told.entry, filters)
-    opened = _opened(actor, told, attempt)
+    shown = opened(actor, told, attempt)
     beside = _beside(request, place, claim, comment)
-    return queue_screen(request, question, place.page, status=status, **opened, **beside)
+    return queue_screen(request, question, place.page, status=status, **shown, **beside)
 
 
-def _opened(actor: Actor, told: Briefing, attempt: Attempt | None) -> dict[str, Any]:
+def opened(actor: Actor, told: Briefing, attempt: Attempt | None) -> dict[str, Any]:
+    """Return what a template shows of an entry that is open: what is known of it, and what can be decided."""
     entry = told.entry
     obstacle = _obstacle(actor, entry)
     offered = [deed for deed in DECISIONS[entry.status] if not (obstacle and deed in APPROVING)]

@@ -15,9 +15,19 @@ REASON = "Set aside by an admin."
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Shows rows and changes none."""
+    """Shows rows and changes none. Curators see those of shared knowledge, where a class says so; admins see all."""
+
+    is_for_curators: ClassVar[bool] = False
 
     list_select_related: ClassVar[bool | tuple[str, ...]] = True
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Admins look at everything, curators at what they decide about."""
+        return super().has_view_permission(request, obj) or (self.is_for_curators and _is_curator(request))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """An app is listed for whoever may look at anything in it."""
+        return self.has_view_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nothing is made here."""
@@ -88,3 +98,7 @@ class RememberedAdmin(ReadOnlyAdmin):
             except BigMindError as refusal:
                 messages.warning(request, f"{thing}: {refusal}")
         messages.success(request, f"{done}: {changed}.")
+
+
+def _is_curator(request: HttpRequest) -> bool:
+    return request.user.is_authenticated and "curate" in Actor.of(request.user).scopes

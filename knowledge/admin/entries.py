@@ -11,6 +11,8 @@ from .base import ReadOnlyAdmin
 class EntryAdmin(ReadOnlyAdmin):
     """The shared knowledge base, to look at: it is changed by its operations, which keep its passages true."""
 
+    is_for_curators = True
+
     list_display = ("content_start", "entry_type", "source_story", "confidence", "created_by", "created_at")
     list_filter = ("entry_type", "created_at")
     search_fields = ("content", "source_story", "source_file")

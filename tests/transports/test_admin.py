@@ -11,8 +11,11 @@ from django.urls import reverse
 
 from accounts.models import ApiKey, Call, Role, SignInLink, User
 from accounts.services.keys import create_key
+from curation.models import Claim, Comment, Review
 from knowledge.models import (
     Chunk,
+    CompanyEntry,
+    Entry,
     Fact,
     Hypothesis,
     Note,
@@ -25,6 +28,7 @@ from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
+FOR_CURATORS = {Claim, Comment, CompanyEntry, Entry, Review}
 OURS = [model for label in ("accounts", "knowledge", "curation") for model in apps.get_app_config(label).get_models()]
 
 
@@ -71,14 +75,50 @@ def test_every_list_can_be_searched_and_every_row_opened(
     assert [page.status_code for page in pages] == [200, 200]
 
 
-@pytest.mark.parametrize("role", [Role.MEMBER, Role.CURATOR])
-def test_only_admins_enter(role: str) -> None:
+def test_members_do_not_enter() -> None:
     client = Client()
-    client.force_login(make_user(role=role))
+    client.force_login(make_user(role=Role.MEMBER))
 
     response = client.get("/admin/", follow=True)
 
     assert response.status_code == 403
+
+
+def test_curators_see_what_is_shared_and_nothing_else(one_of_everything: None) -> None:
+    client = Client()
+    client.force_login(make_user(role=Role.CURATOR))
+    rows = {model: model._default_manager.first() for model in OURS}
+
+    lists = {model for model in OURS if client.get(_url(model, "changelist")).status_code != 403}
+    opened = {
+        model for model, row in rows.items() if row and client.get(_url(model, "change", row.pk)).status_code == 200
+    }
+    index = client.get("/admin/")
+
+    assert lists == FOR_CURATORS
+    assert opened == FOR_CURATORS
+    assert index.status_code == 200
+    assert {row["model"] for app in index.context["app_list"] for row in app["models"]} == FOR_CURATORS
+
+
+@pytest.mark.parametrize("model", OURS, ids=lambda model: model.__name__)
+def test_curators_add_change_and_delete_no_row(model: type[Model], one_of_everything: None) -> None:
+    client = Client()
+    client.force_login(make_user(role=Role.CURATOR))
+    row = model._default_manager.first()
+    assert row is not None
+
+    answers = [
+        client.get(_url(model, "add")),
+        client.post(_url(model, "change", row.pk), {"title": "Mine"}),
+        client.post(_url(model, "delete", row.pk), {"post": "yes"}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
+
+
+def test_a_password_is_changed_on_its_own_page(browser: Client) -> None:
+    assert browser.get("/admin/password_change/")["Location"] == reverse("password")
 
 
 def test_who_is_not_signed_in_is_sent_to_the_sign_in_page() -> None:
