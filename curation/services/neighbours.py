@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 
@@ -105,7 +106,7 @@ def _neighbour(entry: CompanyEntry, other: CompanyEntry, meant: float, worded: f
 
 def _shared_words(entry: CompanyEntry, ids: Iterable[int]) -> dict[int, float]:
     """Compare the words of an entry with those of these entries, and of what waits."""
-    asked = {"text": entry.text, "ids": list(ids), "waiting": list(UNDECIDED), "most": WAITING_COMPARED}
+    asked: dict[str, Any] = {"text": entry.text, "ids": list(ids), "waiting": list(UNDECIDED), "most": WAITING_COMPARED}
     with connection.cursor() as cursor:
         cursor.execute(_SHARED_WORDS, asked)
         return dict(cursor.fetchall())
