@@ -1,6 +1,6 @@
 """Pages and REST under ASGI: Django's WSGI application on a bounded pool of threads."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from a2wsgi import WSGIMiddleware
@@ -108,6 +108,7 @@ async def _is_known(scope: Scope) -> bool:
     from bigmind.request_ids import begin_request
 
     headers = Headers(scope=scope)
+    check: Callable[[str], bool]
     if scope["path"].startswith("/api/"):
         shown, check = headers.get("authorization", ""), is_key_of_somebody
     else:

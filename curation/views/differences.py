@@ -62,7 +62,7 @@ def words_changed(before: str, after: str) -> Iterator[Part]:
             yield Part("new", "".join(theirs[new_start:new_end]))
 
 
-def _steps(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+def _steps(ours: Sequence[str], theirs: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """How to make the second of the first; of texts that repeat the same words all over, by a quicker comparison.
 
     `SequenceMatcher` finds what people call unchanged, and looks at each pair of equal words, more than once.
@@ -71,7 +71,8 @@ def _steps(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, int, i
     if sum(counts[word] for word in ours) <= PAIRS:
         return SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
     if len(ours) * len(theirs) <= CELLS:
-        return [tuple(step) for step in Levenshtein.opcodes(ours, theirs)]
+        steps = Levenshtein.opcodes(ours, theirs)
+        return [(one.tag, one.src_start, one.src_end, one.dest_start, one.dest_end) for one in steps]
     return [("replace", 0, len(ours), 0, len(theirs))]
 
 
