@@ -9,11 +9,11 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.actor import Actor
+from accounts.keys.lookup import find_key
+from accounts.keys.text import digest_of, is_well_formed
 from accounts.models import ApiKey, AppToken
+from accounts.oauth.app_tokens import find_token
 from accounts.services.agents import note_agent
-from accounts.services.app_tokens import find_token
-from accounts.services.key_lookup import find_key
-from accounts.services.key_text import digest_of, is_well_formed
 from bigmind.core.read_only import is_read_only
 
 USED_EVERY = timedelta(minutes=1)

@@ -1,6 +1,6 @@
 """What the app of people offers: nothing is exposed that is not in this table."""
 
-from accounts.services import profiles
+from accounts.people import profiles
 from accounts.shapes import ProfileShape
 from bigmind.core.operations import Effect, Operation
 

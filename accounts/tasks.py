@@ -2,7 +2,10 @@
 
 from celery import shared_task
 
-from accounts.services import alerts, app_tokens, calls, connected_apps, sign_in_tries, sign_ins
+from accounts.oauth import app_tokens, connected_apps
+from accounts.services import alerts, calls
+from accounts.sign_in import sign_ins
+from accounts.sign_in import tries as sign_in_tries
 
 
 @shared_task

@@ -6,7 +6,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.services.users import add_user
+from accounts.people.users import add_user
 from bigmind.core.text import digest
 from knowledge.models import Category, Fact, Session
 

@@ -14,11 +14,11 @@ from benchmarks.library import Library, fill
 from benchmarks.memories import remember_much
 from benchmarks.pages import propose
 from benchmarks.rows import milliseconds
-from bigmind.api.examples import example_arguments
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import Operation
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.examples import example_arguments
 from knowledge.models import CompanyEntry, Entry, Fact, Reference, Session
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes

@@ -13,18 +13,18 @@ from django.db import connection, transaction
 from pgvector import HalfVector
 
 from accounts.actor import Actor
-from accounts.services.keys import create_key
-from accounts.services.users import add_user
+from accounts.keys.keys import create_key
+from accounts.people.users import add_user
 from benchmarks.calls import agent, in_turns, served
 from benchmarks.library import Library, copy_rows, fill
 from benchmarks.rows import row, took
 from knowledge.embeddings.providers import provider
 from knowledge.models import EmbeddingSpace, Entry, Kind
 from knowledge.search import hybrid
-from knowledge.search.arms import by_meaning
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes
+from knowledge.search.retrievers import by_meaning
 from knowledge.search.scopes import scope_of_owner
 from knowledge.services.embedding import space_of
 from knowledge.services.entry_imports import NewEntry, import_entries

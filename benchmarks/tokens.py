@@ -6,9 +6,9 @@ from accounts.actor import Actor
 from accounts.models import User
 from benchmarks.rows import row
 from bigmind.core.tokens import count_tokens
-from bigmind.mcp.server import server_instructions
-from bigmind.mcp.tools import tool_of
 from bigmind.operations import operations_for
+from bigmind.transports.mcp.server import server_instructions
+from bigmind.transports.mcp.tools import tool_of
 from knowledge.services.context import get_context
 
 

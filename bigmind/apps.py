@@ -14,6 +14,6 @@ class BigMindConfig(AppConfig):
         from bigmind import celery  # noqa: F401
 
         if settings.TRACES:
-            from bigmind.tracing import start_tracing
+            from bigmind.observability.tracing import start_tracing
 
             start_tracing(settings.OTLP_ENDPOINT)

@@ -15,10 +15,10 @@ django = get_wsgi_application()  # sets Django up, which the imports below need
 
 from django.conf import settings  # noqa: E402
 
-from bigmind.core.wall import answering_requests  # noqa: E402
-from bigmind.mcp import guards  # noqa: E402
-from bigmind.mcp.endpoint import Endpoint  # noqa: E402
-from bigmind.mcp.oauth.routes import oauth_routes  # noqa: E402
+from bigmind.core.rls import answering_requests  # noqa: E402
+from bigmind.transports.mcp import guards  # noqa: E402
+from bigmind.transports.mcp.endpoint import Endpoint  # noqa: E402
+from bigmind.transports.mcp.oauth.routes import oauth_routes  # noqa: E402
 from bigmind.web import PlainFraming, web_application  # noqa: E402
 
 # The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
@@ -42,7 +42,7 @@ async def lifespan(_: Any) -> AsyncIterator[None]:
             yield
         finally:
             if settings.TRACES:
-                from bigmind.tracing import flush_traces
+                from bigmind.observability.tracing import flush_traces
 
                 await to_thread(flush_traces)
 

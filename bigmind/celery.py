@@ -10,4 +10,4 @@ app = Celery("bigmind")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-from bigmind import task_runs  # noqa: E402, F401
+from bigmind.observability import task_runs  # noqa: E402, F401

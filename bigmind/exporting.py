@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from curation.services.company_exports import export_company
-from knowledge.generators.curated import write_entries as write_references
+from knowledge.app_maps.folders import maps_as_files
 from knowledge.parsers.entries import slug
 from knowledge.parsers.yaml_files import write_entries
-from knowledge.services.app_folders import maps_as_files
+from knowledge.references.exports import exported_collections
+from knowledge.references.readers.curated import write_entries as write_references
 from knowledge.services.entry_exports import exported_entries
-from knowledge.services.reference_exports import exported_collections
 
 
 @dataclass(frozen=True)

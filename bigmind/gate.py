@@ -22,11 +22,11 @@ from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.parts import accepted_part, part_of
 from bigmind.core.read_only import is_read_only, is_refused_write, require_writable
+from bigmind.core.rls import sees_only
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.tokens import count_tokens
 from bigmind.core.tracing import describe, span
-from bigmind.core.wall import sees_only
-from bigmind.request_ids import current_request_id, tell_once
+from bigmind.observability.request_ids import current_request_id, tell_once
 
 Door = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200

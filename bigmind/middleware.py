@@ -14,16 +14,16 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from accounts.actor import Actor, acts
-from bigmind import health
-from bigmind.api.problems import STATUSES, is_rest, problem_of
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.read_only import is_read_only, is_refused_write
+from bigmind.core.rls import sees_everybody, sees_only
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.tracing import describe, request_span
-from bigmind.core.wall import sees_everybody, sees_only
-from bigmind.metrics.door import metrics
-from bigmind.request_ids import HEADER, begin_request, current_request_id, is_told
+from bigmind.observability import health
+from bigmind.observability.metrics.endpoint import metrics
+from bigmind.observability.request_ids import HEADER, begin_request, current_request_id, is_told
+from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
 
 HEADINGS = {
     403: "You may not do that",

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from curation.services.notices import count_unseen
-from curation.services.queue import QueueSummary, queue_summary
-from curation.services.rules import may_decide
+from curation.decisions.rules import may_decide
+from curation.notifications.notices import count_unseen
+from curation.proposals.queue import QueueSummary, queue_summary
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import dj_database_url
 from csp.constants import NONE, SELF
 
 from bigmind.environment import environment
-from bigmind.logging import logging_configuration
+from bigmind.observability.logging import logging_configuration
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRONMENT = environment()
@@ -51,7 +51,7 @@ INSTALLED_APPS = [
 ]
 
 # What goes with a person besides their rows: see `delete_user`.
-FAREWELLS = ["knowledge.services.farewells.forget_texts_of", "curation.services.farewells.take_names_of"]
+FAREWELLS = ["knowledge.services.deletion_hooks.forget_texts_of", "curation.services.deletion_hooks.take_names_of"]
 
 MIDDLEWARE = [
     "bigmind.middleware.RequestIdMiddleware",
@@ -226,12 +226,12 @@ SECRETS_POLICY = ENVIRONMENT.secrets
 # --- REST -----------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["bigmind.api.authentication.KeyAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["bigmind.transports.rest.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "bigmind.api.schema.OperationSchema",
-    "EXCEPTION_HANDLER": "bigmind.api.problems.problem_response",
+    "DEFAULT_SCHEMA_CLASS": "bigmind.transports.rest.schema.OperationSchema",
+    "EXCEPTION_HANDLER": "bigmind.transports.rest.problems.problem_response",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {

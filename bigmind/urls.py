@@ -6,8 +6,8 @@ from django.views.generic import RedirectView
 
 from accounts.views import keys
 from accounts.views.consent import consent
-from bigmind.health import healthz, readyz
-from bigmind.metrics.door import metrics
+from bigmind.observability.health import healthz, readyz
+from bigmind.observability.metrics.endpoint import metrics
 from bigmind.operations import TOOLSETS
 from bigmind.views import imports
 from bigmind.views.admin import admin_sign_in
@@ -21,7 +21,7 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
-    path("api/", include("bigmind.api.urls")),
+    path("api/", include("bigmind.transports.rest.urls")),
     path("system/", system, name="system"),
     path("styleguide/", styleguide, name="styleguide"),
     path("theme/", choose_theme, name="theme"),
@@ -41,7 +41,7 @@ urlpatterns = [
     path("", include("knowledge.urls")),
 ]
 
-handler400 = "bigmind.api.handlers.bad_request"
-handler403 = "bigmind.api.handlers.permission_denied"
-handler404 = "bigmind.api.handlers.not_found"
-handler500 = "bigmind.api.handlers.server_error"
+handler400 = "bigmind.transports.rest.handlers.bad_request"
+handler403 = "bigmind.transports.rest.handlers.permission_denied"
+handler404 = "bigmind.transports.rest.handlers.not_found"
+handler500 = "bigmind.transports.rest.handlers.server_error"

@@ -104,8 +104,8 @@ async def _is_known(scope: Scope) -> bool:
     from django.conf import settings
 
     from accounts.authentication import is_key_of_somebody, is_session_of_somebody
-    from bigmind.mcp.threads import on_a_thread
-    from bigmind.request_ids import begin_request
+    from bigmind.observability.request_ids import begin_request
+    from bigmind.transports.mcp.threads import on_a_thread
 
     headers = Headers(scope=scope)
     check: Callable[[str], bool]
@@ -122,7 +122,7 @@ def _too_large(path: str, size: int, limit: int) -> Response:
     if not path.startswith("/api/"):
         return Response(f"{detail}\n", 413, media_type="text/plain")
     # Imported here, because Django must be set up first.
-    from bigmind.api.problems import problem
+    from bigmind.transports.rest.problems import problem
 
     refusal = problem(413, "too_large", detail, hint="Send it in several parts.")
     return Response(refusal.content, 413, dict(refusal.headers))

@@ -8,6 +8,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
 
 application = get_wsgi_application()
 
-from bigmind.core.wall import NOBODY, begin_seeing  # noqa: E402
+from bigmind.core.rls import NOBODY, begin_seeing  # noqa: E402
 
 begin_seeing(NOBODY)

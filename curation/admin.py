@@ -15,9 +15,9 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
 from accounts.authentication import actor_of
+from curation.decisions.decisions import BULK, decide_many
 from curation.models import Claim, Comment, Delivery, Notice, Review, Subscription
-from curation.services.decisions import BULK, decide_many
-from curation.views.in_admin import decide_in_admin, decision_context
+from curation.views.admin_decisions import decide_in_admin, decision_context
 from knowledge.admin import ReadOnlyAdmin
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 

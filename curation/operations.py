@@ -1,7 +1,8 @@
 """What the app of company knowledge offers: propose, hear what became of it, decide."""
 
 from bigmind.core.operations import Effect, Operation
-from curation.services import briefing, decisions, entries, forgetting, proposals, queue
+from curation.decisions import decisions, entries, forgetting
+from curation.proposals import briefing, proposals, queue
 from curation.shapes.briefings import BriefingShape, ClaimShape
 from curation.shapes.reviews import (
     CommentShape,

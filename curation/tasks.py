@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-from curation.services import company_server, deliveries, digests
+from curation.notifications import deliveries, digests
+from curation.upstream import server as company_server
 
 
 @shared_task

@@ -3,9 +3,23 @@
 from celery import shared_task
 
 from bigmind.core.background import OneAtATime
+from knowledge.app_maps import runs as app_runs
 from knowledge.models import Session
 from knowledge.search import indexes
-from knowledge.services import app_runs, embedding, gaps, instances, notes, people, rewriting, servings, sessions
+from knowledge.services import (
+    embedding,
+    gaps,
+    instances,
+    notes,
+    people,
+    sessions,
+)
+from knowledge.services import (
+    exposures as servings,
+)
+from knowledge.services import (
+    passage_rewriting as rewriting,
+)
 
 _embedding = OneAtATime()
 

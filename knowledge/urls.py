@@ -5,7 +5,6 @@ from django.urls import path
 from knowledge.views import (
     app_map_files,
     app_maps,
-    asides,
     context,
     directory,
     entries,
@@ -17,11 +16,16 @@ from knowledge.views import (
     insights,
     memory,
     notes,
-    pipeline,
     reference_decisions,
     references,
     search,
     sessions,
+)
+from knowledge.views import (
+    archive as asides,
+)
+from knowledge.views import (
+    embedding_status as pipeline,
 )
 
 urlpatterns = [

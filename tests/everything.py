@@ -5,25 +5,27 @@ from uuid import uuid4
 from django.test import Client, override_settings
 from django.urls import reverse
 
+from accounts.keys.keys import create_key
 from accounts.models import Alert, User
-from accounts.services.app_tokens import let_in
-from accounts.services.connected_apps import introduce_app
+from accounts.oauth.app_tokens import let_in
+from accounts.oauth.connected_apps import introduce_app
+from accounts.people.invitations import invite
 from accounts.services.erasures import Erased, report_erasure
-from accounts.services.invitations import invite
-from accounts.services.keys import create_key
-from accounts.services.sign_in_links import make_sign_in_link
-from accounts.services.sign_in_tries import count_try
-from accounts.services.task_tallies import tally_task
-from bigmind.api.examples import example_arguments
+from accounts.services.task_statistics import tally_task
+from accounts.sign_in.links import make_sign_in_link
+from accounts.sign_in.tries import count_try
 from bigmind.core.operations import accepted
 from bigmind.core.sections import Section
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.examples import example_arguments
+from curation.decisions.entries import comment
 from curation.models import Delivery, Frequency, Notice, Subscription
-from curation.services.entries import comment
-from curation.services.proposals import promote_to_global
-from curation.services.queue import claim_entry
+from curation.proposals.proposals import promote_to_global
+from curation.proposals.queue import claim_entry
+from knowledge.app_maps.learning import learn_app
 from knowledge.embeddings.budget import spend
+from knowledge.lessons.lookup import lesson_for
 from knowledge.models import (
     AmbiguousName,
     App,
@@ -45,14 +47,12 @@ from knowledge.models import (
     UnansweredQuestion,
     Writing,
 )
-from knowledge.services.app_learning import learn_app
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
 from knowledge.services.feedback import give_feedback
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.instances import register_instance
-from knowledge.services.lessons import lesson_for
 from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session

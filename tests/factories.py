@@ -5,9 +5,9 @@ from itertools import count
 from typing import Any
 
 from accounts.actor import Actor
+from accounts.keys.keys import NewKey, create_key
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
-from accounts.services.keys import NewKey, create_key
 
 _NUMBERS = count(1)
 

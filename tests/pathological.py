@@ -8,28 +8,28 @@ from bigmind.core.injections import find_injections
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import checked_content, fence, hidden_characters, inline, normalised
 from bigmind.core.tokens import count_tokens, cut_to_tokens
-from curation.services.contradictions import contradictions
+from curation.proposals.contradictions import contradictions
 from curation.views.differences import words_changed
-from knowledge import importers
-from knowledge.generators import help_options
-from knowledge.generators.command_names import name_in
-from knowledge.generators.commands import first_sentence
-from knowledge.generators.help_text import read_help
-from knowledge.generators.registry import generator_for
-from knowledge.generators.sources import Source
-from knowledge.generators.usage_lines import choices_in, read_usage
-from knowledge.importers.bundles import bundle_from
+from knowledge.lessons.fingerprints import error_in, errors_in
+from knowledge.lessons.fixes import fix_in
 from knowledge.markdown import rendered
 from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.outline import words_of as plain_words
 from knowledge.parsers.sources import SourceKind, parse_text
 from knowledge.parsers.tags import inferred_tags
 from knowledge.parsers.yaml_files import parsed_entries
+from knowledge.references.readers.command_names import name_in
+from knowledge.references.readers.commands import first_sentence
+from knowledge.references.readers.help import options as help_options
+from knowledge.references.readers.help.text import read_help
+from knowledge.references.readers.help.usage import choices_in, read_usage
+from knowledge.references.readers.registry import generator_for
+from knowledge.references.readers.sources import Source
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
-from knowledge.search.fingerprints import error_in, errors_in
-from knowledge.search.fixes import fix_in
 from knowledge.search.names import path_form, request_in, spelled, words_typed
-from knowledge.search.pieces import pieces_of
+from knowledge.search.splits import pieces_of
+from knowledge.transfer import readers as importers
+from knowledge.transfer.readers.bundles import bundle_from
 from knowledge.views.entry_words import heading_and_body, words_of
 
 PUMPS = {

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.actor import Actor
+from accounts.keys.keys import create_key
 from accounts.models import Call, KeptReply
-from accounts.services.keys import create_key
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound, TooMany
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE, TOOLSETS, operations_for

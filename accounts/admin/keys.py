@@ -7,12 +7,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from accounts.keys.keys import revoke_key
 from accounts.models import (
     ApiKey,
     AppToken,
     ConnectedApp,
 )
-from accounts.services.keys import revoke_key
 
 
 @admin.register(ApiKey)

@@ -17,8 +17,8 @@ from accounts.models import (
     Sharing,
     User,
 )
+from accounts.people.users import delete_user, require_another_admin
 from accounts.services.audit import audit
-from accounts.services.users import delete_user, require_another_admin
 from bigmind.core.errors import Conflict
 
 

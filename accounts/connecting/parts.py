@@ -11,10 +11,10 @@ from typing import Any, Literal, Protocol
 from bigmind.core.errors import Invalid
 
 from . import json_text, rules, toml_text
-from .doors import Door
 from .files import find_file
 from .machines import Machine
 from .programs import Program
+from .server_config import Door
 from .servers import Setting, Settings
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import servers
-from .doors import KEY_VARIABLE
 from .machines import Machine
+from .server_config import KEY_VARIABLE
 from .servers import Settings, with_variable
 
 Place = Callable[[Machine], Path]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from .doors import KEY_VARIABLE, LOOPBACK, Door
+from .server_config import KEY_VARIABLE, LOOPBACK, Door
 
 NAME = "bigmind"
 ASKED_KEY = "bigmind-key"

@@ -14,7 +14,7 @@ from .sharing import Sharing
 from .sign_in_links import SignInLink
 from .sign_in_tries import SignInTry
 from .sign_ins import SignIn
-from .task_tallies import TaskTally
+from .task_statistics import TaskTally
 from .users import Role, User
 
 __all__ = [

@@ -6,10 +6,9 @@ from django.core.cache import cache
 from django.db.models import F
 from django.utils import timezone
 
+from accounts.keys.text import digest_of
 from accounts.models import Agent, User
 from bigmind.core.read_only import is_read_only
-
-from .key_text import digest_of
 
 SEEN_EVERY = timedelta(minutes=1)
 

@@ -8,11 +8,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from accounts.keys.keys import KEYS_END_SOON
 from accounts.models import Alert, ApiKey, User
 from accounts.models.keys import EXPIRY_WARNING
 
 from .audit import audit
-from .keys import KEYS_END_SOON
 
 # A letter about something older says nothing new: a mail server may be configured long after.
 WORTH_A_LETTER = timedelta(days=14)

@@ -14,7 +14,7 @@ from accounts.actor import acting
 from accounts.models import AuditEvent, User
 from accounts.models.audit import KEYED
 from accounts.services.audit_head import head_of_audit, missing_ends, move_head
-from bigmind.core.turns import wait_for_turn
+from bigmind.core.advisory_locks import wait_for_turn
 
 _TURNS = 7731
 

@@ -16,7 +16,7 @@ from accounts.actor import Actor
 from accounts.models import Call, KeptReply, User
 from bigmind.core.errors import Conflict, TooMany
 
-from .minutes import count_in, this_minute
+from .rate_windows import count_in, this_minute
 
 REPLIES_KEPT = timedelta(days=7)
 CALLS_KEPT = timedelta(days=90)

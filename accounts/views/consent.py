@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
 from accounts.models import ConnectedApp
-from accounts.redirects import host_of, is_this_machine
-from accounts.services.consent import Asked, permit, refuse, unseal
+from accounts.oauth.consent import Asked, permit, refuse, unseal
+from accounts.oauth.redirects import host_of, is_this_machine
 from accounts.views.key_forms import ConsentForm
 from bigmind.core.errors import Invalid
 

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.authentication import actor_of
 from accounts.models import Invitation, Role
-from accounts.services.guesses import count_guess
-from accounts.services.invitations import accept_invitation, invite, open_invitation, revoke_invitation
-from accounts.services.letters import mail_invitation
-from accounts.services.users import fresh_username
-from accounts.views.entering import sign_in_as
+from accounts.people.invitations import accept_invitation, invite, open_invitation, revoke_invitation
+from accounts.people.users import fresh_username
+from accounts.services.mail import mail_invitation
+from accounts.sign_in.failed_attempts import count_guess
 from accounts.views.people_forms import InvitationForm, JoinForm
+from accounts.views.sign_in_completion import sign_in_as
 from bigmind.core.errors import Conflict, Invalid, NotFound
 
 

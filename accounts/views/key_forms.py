@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.services.keys import MOST_PER_MINUTE
+from accounts.keys.keys import MOST_PER_MINUTE
 from bigmind.core.text import clean_name
 
 SCOPES = {

@@ -19,12 +19,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
 from accounts.authentication import actor_of
-from accounts.clients import client_called, door, ways_in
+from accounts.connecting.clients import client_called, door, ways_in
 from accounts.connecting.rules import RULES
-from accounts.models import ApiKey
-from accounts.services.app_tokens import oauth_address
-from accounts.services.arrivals import arrival_of
-from accounts.services.keys import (
+from accounts.keys.keys import (
     DEFAULT_SCOPES,
     KEYS_END_SOON,
     create_key,
@@ -33,8 +30,11 @@ from accounts.services.keys import (
     revoke_key,
     rotate_key,
 )
-from accounts.views.handover import end_handover, hand_over, handed_over
+from accounts.models import ApiKey
+from accounts.oauth.app_tokens import oauth_address
+from accounts.services.onboarding import arrival_of
 from accounts.views.key_forms import KeyForm, RotateForm, default_lifetime, ends_after
+from accounts.views.key_reveal import end_handover, hand_over, handed_over
 from bigmind.core.errors import Conflict
 from bigmind.core.pages import page_of
 

@@ -14,15 +14,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from accounts.keys.keys import KEYS_END_SOON, list_keys
 from accounts.models import Role, SignIn, User
-from accounts.services import people as services
+from accounts.people import people as services
+from accounts.people.deletion_preview import noun_of, what_goes_with
+from accounts.people.invitations import list_invitations
+from accounts.people.roles import role_matrix
 from accounts.services.alerts import alerts_of
-from accounts.services.departures import noun_of, what_goes_with
-from accounts.services.invitations import list_invitations
-from accounts.services.keys import KEYS_END_SOON, list_keys
-from accounts.services.lockouts import let_address_try_again, let_try_again, locked_addresses, lockouts_of
-from accounts.services.roles import role_matrix
-from accounts.services.second_factors import reset_second_factor, second_factor_of
+from accounts.sign_in.lockouts import let_address_try_again, let_try_again, locked_addresses, lockouts_of
+from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
 from accounts.views.people_forms import DeleteForm, RoleForm
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.pages import page_of

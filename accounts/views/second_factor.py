@@ -13,11 +13,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.authentication import actor_of
 from accounts.models import User
-from accounts.services import second_factors as services
 from accounts.services.alerts import alerts_of
-from accounts.services.lockouts import guesser_of_code
-from accounts.services.sign_in_tries import count_try, forget_tries
-from accounts.services.sign_ins import end_sign_ins
+from accounts.sign_in import second_factors as services
+from accounts.sign_in.lockouts import guesser_of_code
+from accounts.sign_in.sign_ins import end_sign_ins
+from accounts.sign_in.tries import count_try, forget_tries
 from accounts.views.second_factor_forms import CodeForm, FirstCodeForm
 from bigmind.core.errors import BigMindError, Conflict, Invalid
 

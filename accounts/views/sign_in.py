@@ -12,13 +12,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.keys.text import digest_of
 from accounts.models import SignInLink, User
-from accounts.services.guesses import count_guess
-from accounts.services.key_text import digest_of
-from accounts.services.passwords import may_use_password
-from accounts.services.sign_in_links import redeem_sign_in_link
-from accounts.services.sign_in_tries import count_try, forget_tries
-from accounts.views.entering import enter, wanted_page
+from accounts.sign_in.failed_attempts import count_guess
+from accounts.sign_in.links import redeem_sign_in_link
+from accounts.sign_in.passwords import may_use_password
+from accounts.sign_in.tries import count_try, forget_tries
+from accounts.views.sign_in_completion import enter, wanted_page
 from bigmind.core.errors import Invalid, TooMany
 
 WRONG = "The user name and the password do not belong together."

@@ -7,11 +7,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
-from accounts.services.lockouts import guesser_of_code
-from accounts.services.second_factors import check_code
-from accounts.services.sign_in_tries import count_try, forget_tries
-from accounts.views.entering import sign_in_as, who_waits
+from accounts.sign_in.lockouts import guesser_of_code
+from accounts.sign_in.second_factors import check_code
+from accounts.sign_in.tries import count_try, forget_tries
 from accounts.views.second_factor_forms import CodeForm
+from accounts.views.sign_in_completion import sign_in_as, who_waits
 from bigmind.core.errors import Conflict, Invalid, TooMany
 
 

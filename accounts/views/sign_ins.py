@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
 from accounts.models import SignIn
-from accounts.services.sign_ins import browser_in_words, end_sign_in, end_sign_ins, list_sign_ins
+from accounts.sign_in.sign_ins import browser_in_words, end_sign_in, end_sign_ins, list_sign_ins
 
 SIGN_INS_SHOWN = 100
 

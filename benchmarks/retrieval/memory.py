@@ -8,7 +8,7 @@ from django.db import connection
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.services.users import add_user
+from accounts.people.users import add_user
 from benchmarks.retrieval.beir import Corpus, Document
 from knowledge.models import Entry, Kind, Passage
 from knowledge.services.embedding import embed_pending

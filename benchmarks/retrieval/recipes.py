@@ -12,11 +12,11 @@ from benchmarks.retrieval.measures import RANKED
 from benchmarks.retrieval.memory import Memory
 from knowledge.models import Kind, Passage
 from knowledge.search import hybrid
-from knowledge.search.arms import CANDIDATES
 from knowledge.search.filters import Filters
 from knowledge.search.fusion import fuse
 from knowledge.search.hybrid import search
 from knowledge.search.keyword import lexemes_of
+from knowledge.search.retrievers import CANDIDATES
 
 SHIPPED = "as served: blend, with neighbours"
 KEYWORD, VECTOR = "keyword arm: coverage", "vectors alone"

@@ -15,7 +15,7 @@ Value = str | int | float | bool
 
 
 class _Tracing:
-    """What makes spans; nothing, until `bigmind.tracing` has been told where they go."""
+    """What makes spans; nothing, until `bigmind.observability.tracing` has been told where they go."""
 
     tracer: "Tracer | None" = None
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from accounts.services.first_run import Initial
+from accounts.people.first_run import Initial
 from bigmind.embedded.refusal import CannotStart
 from bigmind.environment import Environment
 

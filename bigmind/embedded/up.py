@@ -4,8 +4,8 @@ import sys
 import webbrowser
 from collections.abc import Collection
 
-from accounts.services.first_run import first_run
-from accounts.services.sign_in_links import make_sign_in_link
+from accounts.people.first_run import first_run
+from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
 from bigmind.embedded.children import Child, end_leftovers
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database

@@ -14,12 +14,12 @@ from bigmind.environment.company import Company
 from bigmind.environment.embedding import Embedding
 from bigmind.environment.features import Features
 from bigmind.environment.first_user import FirstUser
+from bigmind.environment.notifications import Telling
+from bigmind.environment.observability import Watching
 from bigmind.environment.place import Place
 from bigmind.environment.rules import Rules
 from bigmind.environment.sign_in import SignIn
 from bigmind.environment.storage import Storage
-from bigmind.environment.telling import Telling
-from bigmind.environment.watching import Watching
 
 PREFIX = "BIGMIND_"
 

@@ -7,7 +7,7 @@ import httpx
 
 from bigmind.core.addresses import Refused, fetch
 from bigmind.core.errors import Invalid
-from knowledge.generators.sources import source_bytes
+from knowledge.references.readers.sources import source_bytes
 
 SECONDS = 60
 HINT = "Save it as a file, and give that."

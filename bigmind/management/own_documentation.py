@@ -7,15 +7,15 @@ import json
 from collections.abc import Iterator
 
 from bigmind import __version__
-from bigmind.api.schema import openapi
 from bigmind.environment import PREFIX, Environment
 from bigmind.management.documents import default_of, kind_of
-from knowledge.generators.drafts import Generated, ReferenceDraft
-from knowledge.generators.openapi import open_document, references_of
-from knowledge.generators.python_commands import generate_from_django
-from knowledge.generators.registry import Generator
-from knowledge.generators.sources import Source
+from bigmind.transports.rest.schema import openapi
 from knowledge.reference_vocabulary import ReferenceKind
+from knowledge.references.readers.drafts import Generated, ReferenceDraft
+from knowledge.references.readers.openapi import open_document, references_of
+from knowledge.references.readers.python.commands import generate_from_django
+from knowledge.references.readers.registry import Generator
+from knowledge.references.readers.sources import Source
 
 APPS = ("bigmind", "accounts", "knowledge", "curation")
 SOURCE = "bigmind"

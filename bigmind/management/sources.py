@@ -6,8 +6,8 @@ from typing import Any
 
 from bigmind.management.fetching import fetched
 from bigmind.management.own_documentation import OWN
-from knowledge.generators.registry import GENERATORS
-from knowledge.generators.sources import Source
+from knowledge.references.readers.registry import GENERATORS
+from knowledge.references.readers.sources import Source
 
 # BigMind's own documentation is read from the doors, which knowledge does not know; so its row joins here.
 GENERATORS[OWN.kind] = OWN

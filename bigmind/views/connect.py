@@ -13,18 +13,18 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.clients import CLIENTS, client_called, door, ways_in
+from accounts.connecting.clients import CLIENTS, client_called, door, ways_in
 from accounts.connecting.rules import RULES
+from accounts.keys.keys import DEFAULT_SCOPES, create_key
 from accounts.models import Agent
-from accounts.services.app_tokens import oauth_address
-from accounts.services.keys import DEFAULT_SCOPES, create_key
-from accounts.views.handover import hand_over
+from accounts.oauth.app_tokens import oauth_address
 from accounts.views.key_forms import default_lifetime, ends_after
+from accounts.views.key_reveal import hand_over
 from bigmind.core.operations import Operation
 from bigmind.core.tokens import count_tokens
-from bigmind.mcp.tools import tool_of
-from bigmind.mcp.turns import DEFAULT_TOOLSETS, parse_toolsets
 from bigmind.operations import TOOLSETS, operations_for
+from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, parse_toolsets
+from bigmind.transports.mcp.tools import tool_of
 
 AGENTS_SHOWN = 10
 

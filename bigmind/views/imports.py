@@ -16,11 +16,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
-from curation.services.moving_in import import_bundle, import_own_document
-from knowledge.importers import FORMATS
-from knowledge.importers.bundles import Bundle, bundle_from
-from knowledge.importers.own_documents import is_own_document, read_document
-from knowledge.services.moving_in import MovedIn
+from curation.services.foreign_imports import import_bundle, import_own_document
+from knowledge.transfer.foreign_imports import MovedIn
+from knowledge.transfer.readers import FORMATS
+from knowledge.transfer.readers.bundles import Bundle, bundle_from
+from knowledge.transfer.readers.own_documents import is_own_document, read_document
 from knowledge.views.forms import OperationForm
 from knowledge.views.pages import memory_page, own_page, tell
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
-from accounts.services.profiles import get_profile
-from accounts.services.visibility import shared_by
+from accounts.people.profiles import get_profile
+from accounts.people.visibility import shared_by
 from bigmind.core.sections import Section
 from curation.services.profile_pages import ProfilePage, get_profile_page
 from knowledge.services.headlines import headlines_to_offer, shown_headlines

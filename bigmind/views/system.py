@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
-from bigmind.system.state import system_state
+from bigmind.observability.system.state import system_state
 
 
 @never_cache

@@ -15,11 +15,10 @@ from accounts.models import User
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Moment
+from curation.decisions.history import broken_seals
 from curation.models import Comment, Review
 from knowledge.models import CompanyEntry
 from knowledge.services.company import index_company_entry
-
-from .history import broken_seals
 
 PEOPLE = ("proposed_by", "owner", "endorsed_by", "decided_by")
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 from accounts.actor import Actor
 from accounts.models import Agent, User
-from accounts.services.profiles import get_profile
-from accounts.services.visibility import NOTHING, Shared, sections_for, shared_by
+from accounts.people.profiles import get_profile
+from accounts.people.visibility import NOTHING, Shared, sections_for, shared_by
 from bigmind.core.errors import NotFound
+from bigmind.core.rls import sees_only
 from bigmind.core.sections import Section
-from bigmind.core.wall import sees_only
 from knowledge.models import CompanyEntry, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
 from knowledge.services.company import told_to_everybody

@@ -4,8 +4,8 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from curation.services.briefing import ProposerRecord
-from curation.services.queue import Waiting
+from curation.proposals.briefing import ProposerRecord
+from curation.proposals.queue import Waiting
 from curation.views.differences import words_changed
 
 register = template.Library()

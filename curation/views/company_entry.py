@@ -12,10 +12,10 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.tokens import count_tokens
-from curation.services.decisions import Decision, approve_global
-from curation.services.entries import CompanyEntryDetail, comment, get_company_entry
-from curation.services.ownership import assign_owner
-from curation.services.rules import may_decide, require_may_approve
+from curation.decisions.decisions import Decision, approve_global
+from curation.decisions.entries import CompanyEntryDetail, comment, get_company_entry
+from curation.decisions.ownership import assign_owner
+from curation.decisions.rules import may_decide, require_may_approve
 from curation.templatetags.curation import past
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Feedback, Kind

@@ -5,8 +5,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
-from curation.services.company_server import connection, try_again
-from curation.services.dispatches import send_to_company
+from curation.upstream.dispatches import send_to_company
+from curation.upstream.server import connection, try_again
 from knowledge.views.pages import own_page, tell
 
 

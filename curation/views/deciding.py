@@ -12,16 +12,16 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import accepted, carry_out
-from curation.services.decisions import Decision, approve_global, wait_for_pairs
-from curation.services.entries import comment, readable_entry
-from curation.services.history import entry_to_change
+from curation.decisions.decisions import Decision, approve_global, wait_for_pairs
+from curation.decisions.entries import comment, readable_entry
+from curation.decisions.history import entry_to_change
 from knowledge.models import CompanyEntry
 from knowledge.views.pages import own_page, tell
 
 from .differences import same_text
 from .forms import Commenting, DecisionForm, decision_form
-from .places import address_of, next_after
-from .questions import QueueQuestion
+from .queue_positions import address_of, next_after
+from .queue_queries import QueueQuestion
 from .screen import Attempt, entry_screen
 
 REFUSED = {Conflict: 409, Invalid: 422}

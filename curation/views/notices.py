@@ -12,8 +12,8 @@ from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
 from bigmind.core.pages import page_of
 from curation.models import Frequency
-from curation.services.digests import subscribe, subscription_of
-from curation.services.notices import count_unseen, mark_seen, notices_of
+from curation.notifications.digests import subscribe, subscription_of
+from curation.notifications.notices import count_unseen, mark_seen, notices_of
 from knowledge.views.forms import OperationForm
 from knowledge.views.pages import offset_in, own_page, tell
 

@@ -11,9 +11,9 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
 from bigmind.core.tokens import count_tokens
+from curation.decisions.entries import readable_entry
 from curation.models import Review
-from curation.services.entries import readable_entry
-from curation.services.proposals import (
+from curation.proposals.proposals import (
     Proposal,
     Source,
     list_my_proposals,

@@ -15,19 +15,19 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.core.pages import Page
 from bigmind.core.tokens import count_tokens
+from curation.decisions.rules import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
-from curation.services.briefing import Briefing, brief
-from curation.services.neighbours import Neighbour
-from curation.services.queue import Waiting, look_at, queue_summary
-from curation.services.rules import needs_second_approval, require_may_approve
+from curation.proposals.briefing import Briefing, brief
+from curation.proposals.neighbours import Neighbour
+from curation.proposals.queue import Waiting, look_at, queue_summary
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry
 
 from .differences import Change, changes_in, changes_since, steps_since
 from .forms import Commenting, DecisionForm, decision_form, filled_from
-from .places import Around, address_of, around
 from .preferences import keys_are_on
-from .questions import QueueQuestion, kept, tabs
+from .queue_positions import Around, address_of, around
+from .queue_queries import QueueQuestion, kept, tabs
 
 ALIKE_FROM = 0.7
 UNDO_OFFERED = timedelta(minutes=10)

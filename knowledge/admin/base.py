@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from accounts.actor import Actor
 from bigmind.core.errors import BigMindError
-from knowledge.services.asides import Remembered, restore, set_aside
+from knowledge.services.archive import Remembered, restore, set_aside
 
 REASON = "Set aside by an admin."
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 
 from accounts.actor import Actor
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, ShownHeadline, Summary
-from knowledge.services.asides import restore
+from knowledge.services.archive import restore
 from knowledge.services.facts import erase_fact
 from knowledge.services.hypotheses import erase_hypothesis
 from knowledge.services.notes import delete_note

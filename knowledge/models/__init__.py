@@ -13,6 +13,7 @@ from .app_maps import (
     Healing,
     RunState,
 )
+from .authorship import Writing
 from .company import (
     PUBLISHED,
     UNDECIDED,
@@ -25,6 +26,7 @@ from .company import (
 from .company_server import CompanyCopy, CompanyServer, Dispatch
 from .embeddings import CachedVector, EmbeddingDay, EmbeddingSpace, PassageVector
 from .entries import Entry, EntryType
+from .exposures import Proof, Recall, Receipt, Serving
 from .facts import Category, Fact
 from .feedback import COMPLAINTS, Feedback, Usefulness
 from .gaps import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
@@ -43,9 +45,7 @@ from .references import (
     ReferenceUse,
     ReferenceVersion,
 )
-from .servings import Proof, Recall, Receipt, Serving
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
-from .writings import Writing
 
 __all__ = [
     "AUTO_CLOSED",

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from accounts.models import User
 
-from .asides import CanBeSetAside
+from .archive import CanBeSetAside
 from .sessions import Session
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, User
 
-from .asides import CanBeSetAside
+from .archive import CanBeSetAside
 
 STALE_AFTER = timedelta(hours=24)
 AUTO_CLOSED = "[auto-closed — session exceeded 24h]"

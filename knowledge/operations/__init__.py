@@ -4,7 +4,6 @@ from bigmind.core.operations import Operation
 
 from . import (
     app_maps,
-    asides,
     company,
     directory,
     entries,
@@ -17,6 +16,9 @@ from . import (
     references,
     sessions,
     upkeep,
+)
+from . import (
+    archive as asides,
 )
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -1,14 +1,26 @@
 """What is offered about app maps."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import (
-    app_folders,
-    app_forgetting,
-    app_healing,
-    app_learning,
-    app_maps,
-    app_resolving,
-    app_runs,
+from knowledge.app_maps import (
+    folders as app_folders,
+)
+from knowledge.app_maps import (
+    forgetting as app_forgetting,
+)
+from knowledge.app_maps import (
+    healing as app_healing,
+)
+from knowledge.app_maps import (
+    learning as app_learning,
+)
+from knowledge.app_maps import (
+    reading as app_maps,
+)
+from knowledge.app_maps import (
+    resolving as app_resolving,
+)
+from knowledge.app_maps import (
+    runs as app_runs,
 )
 from knowledge.shapes.app_maps import (
     AppIndexShape,

@@ -1,7 +1,8 @@
 """What is offered about the knowledge base."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import entries, entry_imports, entry_reading, rebuilding
+from knowledge.services import entries, entry_imports, entry_reading
+from knowledge.services import re_embedding as rebuilding
 from knowledge.shapes.entries import (
     AddedEntryShape,
     EntriesShape,

@@ -1,8 +1,8 @@
 """What is offered to take a memory out and bring one in."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import exports, imports
 from knowledge.shapes.upkeep import ImportedShape
+from knowledge.transfer import exports, imports
 
 OPERATIONS = (
     Operation(

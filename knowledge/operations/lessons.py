@@ -1,7 +1,7 @@
 """What is offered about errors that come up again."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import lessons
+from knowledge.lessons import lookup as lessons
 from knowledge.shapes.lessons import LessonsShape
 
 OPERATIONS = (

@@ -1,7 +1,18 @@
 """What is offered about documentation."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import reference_checks, reference_imports, reference_search, references
+from knowledge.references import (
+    checks as reference_checks,
+)
+from knowledge.references import (
+    imports as reference_imports,
+)
+from knowledge.references import (
+    search as reference_search,
+)
+from knowledge.references import (
+    texts_by_hand as references,
+)
 from knowledge.shapes.references import (
     CheckedShape,
     FoundEndpointShape,

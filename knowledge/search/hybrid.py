@@ -11,11 +11,15 @@ from pgvector import HalfVector
 
 from accounts.models import User
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
-from knowledge.embeddings.patience import embed_query
 from knowledge.embeddings.providers import provider
+from knowledge.embeddings.retry import embed_query
 from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import Chunk, EmbeddingSpace, Kind
-from knowledge.search.arms import (
+from knowledge.search.filters import Filters, Sql
+from knowledge.search.frequencies import coverage, most_telling, word_weights
+from knowledge.search.fusion import Fused, fuse, support_neighbours
+from knowledge.search.keyword import lexemes_of
+from knowledge.search.retrievers import (
     CANDIDATES,
     MOST_COUNTED,
     Candidate,
@@ -28,10 +32,6 @@ from knowledge.search.arms import (
     terms_of,
     tuned,
 )
-from knowledge.search.filters import Filters, Sql
-from knowledge.search.frequencies import coverage, most_telling, word_weights
-from knowledge.search.fusion import Fused, fuse, support_neighbours
-from knowledge.search.keyword import lexemes_of
 from knowledge.search.scopes import scopes_of
 from knowledge.search.synonyms import Synonyms
 

@@ -12,8 +12,8 @@ from bigmind.core.copying import copy_in
 from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage
 from knowledge.models.passages import FORM
-from knowledge.search.pieces import heads_of, pieces_of
-from knowledge.search.writings import note_writings
+from knowledge.search.authorship import note_writings
+from knowledge.search.splits import heads_of, pieces_of
 
 _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)

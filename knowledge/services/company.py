@@ -17,8 +17,8 @@ from knowledge.search.abstention import judge
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.passages import erase_passages, index_passages
+from knowledge.services.exposures import Told, ranked_behind, serve_found
 from knowledge.services.gaps import note_gap
-from knowledge.services.servings import Told, ranked_behind, serve_found
 from knowledge.vocabulary import CompanyCategoryName
 
 TOLD = 5

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import Profile
-from accounts.services.profiles import get_profile
+from accounts.people.profiles import get_profile
 from bigmind.core.text import inline, markdown_lines
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
@@ -33,7 +33,7 @@ from knowledge.services.company import (
     decisions_to_tell,
     most_relevant,
 )
-from knowledge.services.receipts import ReceiptLine, why_company, why_fact
+from knowledge.services.context_receipts import ReceiptLine, why_company, why_fact
 from knowledge.vocabulary import Topics
 
 TOTAL_TOKENS = 1_300

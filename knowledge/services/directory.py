@@ -11,11 +11,11 @@ from django.db.models.functions import Coalesce, Lower, RowNumber
 
 from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
-from accounts.services.visibility import EVERYTHING, as_shared, people_shown
+from accounts.people.visibility import EVERYTHING, as_shared, people_shown
 from bigmind.core.pages import page_of
+from bigmind.core.rls import sees_everybody
 from bigmind.core.sections import Section
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
-from bigmind.core.wall import sees_everybody
 from knowledge.models import CompanyEntry, Session
 
 from .instances import instances_of_each

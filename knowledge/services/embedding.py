@@ -15,14 +15,14 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.read_only import is_read_only
 from knowledge.embeddings.circuit import Circuit
-from knowledge.embeddings.patience import embed_batch
 from knowledge.embeddings.providers import Provider, provider
+from knowledge.embeddings.retry import embed_batch
 from knowledge.embeddings.vectors import EmbedderError, TextsRefused
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
 from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
 from knowledge.search.indexes import drop_indexes
 from knowledge.search.statistics import keep_statistics
-from knowledge.services.likeness import point_to_similar
+from knowledge.services.near_duplicates import point_to_similar
 
 # With the sweep's pause it is less than a minute: so long does the batch of a killed worker wait at most.
 LEASE = timedelta(seconds=30)

@@ -22,10 +22,10 @@ from knowledge.entry_vocabulary import (
     SourceFile,
     SourceStory,
 )
+from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.search.seen_errors import keep_fingerprints
-from knowledge.services.likeness import Similar, lookalikes
+from knowledge.services.near_duplicates import Similar, lookalikes
 
 from .entry_reading import entry_of_id
 

@@ -16,9 +16,9 @@ from knowledge.models import Fact, Kind
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
 
+from .context_receipts import note_erased
 from .current_sessions import current_session
-from .likeness import Similar, lookalikes
-from .receipts import note_erased
+from .near_duplicates import Similar, lookalikes
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from django.utils import timezone
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
+from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
 from bigmind.core.text import checked_content
-from bigmind.core.turns import wait_for_turn
 from bigmind.core.vocabulary import SharedLongText
 from knowledge.models import (
     COMPLAINTS,
@@ -32,7 +32,7 @@ from knowledge.models import (
     Session,
     Usefulness,
 )
-from knowledge.search.writings import note_writings
+from knowledge.search.authorship import note_writings
 
 _TURNS = 7703
 STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}

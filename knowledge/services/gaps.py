@@ -23,12 +23,12 @@ from rapidfuzz import fuzz
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page
 from bigmind.core.read_only import is_read_only
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
-from bigmind.core.turns import wait_for_turn
 from bigmind.core.vocabulary import Offset, RowId
 from knowledge.models import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
 from knowledge.search.abstention import is_answered

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.wall import sees_everybody
+from bigmind.core.rls import sees_everybody
 from knowledge.models import Session, ShownHeadline
 from knowledge.models.sessions import SessionQuerySet
 

@@ -21,9 +21,9 @@ from accounts.services.usage import (
     use_by_agent,
     use_by_operation,
 )
-from bigmind.core.wall import sees_everybody
+from bigmind.core.rls import sees_everybody
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving
-from knowledge.services.servings import comes_behind
+from knowledge.services.exposures import comes_behind
 
 ITEMS_SHOWN = 20
 LONGEST_DAYS = 90

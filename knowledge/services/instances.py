@@ -15,12 +15,12 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import Instance
-from accounts.services.visibility import people_shown
+from accounts.people.visibility import people_shown
+from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.sections import Section
 from bigmind.core.text import clean_name
-from bigmind.core.turns import wait_for_turn
 from bigmind.core.vocabulary import Cursor, Limit, Offset
 from knowledge.models import CompanyEntry
 

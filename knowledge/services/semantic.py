@@ -6,9 +6,9 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since, Tags
+from knowledge.services.exposures import Told, serve_found
 from knowledge.services.hits import Hits, find
 from knowledge.services.reply_budgets import MaxTokens, within_tokens
-from knowledge.services.servings import Told, serve_found
 from knowledge.services.sources import SOURCES, visible_things
 
 AnyKind = Annotated[

@@ -13,8 +13,8 @@ from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Dispatch, Kind, Session, Summary
+from knowledge.search.authorship import note_writings
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated
-from knowledge.search.writings import note_writings
 from knowledge.vocabulary import (
     LATEST,
     ChunkId,
@@ -34,10 +34,10 @@ from knowledge.vocabulary import (
 )
 
 from .context import Context, build_context
+from .context_receipts import keep_receipt, note_erased
 from .current_sessions import open_session, own_session, session_to_end
+from .exposures import Told, note_use, serve
 from .people import index_person
-from .receipts import keep_receipt, note_erased
-from .servings import Told, note_use, serve
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from django.db.models import Count, F, Func, QuerySet, TextField, Window
 from django.db.models.functions import RowNumber
 
 from accounts.models import User
-from bigmind.core.wall import sees_everybody
+from bigmind.core.rls import sees_everybody
 from knowledge.models import Session
 
 MOST = 50

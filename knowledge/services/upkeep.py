@@ -195,7 +195,7 @@ def open_profile(actor: Actor) -> ProfilePage:
 def _findings_of_parts() -> list[Finding]:
     """What is the matter with this BigMind, in the words of `/readyz`; of what is well there is nothing to tell."""
     # Here, because what answers /readyz is set up after the services.
-    from bigmind.health import parts
+    from bigmind.observability.health import parts
 
     return [
         Finding(part.name, "attention", 1, f"{part.name.capitalize()} {part.trouble}", [])

@@ -7,7 +7,7 @@ from django import template
 
 from bigmind.core import text as texts
 from bigmind.core.tokens import cut_to_tokens
-from knowledge.parsers.app_map_text import write_reply
+from knowledge.app_maps.files.text import write_reply
 
 register = template.Library()
 

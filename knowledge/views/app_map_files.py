@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
-from knowledge.parsers.app_map_archives import packed, unpacked
-from knowledge.parsers.app_map_files import parse_maps
-from knowledge.services.app_folders import export_maps, import_folder
+from knowledge.app_maps.files.archives import packed, unpacked
+from knowledge.app_maps.files.folders import parse_maps
+from knowledge.app_maps.folders import export_maps, import_folder
 from knowledge.views.forms import OperationForm, choice
 from knowledge.views.pages import own_page, tell
 

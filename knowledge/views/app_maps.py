@@ -12,13 +12,13 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page, page_of
-from knowledge.app_vocabulary import AmbiguousChoice
-from knowledge.connectors import configured
+from knowledge.app_maps.connectors import configured
+from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
+from knowledge.app_maps.learning import learn_app
+from knowledge.app_maps.reading import fields_of, get_app, list_apps
+from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
+from knowledge.app_maps.vocabulary import AmbiguousChoice
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
-from knowledge.services.app_forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
-from knowledge.services.app_learning import learn_app
-from knowledge.services.app_maps import fields_of, get_app, list_apps
-from knowledge.services.app_runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
 from knowledge.views.app_map_forms import EntityForm, WorkflowForm, told_of_entity, told_of_workflow
 from knowledge.views.forms import posted
 from knowledge.views.pages import offset_in, own_page, tell

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
 from accounts.models import Profile
-from accounts.services.profiles import get_profile, update_profile
+from accounts.people.profiles import get_profile, update_profile
 from bigmind.core.tokens import count_tokens
 from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context, whole_profile
-from knowledge.services.receipts import shown_lines
+from knowledge.services.context_receipts import shown_lines
 from knowledge.views.forms import Lines, OperationForm, ProjectQuestion, Text, posted
 from knowledge.views.pages import memory_page, own_page, tell
 

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
-from accounts.services.visibility import people_shown
+from accounts.people.visibility import people_shown
 from knowledge.services.directory import list_directory
 from knowledge.services.expertise import search_directory
 from knowledge.views.forms import Question, search_field

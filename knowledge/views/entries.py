@@ -14,8 +14,8 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.operations import carry_out
 from knowledge.models import Entry
 from knowledge.services.entries import add_entry, delete_entry, may_change
+from knowledge.services.entry_browsing import HITS, Shelved, browse_entries
 from knowledge.services.entry_reading import get_entry, get_related_entries
-from knowledge.services.shelf import HITS, Shelved, browse_entries
 from knowledge.views.entry_forms import (
     EntryCorrection,
     NewEntry,

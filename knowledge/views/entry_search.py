@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
-from knowledge.services.shelf import Shelf, projects_with_entries
+from knowledge.services.entry_browsing import Shelf, projects_with_entries
 from knowledge.views.forms import Question, choice, search_field
 
 TYPES = {"": "All", "fact": "Facts", "summary": "Summaries", "template": "Templates"}

@@ -6,7 +6,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
-from knowledge.services.exports import export_memory
+from knowledge.transfer.exports import export_memory
 from knowledge.views.pages import own_page
 
 

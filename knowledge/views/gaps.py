@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
+from knowledge.services.experts import Knower, who_might_know
 from knowledge.services.gaps import ShownGap, forget_question, list_gaps, settle_gap
-from knowledge.services.knowers import Knower, who_might_know
 from knowledge.views.forms import Question, choice
 from knowledge.views.insights import sections_for
 from knowledge.views.pages import own_page, tell, way_back

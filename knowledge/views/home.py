@@ -7,9 +7,9 @@ from django.views.decorators.http import require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.services.keys import keys_ending_soon
+from accounts.keys.keys import keys_ending_soon
 from knowledge.models import Fact, Session
-from knowledge.services.company_shelf import lately_approved
+from knowledge.services.company_browsing import lately_approved
 from knowledge.views.pages import counts_of, own_page
 from knowledge.views.search import Search, found_page
 

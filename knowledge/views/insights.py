@@ -9,9 +9,9 @@ from django.views.decorators.http import require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.services.gaps import count_gaps
 from knowledge.services.insights import look_at_use
-from knowledge.services.servings import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.views.forms import Question, choice
 from knowledge.views.pages import Section, own_page
 

@@ -10,9 +10,9 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
 from knowledge.models import Reference, ReferenceDrift
-from knowledge.services.reference_drifts import decide_drift, see_drift
-from knowledge.services.reference_shelf import cover
-from knowledge.services.reference_texts import text_of
+from knowledge.references.collections import cover
+from knowledge.references.drift import decide_drift, see_drift
+from knowledge.references.texts import text_of
 from knowledge.views.forms import posted
 from knowledge.views.pages import own_page, tell
 from knowledge.views.reference_forms import ReferenceCorrection, checked_correction, filled_from

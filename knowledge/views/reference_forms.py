@@ -14,7 +14,7 @@ from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import accepted
 from knowledge.models import Reference
 from knowledge.reference_vocabulary import ReferenceKind
-from knowledge.services.references import update_reference
+from knowledge.references.texts_by_hand import update_reference
 from knowledge.views.differences import Change, compared
 from knowledge.views.forms import Names, OperationForm, Question, Text, choice, search_field
 

@@ -12,13 +12,13 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from knowledge.models import Feedback, Kind, Reference
+from knowledge.references.collections import Shelf, browse_references, list_collections
+from knowledge.references.drift import differences
+from knowledge.references.imports import require_documentarian
+from knowledge.references.search import search_knowledge, voices_of
+from knowledge.references.texts import text_of
+from knowledge.references.texts_by_hand import read_reference
 from knowledge.services.feedback import give_feedback
-from knowledge.services.reference_drifts import differences
-from knowledge.services.reference_imports import require_documentarian
-from knowledge.services.reference_search import search_knowledge, voices_of
-from knowledge.services.reference_shelf import Shelf, browse_references, list_collections
-from knowledge.services.reference_texts import text_of
-from knowledge.services.references import read_reference
 from knowledge.views.differences import Change, compared
 from knowledge.views.entry_search import Facet
 from knowledge.views.forms import posted

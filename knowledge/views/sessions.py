@@ -10,7 +10,7 @@ from accounts.authentication import actor_of
 from bigmind.core.pages import page_of
 from bigmind.core.vocabulary import PAGE_ROWS
 from knowledge.models import Chunk, Session
-from knowledge.services.receipts import receipt_of
+from knowledge.services.context_receipts import receipt_of
 from knowledge.services.sessions import correct_chunk, correct_session, end_session, list_sessions
 from knowledge.views.forms import (
     Lines,

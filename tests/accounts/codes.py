@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from accounts.services.second_factors import Enrolment, begin_enrolment, set_up_second_factor
+from accounts.sign_in.second_factors import Enrolment, begin_enrolment, set_up_second_factor
 
 PERIOD = 30
 

@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
+from accounts.keys.keys import revoke_key, rotate_key
 from accounts.models import Alert, ApiKey, User
 from accounts.services.alerts import unseen_alerts, warn_of_ending_keys
-from accounts.services.keys import revoke_key, rotate_key
 from accounts.tasks import warn_of_ending_keys as task
 from curation.models import Frequency
-from curation.services.deliveries import deliver_pending
-from curation.services.digests import send_digests, subscribe
+from curation.notifications.deliveries import deliver_pending
+from curation.notifications.digests import send_digests, subscribe
 from tests.factories import make_key, make_user
 
 pytestmark = pytest.mark.django_db

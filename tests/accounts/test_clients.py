@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from accounts.clients import client_called, door
-from accounts.connecting.doors import Door
+from accounts.connecting.clients import client_called, door
+from accounts.connecting.server_config import Door
 from tests.factories import make_key
 from tests.serving import Served, served, web_process
 

@@ -10,18 +10,18 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.authentication import authenticate_key
-from accounts.clients import CLIENTS, client_called
-from accounts.connecting.doors import Door
+from accounts.connecting.clients import CLIENTS, client_called
 from accounts.connecting.programs import PROGRAMS
 from accounts.connecting.rules import RULES
+from accounts.connecting.server_config import Door
+from accounts.keys.keys import revoke_key
 from accounts.models import ApiKey, User
 from accounts.services.agents import note_agent
-from accounts.services.keys import revoke_key
 from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform
-from bigmind.mcp.tools import list_tools, tool_of
-from bigmind.mcp.turns import DEFAULT_TOOLSETS, Turn
 from bigmind.operations import CATALOGUE, TOOLSETS, operations_for
+from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, Turn
+from bigmind.transports.mcp.tools import list_tools, tool_of
 from tests.factories import make_key, make_user
 
 URL = "https://mind.example.com"

@@ -9,9 +9,9 @@ from django.urls import reverse
 from pydantic import ValidationError
 
 from accounts.authentication import authenticate_key
+from accounts.keys.text import new_key_text
 from accounts.models import ApiKey, Role, User
-from accounts.services.first_run import Initial, first_run
-from accounts.services.key_text import new_key_text
+from accounts.people.first_run import Initial, first_run
 from bigmind.core.errors import Invalid
 from bigmind.embedded.initial import initial
 from bigmind.embedded.refusal import CannotStart

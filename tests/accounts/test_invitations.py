@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Invitation, Role, User
-from accounts.services.invitations import NewInvitation, accept_invitation, invite, list_invitations
-from accounts.services.letters import mail_invitation
+from accounts.people.invitations import NewInvitation, accept_invitation, invite, list_invitations
+from accounts.services.mail import mail_invitation
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
 from tests.embedded.instance import free_port
 from tests.factories import make_actor, make_user

@@ -10,13 +10,13 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.authentication import BadKey, authenticate_key, bearer_token
+from accounts.keys.keys import create_key, find_key, revoke_key, rotate_key
+from accounts.keys.text import digest_of, is_well_formed, new_key_text
 from accounts.models import ApiKey
-from accounts.services.key_text import digest_of, is_well_formed, new_key_text
-from accounts.services.keys import create_key, find_key, revoke_key, rotate_key
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from knowledge.services.exports import export_memory
 from knowledge.services.facts import store_fact
 from knowledge.services.sessions import start_session
+from knowledge.transfer.exports import export_memory
 from tests.factories import make_actor, make_key, make_user
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Role, Sharing, User
+from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent
-from accounts.services.profiles import update_profile
 from bigmind.core.sections import Section
 from knowledge.models import Session
 from knowledge.services.facts import store_fact

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import SignIn, User
-from accounts.services.sign_ins import browser_in_words
+from accounts.sign_in.sign_ins import browser_in_words
 from accounts.tasks import forget_old_calls
 from tests.factories import make_user
 

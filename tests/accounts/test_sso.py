@@ -13,8 +13,8 @@ from django.urls import reverse
 from pydantic import ValidationError
 
 from accounts.models import Alert, Invitation, Role, User
+from accounts.people.invitations import invite
 from accounts.services.alerts import alerts_of
-from accounts.services.invitations import invite
 from bigmind.environment import Environment
 from tests.accounts.codes import with_second_factor
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, FORGED_KEY, OutsideProvider, outside_provider

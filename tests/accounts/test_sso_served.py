@@ -8,7 +8,7 @@ import pytest
 from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.models import Role
-from accounts.services.invitations import invite
+from accounts.people.invitations import invite
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, OutsideProvider, outside_provider
 from tests.factories import make_actor
 from tests.serving import Served, end_its_database_sessions, serving

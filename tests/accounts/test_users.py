@@ -15,10 +15,10 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.authentication import BadKey, authenticate_key
+from accounts.keys.keys import create_key
 from accounts.models import ApiKey, Role, User
-from accounts.services.first_run import first_run
-from accounts.services.keys import create_key
-from accounts.services.users import add_user, adopt_orphan_keys, delete_user, link_key, set_role, unlink_key
+from accounts.people.first_run import first_run
+from accounts.people.users import add_user, adopt_orphan_keys, delete_user, link_key, set_role, unlink_key
 from bigmind.core.errors import Conflict, Invalid
 from knowledge.models import Fact, Passage, Session
 from knowledge.services.facts import list_facts, store_fact

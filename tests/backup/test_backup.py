@@ -20,11 +20,11 @@ from bigmind.backup.restoring import restore_backup, verified
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.embedded.database import pending_migrations
 from bigmind.environment import environment
+from curation.decisions.history import broken_seals
 from curation.models import Review
-from curation.services.history import broken_seals
 from knowledge.models import Fact, PassageVector
-from knowledge.services.exports import export_memory
 from knowledge.services.semantic import semantic_search
+from knowledge.transfer.exports import export_memory
 from tests.backup.conftest import TOPICS, on_database
 from tests.factories import make_user
 from tests.knowledge.factories import make_fact

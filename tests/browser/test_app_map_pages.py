@@ -5,9 +5,9 @@ from django.urls import reverse
 from playwright.sync_api import Page
 
 from bigmind.core.operations import carry_out
+from knowledge.app_maps.healing import report_failure
+from knowledge.app_maps.learning import learn_app
 from knowledge.models import App, AppEntity, AppRun, AppTable, AppWorkflow
-from knowledge.services.app_healing import report_failure
-from knowledge.services.app_learning import learn_app
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_actor

@@ -9,10 +9,10 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
-from accounts.services.users import delete_user
+from accounts.people.users import delete_user
+from curation.decisions.decisions import approve_global
+from curation.decisions.entries import comment
 from curation.models import Channel, Delivery
-from curation.services.decisions import approve_global
-from curation.services.entries import comment
 from knowledge.models import CompanyEntry
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback

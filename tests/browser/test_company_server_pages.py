@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from accounts.models import Role
 from bigmind.core.sections import Section
-from curation.services.company_server import sync_now
-from curation.services.proposals import promote_to_global
+from curation.proposals.proposals import promote_to_global
+from curation.upstream.server import sync_now
 from knowledge.models import CompanyCopy
 from knowledge.services.instances import register_instance
 from knowledge.services.people import change_sharing

@@ -8,9 +8,9 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, AppToken, ConnectedApp, Role, User
-from accounts.services.app_tokens import let_in, oauth_address
-from accounts.services.connected_apps import introduce_app
-from accounts.services.consent import Asked, seal
+from accounts.oauth.app_tokens import let_in, oauth_address
+from accounts.oauth.connected_apps import introduce_app
+from accounts.oauth.consent import Asked, seal
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_user

@@ -11,11 +11,11 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
+from curation.decisions.decisions import approve_global
+from curation.decisions.entries import comment
 from curation.models import Claim
-from curation.services.decisions import approve_global
-from curation.services.entries import comment
-from curation.services.proposals import revise_proposal
-from curation.services.queue import claim_entry
+from curation.proposals.proposals import revise_proposal
+from curation.proposals.queue import claim_entry
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback

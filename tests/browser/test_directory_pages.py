@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.services.profiles import update_profile
+from accounts.people.profiles import update_profile
 from bigmind.core.sections import Section
 from knowledge.models import Session
 from knowledge.services.people import change_sharing

@@ -14,7 +14,7 @@ from knowledge.models import Gap
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
-from knowledge.services.servings import tally_servings
+from knowledge.services.exposures import tally_servings
 from knowledge.services.sessions import end_session, start_session
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits

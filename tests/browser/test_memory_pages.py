@@ -8,7 +8,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
-from accounts.services.profiles import update_profile
+from accounts.people.profiles import update_profile
 from knowledge.models import Fact
 from knowledge.services.facts import correct_fact
 from knowledge.services.hypotheses import resolve_hypothesis

@@ -5,11 +5,11 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from accounts.actor import Actor
-from knowledge.generators.drafts import CommandForm, Example, Option
 from knowledge.models import Reference, ReferenceDrift
+from knowledge.references.imports import import_references
+from knowledge.references.readers.drafts import CommandForm, Example, Option
+from knowledge.references.texts_by_hand import update_reference
 from knowledge.services.embedding import embed_pending
-from knowledge.services.reference_imports import import_references
-from knowledge.services.references import update_reference
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
 from tests.factories import make_actor

@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from accounts.models import Call, Role, TaskTally, User
-from accounts.services.task_tallies import tally_task
+from accounts.services.task_statistics import tally_task
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_key, make_user

@@ -4,11 +4,11 @@ import stat
 from pathlib import Path
 
 from accounts.connecting.changes import Change, carry_out, plan_connection, plan_disconnection
-from accounts.connecting.doors import Door
 from accounts.connecting.machines import Machine, System
 from accounts.connecting.parts import parts_of
 from accounts.connecting.programs import Program, program_called
 from accounts.connecting.records import Records
+from accounts.connecting.server_config import Door
 
 KEY = f"bm_{'K' * 38}"
 DOOR = Door("http://localhost:7700", KEY)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from accounts.connecting.doors import Door
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import System
 from accounts.connecting.programs import PROGRAMS
 from accounts.connecting.rules import BEGIN, END, RULES
+from accounts.connecting.server_config import Door
 from tests.connecting.homes import DOOR, HERE, KEY, Home
 
 URL = "http://localhost:7700/mcp"

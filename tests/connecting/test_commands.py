@@ -11,8 +11,8 @@ from django.db import OperationalError
 
 from accounts.authentication import BadKey, authenticate_key
 from accounts.connecting.programs import PROGRAMS
+from accounts.keys.keys import revoke_key
 from accounts.models import ApiKey, Role, User
-from accounts.services.keys import revoke_key
 from tests.factories import make_key, make_user
 
 URL = "http://localhost:7700"

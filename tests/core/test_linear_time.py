@@ -23,9 +23,9 @@ BOUNDED = {
     "bigmind.core.screening.named._ASSIGNED": 1_200,
     "bigmind.core.screening.named._FOLLOWING": 1_200,
     "bigmind.core.screening.named._SPOKEN": 1_200,
-    "knowledge.generators.console.helps._ROW": 400,
-    "knowledge.generators.usage_lines._PIECE": 2_000,
-    "knowledge.search.error_words.STEPS": 500,
+    "knowledge.references.readers.console.helps._ROW": 400,
+    "knowledge.references.readers.help.usage._PIECE": 2_000,
+    "knowledge.lessons.words.STEPS": 500,
 }
 
 
@@ -93,7 +93,7 @@ def test_every_pattern_of_the_code_is_found():
     names = {one.where for one in PATTERNS}
 
     assert len(PATTERNS) > 400
-    assert {"knowledge.importers.basic_memory.OBSERVATION", "knowledge.search.error_lines.COMPILERS"} <= names
+    assert {"knowledge.transfer.readers.basic_memory.OBSERVATION", "knowledge.lessons.lines.COMPILERS"} <= names
 
 
 @pytest.mark.parametrize("applied", PATTERNS, ids=str)

@@ -11,9 +11,9 @@ import structlog
 from django.test import RequestFactory
 from django.urls import resolve
 
-from accounts.services.key_text import new_key_text
-from bigmind.logging import logging_configuration
-from bigmind.request_ids import begin_request
+from accounts.keys.text import new_key_text
+from bigmind.observability.logging import logging_configuration
+from bigmind.observability.request_ids import begin_request
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from string import ascii_lowercase
 from typing import Any
 
 from accounts.actor import Actor
-from curation.services.decisions import approve_global
-from curation.services.proposals import promote_to_global
+from curation.decisions.decisions import approve_global
+from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry
 from tests.factories import make_actor
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.db import connection
 
-from bigmind.core.wall import sees_everybody
+from bigmind.core.rls import sees_everybody
 
 _COLUMNS = """
 SELECT relation.relname, attribute.attname

@@ -7,9 +7,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.actor import Actor
+from curation.decisions.decisions import approve_global
 from curation.models import Review
-from curation.services.decisions import approve_global
-from curation.services.proposals import revise_proposal
+from curation.proposals.proposals import revise_proposal
 from knowledge.models import CompanyEntry
 from knowledge.services.sessions import start_session
 from tests.curation.factories import approved_entry, propose

@@ -15,12 +15,12 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
+from accounts.keys.keys import create_key, revoke_key, rotate_key
 from accounts.models import AuditEvent, AuditHead
+from accounts.people.invitations import invite
+from accounts.people.people import deactivate, give_role
+from accounts.people.users import delete_user
 from accounts.services.audit import audit, broken_events
-from accounts.services.invitations import invite
-from accounts.services.keys import create_key, revoke_key, rotate_key
-from accounts.services.people import deactivate, give_role
-from accounts.services.users import delete_user
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_user
 

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
+from curation.decisions.decisions import approve_global
+from curation.decisions.entries import comment
 from curation.models import Action
-from curation.services.decisions import approve_global
-from curation.services.entries import comment
-from curation.services.proposals import promote_to_global, revise_proposal
+from curation.proposals.proposals import promote_to_global, revise_proposal
 from knowledge.models import CompanyEntry, Feedback, Status
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry

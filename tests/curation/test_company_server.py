@@ -15,15 +15,15 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Role
 from bigmind.core.errors import Conflict
+from curation.decisions.decisions import approve_global
+from curation.decisions.entries import comment, get_company_entry
+from curation.decisions.history import broken_seals
 from curation.models import Notice, Review
-from curation.services import company_wire
-from curation.services.company_server import Synced, sync_if_due, sync_now
-from curation.services.decisions import approve_global
-from curation.services.dispatches import send_to_company
-from curation.services.entries import comment, get_company_entry
-from curation.services.history import broken_seals
-from curation.services.proposals import list_my_proposals, promote_to_global
-from curation.services.queue import queue_summary
+from curation.proposals.proposals import list_my_proposals, promote_to_global
+from curation.proposals.queue import queue_summary
+from curation.upstream import wire as company_wire
+from curation.upstream.dispatches import send_to_company
+from curation.upstream.server import Synced, sync_if_due, sync_now
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch, Passage, Status
 from knowledge.services.company import list_global, search_global
 from knowledge.services.context import get_context
@@ -411,7 +411,7 @@ def test_an_answer_that_is_no_good_is_told_without_the_key(
 
 
 def test_an_answer_without_end_is_given_up(company: Company, ada: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.services.company_wire.ANSWER_BYTES", 10)
+    monkeypatch.setattr("curation.upstream.wire.ANSWER_BYTES", 10)
 
     assert "more than" in _trouble(sync_now())
 
@@ -422,7 +422,7 @@ def test_a_list_that_is_too_large_or_too_slow_is_given_up(
 ) -> None:
     rows = [company.approve(), company.approve()]
     company.answers["company/"] = 200, {"items": rows, "total": 2}
-    monkeypatch.setattr(f"curation.services.company_wire.{name}", limit)
+    monkeypatch.setattr(f"curation.upstream.wire.{name}", limit)
 
     assert "larger than can be read" in _trouble(sync_now())
     assert not CompanyCopy.objects.exists()

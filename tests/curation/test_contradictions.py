@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from curation.services.contradictions import MOST_HINTS, contradictions
+from curation.proposals.contradictions import MOST_HINTS, contradictions
 from tests.curation.contradiction_corpus import AGREEING, CONTRADICTING
 
 LEAST_FOUND = 0.8

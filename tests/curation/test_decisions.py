@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from bigmind.core.errors import Conflict, Forbidden, Invalid
+from curation.decisions.decisions import approve_global, decide_many
+from curation.decisions.history import broken_seals, snapshot
 from curation.models import Action, Review
-from curation.services.decisions import approve_global, decide_many
-from curation.services.history import broken_seals, snapshot
-from curation.services.proposals import revise_proposal
-from curation.services.queue import list_queue
+from curation.proposals.proposals import revise_proposal
+from curation.proposals.queue import list_queue
 from knowledge.models import CompanyEntry, Kind, Passage, Status
 from knowledge.services.feedback import give_feedback
 from tests.curation.factories import approved_entry, propose

@@ -9,9 +9,9 @@ from django.urls import reverse
 from bigmind.core.errors import Conflict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.services.briefing import brief
-from curation.services.decisions import approve_global, decide_many
-from curation.services.proposals import revise_proposal
+from curation.decisions.decisions import approve_global, decide_many
+from curation.proposals.briefing import brief
+from curation.proposals.proposals import revise_proposal
 from knowledge.models import CompanyEntry, Status
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor

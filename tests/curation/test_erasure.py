@@ -14,21 +14,21 @@ from django.utils.formats import date_format
 
 from accounts.actor import Actor
 from accounts.models import ErasureReport, User
+from accounts.people.users import delete_user
 from accounts.services.erasures import Verdict, as_file, check_report
-from accounts.services.users import delete_user
 from bigmind.gate import perform
-from bigmind.mcp.notices import notices
-from bigmind.mcp.turns import Turn
 from bigmind.operations import CATALOGUE
+from bigmind.transports.mcp.notices import notices
+from bigmind.transports.mcp.request_context import Turn
+from curation.decisions.decisions import approve_global
+from curation.decisions.forgetting import forget_source
+from curation.decisions.history import broken_seals
 from curation.models import Notice
-from curation.services.decisions import approve_global
-from curation.services.forgetting import forget_source
-from curation.services.history import broken_seals
 from knowledge.models import CompanyEntry, Session
 from knowledge.services.context import get_context
+from knowledge.services.context_receipts import ShownLine, receipt_of
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact
-from knowledge.services.receipts import ShownLine, receipt_of
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry
 from tests.curation.scanning import columns, places_of

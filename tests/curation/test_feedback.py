@@ -3,8 +3,8 @@
 import pytest
 
 from bigmind.core.errors import NotFound
-from curation.services.decisions import approve_global
-from curation.services.queue import list_queue
+from curation.decisions.decisions import approve_global
+from curation.proposals.queue import list_queue
 from knowledge.models import Entry, Feedback
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact

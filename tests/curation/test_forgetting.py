@@ -11,13 +11,13 @@ from accounts.models import ApiKey
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.services.decisions import approve_global
-from curation.services.forgetting import forget_source
+from curation.decisions.decisions import approve_global
+from curation.decisions.forgetting import forget_source
 from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Passage, Reference, Session, Writing
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
-from knowledge.services.exports import export_memory
 from knowledge.services.facts import store_fact
+from knowledge.transfer.exports import export_memory
 from tests.curation.factories import propose
 from tests.factories import make_actor, make_key, make_user
 

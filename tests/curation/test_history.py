@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
+from curation.decisions.decisions import approve_global
+from curation.decisions.history import broken_seals
 from curation.models import Review
-from curation.services.decisions import approve_global
-from curation.services.history import broken_seals
 from knowledge.models import CompanyEntry
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
+from curation.decisions.decisions import approve_global
 from curation.models import Channel, Delivery, Frequency, Notice
-from curation.services.decisions import approve_global
-from curation.services.digests import subscription_of
-from curation.services.notices import count_unseen
+from curation.notifications.digests import subscription_of
+from curation.notifications.notices import count_unseen
 from knowledge.models import CompanyEntry
 from tests.curation.factories import propose
 from tests.factories import make_actor, make_user

@@ -17,12 +17,12 @@ from pydantic import ValidationError
 
 from bigmind.core.addresses import Refused, public_address
 from bigmind.environment import Environment
+from curation.decisions.decisions import approve_global
+from curation.decisions.entries import comment
 from curation.models import Delivery, Frequency, Notice
-from curation.services.decisions import approve_global
-from curation.services.deliveries import PAUSES, deliver_pending, send_again
-from curation.services.digests import send_digests, subscribe
-from curation.services.entries import comment
-from curation.services.notices import mark_seen, notices_of
+from curation.notifications.deliveries import PAUSES, deliver_pending, send_again
+from curation.notifications.digests import send_digests, subscribe
+from curation.notifications.notices import mark_seen, notices_of
 from tests.curation.factories import propose
 from tests.factories import make_actor, make_user
 
@@ -225,7 +225,7 @@ def test_what_another_worker_sends_meanwhile_is_not_sent_twice(hook: Hook, monke
         deliver_pending()
         return 200
 
-    monkeypatch.setattr("curation.services.deliveries.post", slow_post)
+    monkeypatch.setattr("curation.notifications.deliveries.post", slow_post)
 
     deliver_pending()
 
@@ -242,7 +242,7 @@ def test_only_what_is_being_sent_is_taken(hook: Hook, monkeypatch: pytest.Monkey
         due.append(Delivery.objects.filter(delivered_at=None, not_before__lte=timezone.now()).count())
         return 200
 
-    monkeypatch.setattr("curation.services.deliveries.post", slow_post)
+    monkeypatch.setattr("curation.notifications.deliveries.post", slow_post)
 
     deliver_pending()
 

@@ -11,11 +11,11 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict
 from bigmind.core.text import digest
+from curation.decisions.decisions import approve_global
+from curation.decisions.entries import comment
 from curation.models import Claim, Review
-from curation.services.decisions import approve_global
-from curation.services.entries import comment
-from curation.services.proposals import revise_proposal
-from curation.services.queue import claim_entry
+from curation.proposals.proposals import revise_proposal
+from curation.proposals.queue import claim_entry
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.context import get_context
 from knowledge.services.feedback import give_feedback

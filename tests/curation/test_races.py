@@ -10,10 +10,10 @@ import pytest
 from django.db import connection
 
 from bigmind.core.errors import BigMindError
+from curation.decisions.decisions import approve_global
+from curation.decisions.history import broken_seals
 from curation.models import Review
-from curation.services.decisions import approve_global
-from curation.services.history import broken_seals
-from curation.services.proposals import promote_to_global
+from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry, Kind, Passage
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor

@@ -7,9 +7,9 @@ import pytest
 from bigmind.core.errors import Invalid
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.services.briefing import brief
-from curation.services.proposals import promote_to_global
-from curation.services.queue import list_queue
+from curation.proposals.briefing import brief
+from curation.proposals.proposals import promote_to_global
+from curation.proposals.queue import list_queue
 from knowledge.services.context import get_context
 from knowledge.services.facts import store_fact
 from tests.curation.factories import approved_entry, propose

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from bigmind.api.examples import example_arguments
 from bigmind.core.roles import ONLY_GROWS
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.examples import example_arguments
 from tests.embedded.instance import Instance, command, eventually
 from tests.growing.server import APPLICATION, PASSWORD, TwoRoles, two_roles
 from tests.torture.writes import client_of

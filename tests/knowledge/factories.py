@@ -4,12 +4,12 @@ from itertools import count
 from typing import Any
 
 from accounts.actor import Actor
-from knowledge.generators.drafts import CommandForm, EndpointForm, ReferenceDraft
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Reference, Session
+from knowledge.references.imports import import_references
+from knowledge.references.readers.drafts import CommandForm, EndpointForm, ReferenceDraft
 from knowledge.services.facts import store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
-from knowledge.services.reference_imports import import_references
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from tests.factories import make_actor
 

@@ -7,12 +7,12 @@ import pytest
 from django.template.loader import render_to_string
 
 from accounts.actor import Actor
+from knowledge.references.search import search_knowledge
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
 from knowledge.services.recall import search_chunks, search_notes
-from knowledge.services.reference_search import search_knowledge
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from knowledge.shapes.company import CompanyHitsShape

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from knowledge.models import Session
 from knowledge.services.activity import activity_of, heat_map, longest_streak
-from knowledge.services.asides import set_aside
+from knowledge.services.archive import set_aside
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_session
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.app_vocabulary import LearntEntity
+from knowledge.app_maps.files.folders import parse_maps, read_map_folder
+from knowledge.app_maps.folders import export_maps, import_folder, import_maps
+from knowledge.app_maps.learning import learn_app
+from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import AmbiguousName, App, AppEntity
-from knowledge.parsers.app_map_files import parse_maps, read_map_folder
-from knowledge.services.app_folders import export_maps, import_folder, import_maps
-from knowledge.services.app_learning import learn_app
 from tests.factories import make_actor, make_key
 
 pytestmark = pytest.mark.django_db

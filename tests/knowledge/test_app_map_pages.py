@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from bigmind.core.operations import carry_out
+from knowledge.app_maps.files.archives import packed
+from knowledge.app_maps.folders import export_maps
+from knowledge.app_maps.healing import report_failure
+from knowledge.app_maps.learning import learn_app
 from knowledge.models import AmbiguousName, App, AppEntity, AppRun, AppTable, AppWorkflow
-from knowledge.parsers.app_map_archives import packed
-from knowledge.services.app_folders import export_maps
-from knowledge.services.app_healing import report_failure
-from knowledge.services.app_learning import learn_app
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
 from bigmind.core.operations import carry_out
+from knowledge.app_maps.forgetting import forget_in_app, set_default_app
+from knowledge.app_maps.healing import report_failure
+from knowledge.app_maps.learning import learn_app
+from knowledge.app_maps.reading import MAP_BYTES, get_app, list_apps
+from knowledge.app_maps.resolving import resolve_name
+from knowledge.app_maps.runs import bootstrap_apps, rebuild_app
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, Healing, Passage
-from knowledge.services.app_forgetting import forget_in_app, set_default_app
-from knowledge.services.app_healing import report_failure
-from knowledge.services.app_learning import learn_app
-from knowledge.services.app_maps import MAP_BYTES, get_app, list_apps
-from knowledge.services.app_resolving import resolve_name
-from knowledge.services.app_runs import bootstrap_apps, rebuild_app
 from knowledge.services.semantic import semantic_search
 from tests.factories import make_actor
 

@@ -11,14 +11,14 @@ from accounts.actor import Actor
 from accounts.models import Role, User
 from bigmind.core.errors import Conflict, Forbidden
 from bigmind.core.operations import carry_out
-from knowledge.connectors import connector_called, web_api
+from knowledge.app_maps import runs as app_runs
+from knowledge.app_maps.connectors import connector_called, web_api
+from knowledge.app_maps.healing import report_failure
+from knowledge.app_maps.learning import learn_app
+from knowledge.app_maps.reading import list_apps
+from knowledge.app_maps.resolving import resolve_name
+from knowledge.app_maps.runs import bootstrap_apps, cancel_run, carry_on_runs, rebuild_app, resume_run
 from knowledge.models import App, AppEntity, AppRun, AppTable, Healing, RunState
-from knowledge.services import app_runs
-from knowledge.services.app_healing import report_failure
-from knowledge.services.app_learning import learn_app
-from knowledge.services.app_maps import list_apps
-from knowledge.services.app_resolving import resolve_name
-from knowledge.services.app_runs import bootstrap_apps, cancel_run, carry_on_runs, rebuild_app, resume_run
 from knowledge.tasks import carry_on_app_runs
 from tests.factories import make_actor
 from tests.knowledge.budibase_server import ACME, BILLING, CLIENTS, CRM, ELICIT, KEY, Answer, Budibase

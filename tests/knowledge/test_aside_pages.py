@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session
-from knowledge.services.asides import set_aside
+from knowledge.services.archive import set_aside
 from knowledge.services.facts import correct_fact
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session

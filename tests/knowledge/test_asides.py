@@ -3,7 +3,7 @@
 import pytest
 
 from bigmind.core.errors import Invalid, NotFound
-from knowledge.services.asides import restore, set_aside
+from knowledge.services.archive import restore, set_aside
 from knowledge.services.context import get_context
 from knowledge.services.facts import list_facts, store_fact
 from knowledge.services.hypotheses import add_hypothesis, list_hypotheses

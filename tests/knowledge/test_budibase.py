@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from knowledge.connectors import configured, connector_called, web_api
-from knowledge.connectors.budibase import Budibase as Connector
-from knowledge.connectors.contract import ConnectorError
+from knowledge.app_maps.connectors import configured, connector_called, web_api
+from knowledge.app_maps.connectors.budibase import Budibase as Connector
+from knowledge.app_maps.connectors.contract import ConnectorError
 from tests.dribbling import dribbling
 from tests.knowledge.budibase_server import BILLING, CLIENTS, CRM, ELICIT, KEY, PROJECTS, Answer, Budibase
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.services.profiles import update_profile
+from accounts.people.profiles import update_profile
 from bigmind.core.text import digest, normalised
 from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils.html import escape, strip_tags
 
-from accounts.services.profiles import get_profile, update_profile
+from accounts.people.profiles import get_profile, update_profile
 from bigmind.core.tokens import count_tokens
 from knowledge.services.context import get_context
 from knowledge.services.sessions import start_session

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.services.profiles import update_profile
+from accounts.people.profiles import update_profile
 from bigmind.core.text import digest
 from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform

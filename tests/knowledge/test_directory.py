@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Agent, Sharing, User
-from accounts.services.profiles import update_profile
+from accounts.people.profiles import update_profile
 from bigmind.core.sections import Section
 from knowledge.models import Kind, Passage, Session
-from knowledge.services.asides import restore, set_aside
+from knowledge.services.archive import restore, set_aside
 from knowledge.services.directory import list_directory
 from knowledge.services.embedding import embed_pending
 from knowledge.services.expertise import search_directory

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 from django.core.cache import cache
 
-from knowledge.embeddings import circuit, patience
+from knowledge.embeddings import circuit
+from knowledge.embeddings import retry as patience
 from knowledge.models import CachedVector, PassageVector
 from knowledge.services import embedding
 from knowledge.services.embedding import embed_pending, progress

@@ -95,7 +95,7 @@ def test_a_batch_whose_worker_was_killed_is_taken_over_when_its_lease_ends():
 
 
 def test_while_the_embedder_is_down_words_decide_and_the_answer_says_so(no_embedder, monkeypatch):
-    monkeypatch.setattr("knowledge.embeddings.patience.sleep", lambda seconds: None)
+    monkeypatch.setattr("knowledge.embeddings.retry.sleep", lambda seconds: None)
     actor = make_actor()
     store_fact(actor, category="decision", fact="Deploys go through the router.")
 

@@ -11,7 +11,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry, delete_entry, update_entry
 from knowledge.services.entry_imports import import_entries
 from knowledge.services.entry_reading import entry_stats, get_entry, get_related_entries, list_entries, search_entries
-from knowledge.services.rebuilding import rebuild_embeddings
+from knowledge.services.re_embedding import rebuild_embeddings
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -9,22 +9,22 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.services.profiles import update_profile
+from accounts.people.profiles import update_profile
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.screening.policy import collected_notices
 from bigmind.core.sections import Section
 from knowledge.models import Chunk, Fact, Hypothesis, Session
-from knowledge.services.asides import set_aside
-from knowledge.services.exports import export_memory
+from knowledge.services.archive import set_aside
 from knowledge.services.facts import correct_fact, store_fact
 from knowledge.services.feedback import give_feedback
 from knowledge.services.hypotheses import add_hypothesis, resolve_hypothesis
-from knowledge.services.imports import import_memory
 from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.recall import search_chunks
 from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.transfer.exports import export_memory
+from knowledge.transfer.imports import import_memory
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
 

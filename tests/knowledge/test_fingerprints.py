@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from knowledge.search.fingerprints import error_in, errors_in
-from knowledge.search.fixes import fix_in
+from knowledge.lessons.fingerprints import error_in, errors_in
+from knowledge.lessons.fixes import fix_in
 
 PYTHON = """\
 2026-01-24 10:00:01,123 ERROR app: request failed

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.services.visibility import choose_sharing
+from accounts.people.visibility import choose_sharing
 from bigmind.core.errors import Forbidden, NotFound
 from bigmind.core.sections import Section
 from knowledge.models import Gap, UnansweredQuestion
@@ -17,6 +17,7 @@ from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
+from knowledge.services.experts import who_might_know
 from knowledge.services.gaps import (
     count_gaps,
     forget_old_questions,
@@ -25,7 +26,6 @@ from knowledge.services.gaps import (
     see_gap,
     settle_gap,
 )
-from knowledge.services.knowers import who_might_know
 from knowledge.services.recall import search_chunks
 from knowledge.services.semantic import semantic_search
 from tests.curation.factories import approved_entry

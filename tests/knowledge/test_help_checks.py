@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
-from knowledge.generators.help_trees import NoHelp, _asked, generate_from_help, read_tree
-from knowledge.generators.python_commands import generate_click
-from knowledge.generators.sources import Source
-from knowledge.services.reference_checks import check_command
-from knowledge.services.reference_imports import import_references
+from knowledge.references.checks import check_command
+from knowledge.references.imports import import_references
+from knowledge.references.readers.help.trees import NoHelp, _asked, generate_from_help, read_tree
+from knowledge.references.readers.python.commands import generate_click
+from knowledge.references.readers.sources import Source
 from tests.factories import make_actor
 
 TRUE = """

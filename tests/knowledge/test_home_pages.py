@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from knowledge.services.asides import set_aside
+from knowledge.services.archive import set_aside
 from knowledge.services.semantic import semantic_search
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session

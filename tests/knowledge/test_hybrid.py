@@ -29,7 +29,7 @@ def test_each_arm_scores_what_only_the_other_found(monkeypatch):
     for city in CITIES:
         make_fact(actor, f"The router of {city} was switched by the team in the night.")
     embed_pending()
-    monkeypatch.setattr("knowledge.search.arms.CANDIDATES", 3)
+    monkeypatch.setattr("knowledge.search.retrievers.CANDIDATES", 3)
 
     hits = semantic_search(
         actor, query="the router of berlin was switched by the team in the night, zanzibar", explain=True

@@ -16,7 +16,7 @@ from bigmind.core.operations import carry_out
 from bigmind.core.sections import Section
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.services.decisions import approve_global
+from curation.decisions.decisions import approve_global
 from knowledge.services.directory import list_directory
 from knowledge.services.instances import (
     MOST_EACH,

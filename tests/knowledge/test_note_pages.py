@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from knowledge.models import Note
-from knowledge.services.asides import set_aside
+from knowledge.services.archive import set_aside
 from tests.factories import make_actor
 from tests.knowledge.factories import make_note
 

@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.services.keys import create_key, rotate_key
+from accounts.keys.keys import create_key, rotate_key
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.models import Note, Passage
-from knowledge.services.asides import set_aside
+from knowledge.services.archive import set_aside
 from knowledge.services.notes import delete_note, get_notes, note_domains, rename_note, set_note
 from knowledge.services.recall import search_notes
 from knowledge.tasks import forget_expired_notes

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from knowledge.models import Chunk, Kind, Passage, PassageVector
-from knowledge.search.pieces import heads_of, pieces_of
+from knowledge.search.splits import heads_of, pieces_of
 from knowledge.services.embedding import AGAIN, embed_pending
 from knowledge.services.entries import add_entry
-from knowledge.services.rewriting import rewrite_passages
+from knowledge.services.passage_rewriting import rewrite_passages
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import end_session, index_chunk
 from tests.factories import make_actor

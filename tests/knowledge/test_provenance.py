@@ -14,9 +14,9 @@ from bigmind.core.operations import carry_out
 from knowledge.models import Entry, Session
 from knowledge.services.entries import add_entry, delete_entry, update_entry
 from knowledge.services.entry_imports import import_entries
-from knowledge.services.exports import export_memory
-from knowledge.services.imports import import_memory
 from knowledge.services.sessions import start_session
+from knowledge.transfer.exports import export_memory
+from knowledge.transfer.imports import import_memory
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

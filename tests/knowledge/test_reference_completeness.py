@@ -7,12 +7,12 @@ import pytest
 
 from bigmind.core.errors import Invalid
 from bigmind.exporting import _write_references
-from knowledge.generators.curated import generate
-from knowledge.generators.sources import Source
-from knowledge.generators.typescript import generate_from_typescript
 from knowledge.models import ReferenceCollection
-from knowledge.services.reference_checks import check_command
-from knowledge.services.reference_imports import import_references
+from knowledge.references.checks import check_command
+from knowledge.references.imports import import_references
+from knowledge.references.readers.console.typescript import generate_from_typescript
+from knowledge.references.readers.curated import generate
+from knowledge.references.readers.sources import Source
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
 from tests.knowledge.generators.specs import document, generated_from

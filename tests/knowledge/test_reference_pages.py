@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from knowledge.generators.drafts import CommandForm, Example, Option
 from knowledge.models import Feedback, Reference, ReferenceCollection, ReferenceDrift
-from knowledge.services.reference_imports import import_references
-from knowledge.services.references import get_command, update_reference
+from knowledge.references.imports import import_references
+from knowledge.references.readers.drafts import CommandForm, Example, Option
+from knowledge.references.texts_by_hand import get_command, update_reference
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_draft
 

@@ -4,14 +4,20 @@ import pytest
 
 from bigmind.core.errors import Forbidden, Invalid, NotFound
 from bigmind.core.operations import carry_out
-from knowledge.generators.drafts import CommandForm, Option, ReferenceDraft
 from knowledge.models import Reference
+from knowledge.references.checks import check_command
+from knowledge.references.imports import import_references
+from knowledge.references.readers.drafts import CommandForm, Option, ReferenceDraft
+from knowledge.references.search import search_knowledge
+from knowledge.references.texts_by_hand import (
+    get_api_endpoint,
+    get_command,
+    get_reference,
+    list_commands,
+    update_reference,
+)
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
-from knowledge.services.reference_checks import check_command
-from knowledge.services.reference_imports import import_references
-from knowledge.services.reference_search import search_knowledge
-from knowledge.services.references import get_api_endpoint, get_command, get_reference, list_commands, update_reference
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft, make_reference
 

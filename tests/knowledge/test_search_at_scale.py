@@ -11,10 +11,11 @@ from accounts.models import User
 from bigmind.core.text import digest
 from knowledge.embeddings.providers import provider
 from knowledge.models import EmbeddingSpace, Entry, Kind, Passage, PassageVector
-from knowledge.search import arms, filters, indexes
-from knowledge.search.arms import by_meaning, by_words
+from knowledge.search import filters, indexes
+from knowledge.search import retrievers as arms
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics, known_counts, telling_words
+from knowledge.search.retrievers import by_meaning, by_words
 from knowledge.search.scopes import scope_of_owner
 from knowledge.search.statistics import keep_statistics
 from knowledge.services.embedding import embed_pending, progress, space_of, start_again

@@ -4,15 +4,15 @@ import pytest
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid, NotFound
-from curation.services.decisions import approve_global
+from curation.decisions.decisions import approve_global
 from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Session
 from knowledge.services.company import most_relevant, search_global
 from knowledge.services.context import get_context
+from knowledge.services.context_receipts import GONE, receipt_of
+from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED, tally_servings
 from knowledge.services.facts import erase_fact
 from knowledge.services.feedback import give_feedback
-from knowledge.services.receipts import GONE, receipt_of
 from knowledge.services.semantic import semantic_search
-from knowledge.services.servings import PEOPLE_ASKED, SESSIONS_ASKED, tally_servings
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user

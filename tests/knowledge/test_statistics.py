@@ -6,8 +6,8 @@ from pgvector import HalfVector
 
 from knowledge.embeddings.providers import provider
 from knowledge.models import Kind
-from knowledge.search.arms import by_meaning
 from knowledge.search.filters import Filters
+from knowledge.search.retrievers import by_meaning
 from knowledge.search.scopes import scope_of_owner
 from knowledge.search.statistics import keep_statistics
 from knowledge.services.embedding import embed_pending, space_of

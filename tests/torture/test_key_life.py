@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.authentication import authenticate_key
+from accounts.keys.keys import revoke_key, rotate_key
+from accounts.keys.text import digest_of, new_key_text
 from accounts.models import ApiKey
-from accounts.services.key_text import digest_of, new_key_text
-from accounts.services.keys import revoke_key, rotate_key
 from tests.factories import make_actor, make_key, make_user
 from tests.serving import Served, serving
 from tests.torture.scale import KEYS, REFUSED_WITHIN, ROTATIONS

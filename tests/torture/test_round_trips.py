@@ -13,13 +13,13 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.backup.making import make_backup
 from bigmind.backup.restoring import restore_backup
-from curation.services.moving_in import import_bundle
-from knowledge.importers.bundles import bundle_of
+from curation.services.foreign_imports import import_bundle
 from knowledge.models import Entry, Fact, Passage
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entry_imports import NewEntry, import_entries
-from knowledge.services.exports import export_memory
 from knowledge.services.semantic import semantic_search
+from knowledge.transfer.exports import export_memory
+from knowledge.transfer.readers.bundles import bundle_of
 from tests.backup.conftest import fresh, on_database  # noqa: F401 - a fixture
 from tests.factories import make_actor
 from tests.torture.importer import lesson

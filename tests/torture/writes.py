@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import psycopg
 
-from bigmind.core.wall import EVERYBODY, SETTING
+from bigmind.core.rls import EVERYBODY, SETTING
 from bigmind.embedded.postgres import Cluster
 from tests.embedded.instance import Instance
 from tests.torture.scale import PATIENCE

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
+from accounts.keys.keys import MOST_PER_MINUTE, NewKey
 from accounts.models import SCOPES, Role
-from accounts.services.keys import MOST_PER_MINUTE, NewKey
-from bigmind.api.examples import example_arguments
 from bigmind.core.operations import Operation
+from bigmind.transports.rest.examples import example_arguments
 from tests.factories import make_key, make_user
 
 DEPTH = 50

@@ -11,14 +11,15 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, Instance, Profile, Sharing, User
-from accounts.services.app_tokens import let_in, oauth_address
-from accounts.services.connected_apps import introduce_app
-from accounts.services.profiles import update_profile
+from accounts.oauth.app_tokens import let_in, oauth_address
+from accounts.oauth.connected_apps import introduce_app
+from accounts.people.profiles import update_profile
 from bigmind.core.sections import Section
+from curation.decisions.decisions import approve_global
 from curation.models import Claim, Comment
-from curation.services.decisions import approve_global
-from curation.services.proposals import promote_to_global
-from knowledge.app_vocabulary import LearntEntity
+from curation.proposals.proposals import promote_to_global
+from knowledge.app_maps.learning import learn_app
+from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import (
     AmbiguousName,
     App,
@@ -38,15 +39,14 @@ from knowledge.models import (
     Summary,
     UnansweredQuestion,
 )
-from knowledge.services.app_learning import learn_app
 from knowledge.services.entries import add_entry
-from knowledge.services.exports import export_memory
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.transfer.exports import export_memory
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_reference
 

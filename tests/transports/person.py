@@ -8,17 +8,17 @@ from uuid import uuid4
 from django.test import override_settings
 
 from accounts.actor import Actor
+from accounts.keys.keys import NewKey
 from accounts.models import SCOPES, Role
+from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent
-from accounts.services.keys import NewKey
-from accounts.services.profiles import update_profile
 from bigmind import __version__
-from bigmind.api.examples import example_arguments
 from bigmind.core.operations import Operation, accepted
 from bigmind.management.commands.op import CLIENT
 from bigmind.operations import CATALOGUE
-from curation.services.proposals import promote_to_global
-from knowledge.services.app_learning import learn_app
+from bigmind.transports.rest.examples import example_arguments
+from curation.proposals.proposals import promote_to_global
+from knowledge.app_maps.learning import learn_app
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis

@@ -9,8 +9,8 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
+from accounts.keys.keys import create_key
 from accounts.models import ApiKey, Call, Role, SignInLink, User
-from accounts.services.keys import create_key
 from curation.models import Claim, Comment, Review
 from knowledge.models import (
     Chunk,

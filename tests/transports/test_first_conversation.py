@@ -13,7 +13,7 @@ from django.core.management import call_command
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from accounts.services.first_run import first_run
+from accounts.people.first_run import first_run
 from bigmind.operations import CATALOGUE
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "first-conversation.md"

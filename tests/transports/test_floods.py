@@ -12,11 +12,11 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from accounts.services.guesses import EXCHANGES_PER_MINUTE, GUESSES_PER_MINUTE
-from accounts.services.invitations import invite
-from accounts.services.key_text import new_key_text
-from accounts.services.sign_in_links import make_sign_in_link
-from accounts.services.sign_in_tries import TRIES
+from accounts.keys.text import new_key_text
+from accounts.people.invitations import invite
+from accounts.sign_in.failed_attempts import EXCHANGES_PER_MINUTE, GUESSES_PER_MINUTE
+from accounts.sign_in.links import make_sign_in_link
+from accounts.sign_in.tries import TRIES
 from tests.factories import make_actor, make_key, make_user
 from tests.serving import Served
 from tests.transports.doors import (
@@ -49,7 +49,7 @@ Show = Callable[[str], httpx.Response]
 def _nothing_counted(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Count from nothing, in a minute that does not end."""
     cache.clear()
-    monkeypatch.setattr("accounts.services.minutes.time", lambda: 1_000_000_020)
+    monkeypatch.setattr("accounts.services.rate_windows.time", lambda: 1_000_000_020)
     settings.BIGMIND_MODE, settings.METRICS_TOKEN = "team", METRICS_TOKEN
     settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = "https://sign-in.example", "bigmind"
     yield
@@ -76,7 +76,7 @@ def test_every_page_that_takes_what_must_not_be_logged_has_a_rule_about_guessing
 
 
 def test_every_path_of_the_mcp_server_has_a_rule_about_guessing() -> None:
-    from bigmind.mcp.oauth.routes import oauth_routes
+    from bigmind.transports.mcp.oauth.routes import oauth_routes
 
     paths = {route.path for route in oauth_routes()} | {"/mcp", "/mcp/oauth"}
 

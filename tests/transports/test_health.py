@@ -15,9 +15,9 @@ from django.test import Client
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from bigmind import health
 from bigmind.embedded.checks import Check, guarded, shared
-from bigmind.system.state import system_state
+from bigmind.observability import health
+from bigmind.observability.system.state import system_state
 from knowledge.models import EmbeddingSpace, PassageVector
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact
@@ -85,7 +85,7 @@ def test_a_broker_that_is_away_is_told_and_stops_nothing(monkeypatch: pytest.Mon
     def away(*args: Any, **kwargs: Any) -> None:
         raise BrokerError("connection refused")
 
-    monkeypatch.setattr("bigmind.health.celery.connection_for_write", away)
+    monkeypatch.setattr("bigmind.observability.health.celery.connection_for_write", away)
 
     response = Client().get("/readyz")
 
@@ -114,7 +114,7 @@ def test_a_full_disk_is_told_as_such_and_without_its_path(full_disk: Path) -> No
 @pytest.mark.django_db
 def test_what_is_the_matter_is_told_in_one_voice(monkeypatch: pytest.MonkeyPatch) -> None:
     """To balancers, on the page of the system, by doctor, and to agents."""
-    monkeypatch.setattr("bigmind.health.shutil.disk_usage", lambda folder: SimpleNamespace(free=1024))
+    monkeypatch.setattr("bigmind.observability.health.shutil.disk_usage", lambda folder: SimpleNamespace(free=1024))
     embed_pending()
     EmbeddingSpace.objects.update(failed_at=timezone.now())
     admin = make_actor(admin=True)
@@ -138,7 +138,7 @@ def test_what_is_the_matter_is_told_in_one_voice(monkeypatch: pytest.MonkeyPatch
 def test_an_embedder_that_is_away_is_told_and_takes_nobody_out_of_rotation(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("knowledge.embeddings.patience.PAUSES", ())
+    monkeypatch.setattr("knowledge.embeddings.retry.PAUSES", ())
     settings.EMBEDDING_PROVIDER, settings.EMBEDDING_URL, settings.EMBEDDING_DIMENSIONS = "openai", "http://[::1]:9", 3
     store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
     embed_pending()

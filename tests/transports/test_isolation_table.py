@@ -10,10 +10,10 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
+from accounts.keys.keys import revoke_key
 from accounts.models import SCOPES, Role, User
-from accounts.services.keys import revoke_key
-from bigmind.api.routes import ROOT, path_parameters
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.routes import ROOT, path_parameters
 from knowledge.services.people import change_sharing
 from tests.factories import make_actor, make_key, make_user
 from tests.transports.isolation import (

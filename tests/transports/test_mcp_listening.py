@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from accounts.keys.keys import NewKey, revoke_key
 from accounts.models import ApiKey, User
-from accounts.services.keys import NewKey, revoke_key
-from accounts.services.users import link_key, unlink_key
+from accounts.people.users import link_key, unlink_key
 from tests.factories import make_key, make_user
 from tests.serving import Served
 from tests.transports.mcp_wire import STATELESS_REVISION, Wire, envelope

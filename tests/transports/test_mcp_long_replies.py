@@ -7,15 +7,15 @@ import pytest
 from mcp import types
 
 from accounts.actor import Actor
-from accounts.services.profiles import update_profile
+from accounts.people.profiles import update_profile
 from bigmind.core.parts import PART_BYTES, REPLY_TOKENS
 from bigmind.core.tokens import count_tokens
 from bigmind.gate import PART
-from bigmind.mcp.prompts import PROMPTS, get_prompt
-from bigmind.mcp.resources import read_resource
-from bigmind.mcp.tools import call_tool
-from bigmind.mcp.turns import Turn
 from bigmind.operations import CATALOGUE
+from bigmind.transports.mcp.prompts import PROMPTS, get_prompt
+from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.resources import read_resource
+from bigmind.transports.mcp.tools import call_tool
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Note, Reference, Session, Summary
 from knowledge.services.sessions import end_session, start_session
 from tests.factories import make_actor

@@ -9,8 +9,8 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
+from accounts.keys.keys import revoke_key
 from accounts.models import Agent, Role
-from accounts.services.keys import revoke_key
 from tests.factories import make_key, make_user
 from tests.serving import ROOT, Served
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from jsonschema import validate  # type: ignore[import-untyped]
 
+from accounts.keys.keys import rotate_key
 from accounts.models import SCOPES, Call, Role
-from accounts.services.keys import rotate_key
 from bigmind.core.tokens import count_tokens
-from bigmind.mcp.server import server_instructions
 from bigmind.operations import CATALOGUE, nearest_names
+from bigmind.transports.mcp.server import server_instructions
 from knowledge.models import Fact
 from tests.factories import make_key, make_user
 from tests.serving import Served

@@ -11,8 +11,8 @@ from mcp import MCPError
 from accounts.actor import Actor
 from bigmind.asgi import application, lifespan
 from bigmind.core.operations import Effect, Operation
-from bigmind.mcp.troubles import as_protocol_error
 from bigmind.operations import CATALOGUE
+from bigmind.transports.mcp.protocol_errors import as_protocol_error
 from knowledge.shapes.facts import FactShape
 from tests.factories import make_key
 from tests.transports.mcp_wire import STATELESS_REVISION, envelope

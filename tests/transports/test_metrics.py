@@ -9,11 +9,11 @@ import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from accounts.services.task_tallies import tally_task
+from accounts.services.task_statistics import tally_task
 from bigmind.core.errors import NotFound
 from bigmind.core.metrics import REGISTRY
 from bigmind.gate import perform
-from bigmind.metrics.figures import FIGURES_OF_THE_INSTANCE
+from bigmind.observability.metrics.figures import FIGURES_OF_THE_INSTANCE
 from bigmind.operations import CATALOGUE
 from knowledge.services.embedding import embed_pending
 from tests.curation.factories import propose

@@ -7,10 +7,10 @@ import httpx
 import pytest
 from django.utils import timezone
 
+from accounts.keys.keys import revoke_key
 from accounts.models import ApiKey, AppToken, Call, ConnectedApp, Role
-from accounts.services.connected_apps import INTRODUCED_FROM_AN_ADDRESS
-from accounts.services.keys import revoke_key
-from curation.services.forgetting import forget_source
+from accounts.oauth.connected_apps import INTRODUCED_FROM_AN_ADDRESS
+from curation.decisions.forgetting import forget_source
 from knowledge.models import Fact, Writing
 from tests.factories import make_actor, make_key, make_user
 from tests.serving import Served, serving

@@ -9,9 +9,9 @@ import pytest
 from django.core.cache import cache
 
 from accounts.models import ApiKey, ConnectedApp
-from accounts.services import app_documents
-from accounts.services.app_documents import FETCHES_PER_MINUTE, is_document_address, must_be_read, read_document
-from accounts.services.connected_apps import keep_document
+from accounts.oauth import app_documents
+from accounts.oauth.app_documents import FETCHES_PER_MINUTE, is_document_address, must_be_read, read_document
+from accounts.oauth.connected_apps import keep_document
 from bigmind.core.errors import Invalid, TooMany
 from tests.factories import make_user
 from tests.serving import Served, serving

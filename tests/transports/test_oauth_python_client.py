@@ -16,8 +16,8 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
+from accounts.keys.keys import revoke_key
 from accounts.models import ApiKey, Call, User
-from accounts.services.keys import revoke_key
 from tests.factories import make_user
 from tests.serving import Served
 from tests.transports.oauth_wire import REDIRECT, Browser

@@ -8,15 +8,15 @@ from django.test import Client
 from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
 from openapi_spec_validator import validate
 
-from bigmind.api.examples import ARGUMENTS, example_arguments, example_reply
-from bigmind.api.json_schema import INSTEAD, LIMITS, schema_of
-from bigmind.api.reference import arguments_in_words
-from bigmind.api.schema import openapi
 from bigmind.core import text, vocabulary
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
-from knowledge import app_vocabulary
+from bigmind.transports.rest.examples import ARGUMENTS, example_arguments, example_reply
+from bigmind.transports.rest.json_schema import INSTEAD, LIMITS, schema_of
+from bigmind.transports.rest.reference import arguments_in_words
+from bigmind.transports.rest.schema import openapi
+from knowledge.app_maps import vocabulary as app_vocabulary
 from tests.transports.rest_wire import Rest
 
 

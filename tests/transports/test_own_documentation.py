@@ -10,10 +10,10 @@ from bigmind.environment import Environment
 from bigmind.management.own_documentation import generate
 from bigmind.management.sources import GENERATORS
 from bigmind.operations import CATALOGUE
-from knowledge.generators.drafts import ReferenceDraft
-from knowledge.generators.registry import generator_for
-from knowledge.generators.sources import Source
 from knowledge.reference_vocabulary import ReferenceKind
+from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.references.readers.registry import generator_for
+from knowledge.references.readers.sources import Source
 
 
 @pytest.fixture(scope="module")

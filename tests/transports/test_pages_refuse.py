@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import path
 
-from bigmind.api.problems import STATUSES
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, TooMany
 from bigmind.middleware import HEADINGS
+from bigmind.transports.rest.problems import STATUSES
 from bigmind.urls import handler400, handler403, handler404, handler500, urlpatterns
 
 REFUSALS: dict[str, Exception] = {

@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import SCOPES, Role, User
-from bigmind.api.routes import path_parameters
 from bigmind.core.operations import Effect, Operation
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.routes import path_parameters
 from knowledge.models import Fact
 from tests.factories import make_key, make_user
 from tests.transports.long_lists import LONG_LISTS, LongList

@@ -15,13 +15,13 @@ from django.template.loader import get_template
 from mcp import types
 
 from bigmind import __version__
-from bigmind.api.arguments import IN_THE_QUERY
-from bigmind.api.routes import path_parameters
 from bigmind.core.operations import Operation
 from bigmind.management.commands.op import CLIENT
-from bigmind.mcp.tools import call_tool, tool_of
-from bigmind.mcp.turns import Turn
 from bigmind.operations import CATALOGUE, TOOLSETS
+from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.tools import call_tool, tool_of
+from bigmind.transports.rest.arguments import IN_THE_QUERY
+from bigmind.transports.rest.routes import path_parameters
 from tests.transports.person import Person, arguments_for, make_person
 from tests.transports.rest_wire import Rest
 

@@ -15,9 +15,9 @@ from accounts.models import ApiKey, Call
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.operations import Effect
 from bigmind.gate import perform
-from bigmind.mcp.tools import call_tool
-from bigmind.mcp.turns import Turn
 from bigmind.operations import CATALOGUE
+from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.tools import call_tool
 from knowledge.models import Fact
 from tests.factories import make_actor, make_key, make_user
 from tests.transports.isolation import ATTEMPTS, own_everything

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from knowledge.generators.registry import GENERATORS
+from knowledge.references.readers.registry import GENERATORS
 from tests.knowledge.generators.specs import document, large_document
 
 GOOD = {"summary": "List users", "responses": {"200": {"description": "All."}}}

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts.keys.keys import revoke_key
 from accounts.models import Agent
-from accounts.services.keys import revoke_key
-from bigmind.api.views import adds
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.views import adds
 from tests.factories import make_key, make_user
 from tests.transports.rest_wire import Rest, problem_in
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bigmind.api.arguments import IN_THE_QUERY
-from bigmind.api.examples import example_arguments
-from bigmind.api.routes import path_parameters
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.arguments import IN_THE_QUERY
+from bigmind.transports.rest.examples import example_arguments
+from bigmind.transports.rest.routes import path_parameters
 from tests.transports.hostile import KEPT, OUT_OF_PLACE, REFUSED_EVERYWHERE, is_cleaned, key_for_everything
 from tests.transports.rest_wire import Rest, problem_in
 

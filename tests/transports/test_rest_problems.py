@@ -7,8 +7,8 @@ from django.db import OperationalError
 from django.test import Client
 
 from accounts.models import SCOPES
-from bigmind.api.problems import TITLES
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.problems import TITLES
 from tests.factories import make_key, make_user
 from tests.transports.rest_wire import Rest, problem_in
 
@@ -143,7 +143,7 @@ def test_a_database_that_is_away_is_not_the_callers_fault(monkeypatch: pytest.Mo
     def away(*args: Any, **kwargs: Any) -> None:
         raise OperationalError("connection refused: password=hunter2")
 
-    monkeypatch.setattr("bigmind.api.views.perform", away)
+    monkeypatch.setattr("bigmind.transports.rest.views.perform", away)
 
     response = Rest().get("facts/")
 
@@ -157,7 +157,7 @@ def test_what_nobody_foresaw_tells_nothing_but_the_request_id(
     def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("hunter2")
 
-    monkeypatch.setattr("bigmind.api.views.perform", broken)
+    monkeypatch.setattr("bigmind.transports.rest.views.perform", broken)
 
     problem = problem_in(Rest().get("facts/"), 500)
 

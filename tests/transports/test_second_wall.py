@@ -11,7 +11,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 
 from accounts.models import User
-from bigmind.core.wall import EVERYBODY, NOBODY, SETTING, sees_everybody, sees_only
+from bigmind.core.rls import EVERYBODY, NOBODY, SETTING, sees_everybody, sees_only
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
@@ -181,7 +181,7 @@ def test_every_table_with_an_owner_stands_behind_the_wall_or_says_why_not():
 
 
 def _first_sees(begins: str) -> str:
-    ask = f"from bigmind.core.wall import SETTING, begin_seeing\ndef ask():\n  print(whom())\n{_WHOM}\n{begins}"
+    ask = f"from bigmind.core.rls import SETTING, begin_seeing\ndef ask():\n  print(whom())\n{_WHOM}\n{begins}"
     run = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     return run.stdout.split()[-1]
 

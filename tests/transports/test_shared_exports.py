@@ -8,15 +8,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from curation.decisions.decisions import approve_global
+from curation.decisions.history import broken_seals
 from curation.models import Comment, Review
-from curation.services.decisions import approve_global
-from curation.services.history import broken_seals
-from knowledge.app_vocabulary import LearntEntity
-from knowledge.generators.drafts import CommandForm, EndpointForm, Example, Option
+from knowledge.app_maps.learning import learn_app
+from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import App, CompanyEntry, Entry, Passage, ReferenceCollection
-from knowledge.services.app_learning import learn_app
+from knowledge.references.imports import import_references
+from knowledge.references.readers.drafts import CommandForm, EndpointForm, Example, Option
 from knowledge.services.entries import add_entry
-from knowledge.services.reference_imports import import_references
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Call, TaskTally
-from accounts.services.task_tallies import tally_task
+from accounts.services.task_statistics import tally_task
 from bigmind.core.errors import NotFound, TooMany
 from bigmind.gate import perform
+from bigmind.observability.request_ids import begin_request
 from bigmind.operations import CATALOGUE
-from bigmind.request_ids import begin_request
 from knowledge.services.embedding import embed_pending
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_fact

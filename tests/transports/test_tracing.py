@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from bigmind.embedded.up import worker_command
-from bigmind.tracing import DiscreetExporter
+from bigmind.observability.tracing import DiscreetExporter
 from tests.factories import make_key
 from tests.serving import ROOT, Served, end_its_database_sessions, home_of_its_own, serving
 from tests.transports.collector import Collector, collecting

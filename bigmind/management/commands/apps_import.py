@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from bigmind.management.base import OperatorCommand
-from knowledge.parsers.app_map_files import parse_maps, read_map_folder
-from knowledge.services.app_folders import import_folder
+from knowledge.app_maps.files.folders import parse_maps, read_map_folder
+from knowledge.app_maps.folders import import_folder
 
 
 class Command(OperatorCommand):

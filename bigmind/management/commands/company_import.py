@@ -7,14 +7,14 @@ from django.core.management.base import CommandParser
 from pydantic import ValidationError
 
 from accounts.actor import Actor
-from accounts.services.users import find_user
+from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
 from bigmind.management.base import OperatorCommand
 from bigmind.management.owner import owner_of_instance
 from curation.services.company_exports import CompanyDocument, import_company
-from knowledge.importers.bundles import bundle_of
-from knowledge.importers.json_rows import document_in
+from knowledge.transfer.readers.bundles import bundle_of
+from knowledge.transfer.readers.json_rows import document_in
 
 DOCUMENT_BYTES = 256 * 1024 * 1024
 

@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from accounts.clients import client_called, door
 from accounts.connecting.changes import Change, carry_out, plan_connection
-from accounts.connecting.doors import KEY_PLACEHOLDER, KEY_VARIABLE, Door
+from accounts.connecting.clients import client_called, door
 from accounts.connecting.machines import Machine
 from accounts.connecting.parts import ByHand, by_hand, masked, parts_of, present_key
 from accounts.connecting.programs import Program
 from accounts.connecting.records import Records
+from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, Door
+from accounts.keys.keys import create_key
+from accounts.keys.text import digest_of, is_well_formed
 from accounts.models import ApiKey
-from accounts.services.key_text import digest_of, is_well_formed
-from accounts.services.keys import create_key
-from accounts.services.users import find_user
+from accounts.people.users import find_user
 from accounts.views.key_forms import default_lifetime, ends_after
 from bigmind.core.errors import BigMindError
 from bigmind.management.base import Refused, misused
@@ -32,7 +32,7 @@ from bigmind.management.connections import (
     project_meant,
 )
 from bigmind.management.owner import owner_of_instance
-from bigmind.mcp.turns import parse_toolsets, this_machine
+from bigmind.transports.mcp.request_context import parse_toolsets, this_machine
 
 BIND_TO_ALL = {"0.0.0.0", "::"}  # noqa: S104 - it is what is refused
 GIVE_ONE = f"Give one with {KEY_VARIABLE} or --key: the page “Connect” of that BigMind makes it."

@@ -3,8 +3,8 @@
 from typing import Any
 
 from bigmind.management.base import OperatorCommand, Refused
+from curation.decisions.history import broken_seals
 from curation.models import Review
-from curation.services.history import broken_seals
 
 
 class Command(OperatorCommand):

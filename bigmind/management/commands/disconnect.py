@@ -5,12 +5,12 @@ from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
-from accounts.clients import door
 from accounts.connecting.changes import Change, carry_out, plan_disconnection
+from accounts.connecting.clients import door
 from accounts.connecting.parts import by_hand, parts_of
 from accounts.connecting.records import Records
+from accounts.keys.keys import revoke_key
 from accounts.models import ApiKey
-from accounts.services.keys import revoke_key
 from bigmind.management.connections import (
     ConnectionCommand,
     described,

@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from accounts.keys.keys import DEFAULT_SCOPES, create_key
 from accounts.models import SCOPES
-from accounts.services.keys import DEFAULT_SCOPES, create_key
-from accounts.services.users import find_user
+from accounts.people.users import find_user
 from bigmind.management.base import OperatorCommand, misused
 from bigmind.management.people import described_key
 from bigmind.operations import TOOLSETS

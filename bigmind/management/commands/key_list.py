@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.services.keys import list_keys
-from accounts.services.users import find_user
+from accounts.keys.keys import list_keys
+from accounts.people.users import find_user
 from bigmind.management.base import OperatorCommand
 from bigmind.management.people import day_of, described_key
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.services.keys import DEFAULT_OVERLAP, find_key, rotate_key
+from accounts.keys.keys import DEFAULT_OVERLAP, find_key, rotate_key
 from bigmind.management.base import OperatorCommand, misused
 from bigmind.management.people import described_key
 

@@ -14,9 +14,9 @@ from accounts.authentication import BadKey, authenticate_key
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
 from bigmind.core.errors import Invalid
-from bigmind.core.wall import answering_requests
-from bigmind.mcp.stdio import serve_stdio
-from bigmind.mcp.turns import Client, Identify, parse_structured, parse_toolsets, this_machine
+from bigmind.core.rls import answering_requests
+from bigmind.transports.mcp.request_context import Client, Identify, parse_structured, parse_toolsets, this_machine
+from bigmind.transports.mcp.stdio import serve_stdio
 
 NOT_RUNNING = "BigMind is not running: start it with `make run`."
 NO_KEY = "Set BIGMIND_API_KEY to your key. Only in personal mode is the owner meant without one."

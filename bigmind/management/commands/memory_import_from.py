@@ -6,13 +6,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
-from accounts.services.users import find_user
+from accounts.people.users import find_user
 from bigmind.management.base import OperatorCommand, Refused, misused
 from bigmind.management.owner import owner_of_instance
-from curation.services.moving_in import OWN, import_bundle
-from knowledge.importers import AUTO, NAMES
-from knowledge.importers.bundles import bundle_of
-from knowledge.services.moving_in import MovedIn
+from curation.services.foreign_imports import OWN, import_bundle
+from knowledge.transfer.foreign_imports import MovedIn
+from knowledge.transfer.readers import AUTO, NAMES
+from knowledge.transfer.readers.bundles import bundle_of
 
 NAMED = 20
 """How many refusals people are told; JSON names them all."""

@@ -13,17 +13,17 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.authentication import BadKey, authenticate_key
 from accounts.models import User
+from accounts.people.users import find_user
 from accounts.services.agents import note_agent
-from accounts.services.users import find_user
 from bigmind import __version__
-from bigmind.api.parsers import read_json
-from bigmind.api.problems import Malformed
-from bigmind.api.reference import arguments_in_words
 from bigmind.core.operations import Operation
 from bigmind.gate import perform
 from bigmind.management.base import OperatorCommand, Refused, misused
 from bigmind.management.owner import owner_of_instance
 from bigmind.operations import CATALOGUE, nearest_names
+from bigmind.transports.rest.parsers import read_json
+from bigmind.transports.rest.problems import Malformed
+from bigmind.transports.rest.reference import arguments_in_words
 
 CLIENT = "bigmind-op"
 

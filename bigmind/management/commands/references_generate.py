@@ -11,11 +11,11 @@ from django.core.management.base import CommandParser
 from bigmind.core.errors import Invalid
 from bigmind.management.base import OperatorCommand
 from bigmind.management.sources import add_source_arguments, sources_of
-from knowledge.generators.curated import entry_of, generate, write_entries
-from knowledge.generators.drafts import Generated, ReferenceDraft
-from knowledge.generators.registry import generator_for
-from knowledge.generators.sources import Source
 from knowledge.parsers.reading import replace_text
+from knowledge.references.readers.curated import entry_of, generate, write_entries
+from knowledge.references.readers.drafts import Generated, ReferenceDraft
+from knowledge.references.readers.registry import generator_for
+from knowledge.references.readers.sources import Source
 
 NAMED = 20
 

@@ -6,17 +6,17 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
-from accounts.services.users import find_user
+from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
 from bigmind.management.base import OperatorCommand, misused
 from bigmind.management.owner import owner_of_instance
 from bigmind.management.progress import Progress
 from bigmind.management.sources import add_source_arguments, sources_of
-from knowledge.generators.drafts import Generated
-from knowledge.generators.registry import generator_for
-from knowledge.generators.sources import Source
 from knowledge.reference_arguments import plain_completeness
-from knowledge.services.reference_imports import ImportedReferences, import_references
+from knowledge.references.imports import ImportedReferences, import_references
+from knowledge.references.readers.drafts import Generated
+from knowledge.references.readers.registry import generator_for
+from knowledge.references.readers.sources import Source
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
 NAMED = 20

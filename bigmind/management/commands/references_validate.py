@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 
 from bigmind.management.base import OperatorCommand, Refused
 from bigmind.management.sources import add_source_arguments, sources_of
-from knowledge.generators.drafts import ReferenceDraft
-from knowledge.generators.validation import Finding, Severity, findings_among, findings_in
+from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.references.readers.validation import Finding, Severity, findings_among, findings_in
 
 NAMED = 50
 """How many findings are told to people; JSON tells them all."""

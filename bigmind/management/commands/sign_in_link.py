@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from accounts.services.sign_in_links import LIFETIME, make_sign_in_link
-from accounts.services.users import find_user
+from accounts.people.users import find_user
+from accounts.sign_in.links import LIFETIME, make_sign_in_link
 from bigmind.management.base import OperatorCommand
 from bigmind.management.owner import owner_of_instance
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
-from accounts.services.users import find_user
+from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
 from bigmind.management.base import OperatorCommand, Refused, misused
 from bigmind.management.owner import owner_of_instance

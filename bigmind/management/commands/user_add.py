@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.models import Role
-from accounts.services.users import add_user
+from accounts.people.users import add_user
 from bigmind.management.base import OperatorCommand
 from bigmind.management.people import described_user
 

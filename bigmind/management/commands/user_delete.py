@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.services.departures import in_words, what_goes_with
-from accounts.services.users import delete_user, find_user
+from accounts.people.deletion_preview import in_words, what_goes_with
+from accounts.people.users import delete_user, find_user
 from bigmind.management.base import OperatorCommand, Refused
 
 

@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
 from accounts.models import Role
-from accounts.services.invitations import LIFETIME, invite
-from accounts.services.letters import mail_invitation
+from accounts.people.invitations import LIFETIME, invite
+from accounts.services.mail import mail_invitation
 from bigmind.management.base import OperatorCommand
 from bigmind.management.owner import owner_of_instance
 

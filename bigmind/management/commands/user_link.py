@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.services.keys import find_key
-from accounts.services.users import find_user, link_key
+from accounts.keys.keys import find_key
+from accounts.people.users import find_user, link_key
 from bigmind.management.base import OperatorCommand
 from bigmind.management.people import described_key
 

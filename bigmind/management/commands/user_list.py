@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from accounts.services.users import list_users
+from accounts.people.users import list_users
 from bigmind.management.base import OperatorCommand
 from bigmind.management.people import day_of, described_user
 

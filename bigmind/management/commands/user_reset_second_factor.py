@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.services.second_factors import forget_second_factor
-from accounts.services.users import find_user
+from accounts.people.users import find_user
+from accounts.sign_in.second_factors import forget_second_factor
 from bigmind.management.base import OperatorCommand
 from bigmind.management.people import described_user
 

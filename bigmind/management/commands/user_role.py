@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.models import Role
-from accounts.services.users import find_user, set_role
+from accounts.people.users import find_user, set_role
 from bigmind.management.base import OperatorCommand
 from bigmind.management.people import described_user
 

@@ -12,7 +12,7 @@ from knowledge.embeddings import budget
 from knowledge.embeddings.budget import BudgetSpent, spend, spent_today
 from knowledge.embeddings.hashing import Hashing
 from knowledge.embeddings.openai_compatible import OpenAICompatible
-from knowledge.embeddings.patience import embed_batch, embed_query
+from knowledge.embeddings.retry import embed_batch, embed_query
 
 pytestmark = pytest.mark.django_db
 TEXT = "Deploys to production happen on Tuesdays."

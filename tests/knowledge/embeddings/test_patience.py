@@ -6,7 +6,7 @@ import pytest
 
 from knowledge.embeddings import circuit as circuits
 from knowledge.embeddings.circuit import Circuit
-from knowledge.embeddings.patience import CircuitOpen, embed_batch, embed_query
+from knowledge.embeddings.retry import CircuitOpen, embed_batch, embed_query
 from knowledge.embeddings.vectors import EmbedderBroken, EmbedderDown, TextsRefused
 from tests.knowledge.embeddings.endpoint import Answer
 

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from knowledge.generators.drafts import Generated, ReferenceDraft
-from knowledge.generators.openapi import generate
-from knowledge.generators.sources import Source
+from knowledge.references.readers.drafts import Generated, ReferenceDraft
+from knowledge.references.readers.openapi import generate
+from knowledge.references.readers.sources import Source
 
 METHODS = ("get", "put", "patch", "delete", "post")
 

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.generators.curated import generate, write_entries
-from knowledge.generators.sources import Source
-from knowledge.generators.validation import findings_among, findings_in
+from knowledge.references.readers.curated import generate, write_entries
+from knowledge.references.readers.sources import Source
+from knowledge.references.readers.validation import findings_among, findings_in
 from tests.knowledge.generators.specs import document, generated_from
 
 # The example of the seed.

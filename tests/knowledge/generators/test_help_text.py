@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knowledge.generators.drafts import Option
-from knowledge.generators.help_text import HelpText, read_help
-from knowledge.generators.usage_lines import read_usage
+from knowledge.references.readers.drafts import Option
+from knowledge.references.readers.help.text import HelpText, read_help
+from knowledge.references.readers.help.usage import read_usage
 
 TEXTS = Path(__file__).parent / "help_texts"
 

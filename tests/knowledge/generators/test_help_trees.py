@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.generators import help_trees
-from knowledge.generators.help_trees import NoHelp, generate_from_help, read_tree
+from knowledge.references.readers.help import trees as help_trees
+from knowledge.references.readers.help.trees import NoHelp, generate_from_help, read_tree
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
 from bigmind.core.vocabulary import CONTENT_BYTES
-from knowledge.generators.documents import DEPTH, read_document
-from knowledge.generators.sources import Source
-from knowledge.generators.validation import findings_among, findings_in
+from knowledge.references.readers.documents import DEPTH, read_document
+from knowledge.references.readers.sources import Source
+from knowledge.references.readers.validation import findings_among, findings_in
 from tests.knowledge.generators.specs import document, generated_from, reference_to
 
 PLENTY_SECONDS = 10

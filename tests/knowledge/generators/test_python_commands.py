@@ -6,7 +6,7 @@ import click
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.generators.python_commands import (
+from knowledge.references.readers.python.commands import (
     generate_from_argparse,
     generate_from_click,
     generate_from_django,
@@ -121,7 +121,7 @@ def test_the_commands_of_all_apps_include_djangos_own():
 
 
 def test_an_object_is_found_by_its_name():
-    assert named_object("knowledge.generators.python_commands:generate_from_click") is generate_from_click
+    assert named_object("knowledge.references.readers.python.commands:generate_from_click") is generate_from_click
 
 
 @pytest.mark.parametrize(

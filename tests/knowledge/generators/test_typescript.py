@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
-from knowledge.generators.console.shape import is_option_parser
-from knowledge.generators.console.source import Source
-from knowledge.generators.drafts import Generated, ReferenceDraft
-from knowledge.generators.typescript import generate_from_typescript
+from knowledge.references.readers.console.shape import is_option_parser
+from knowledge.references.readers.console.source import Source
+from knowledge.references.readers.console.typescript import generate_from_typescript
+from knowledge.references.readers.drafts import Generated, ReferenceDraft
 
 CONSOLES = Path(__file__).parent.parent / "consoles"
 

@@ -10,15 +10,15 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import Agent
-from accounts.services.profiles import get_profile
-from curation.services.forgetting import forget_source
-from curation.services.moving_in import import_bundle, import_reading
-from knowledge.importers import format_of, read
-from knowledge.importers.bundles import bundle_of
+from accounts.people.profiles import get_profile
+from curation.decisions.forgetting import forget_source
+from curation.services.foreign_imports import import_bundle, import_reading
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Note, Passage, Session
-from knowledge.services.exports import export_memory
 from knowledge.services.facts import deprecate_fact
-from knowledge.services.moving_in import MovedIn
+from knowledge.transfer.exports import export_memory
+from knowledge.transfer.foreign_imports import MovedIn
+from knowledge.transfer.readers import format_of, read
+from knowledge.transfer.readers.bundles import bundle_of
 from tests.factories import make_actor
 
 from . import sources

@@ -1,0 +1,149 @@
+"""The programs that can talk to BigMind: what each is told, and where it keeps the instructions of its agent."""
+
+import sys
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from accounts.connecting import snippets
+from accounts.connecting.programs import program_called
+from accounts.connecting.server_config import KEY_PLACEHOLDER, LOOPBACK, Door
+from accounts.connecting.snippets import Snippet
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program that can talk to BigMind, and how it is told to.
+
+    Attributes:
+        slug: Its name in addresses and forms.
+        write: Writes what to paste for a door.
+        then: What to do once it is pasted.
+        rules: Where the instructions for its agent belong; empty when there is no agent to instruct.
+    """
+
+    slug: str
+    name: str
+    write: Callable[[Door], list[Snippet]]
+    then: str
+    rules: str = ""
+
+    def command(self, door: Door) -> str:
+        """Return the one command that writes all this; empty where there is no file to write."""
+        program = program_called(self.slug)
+        if program is None or program.configuration is None:
+            return ""
+        # On the machine of BigMind itself the command knows the address, and makes the key.
+        address = [] if door.command else [f'--url "{door.public_url}"']
+        key = [] if door.command and door.key == KEY_PLACEHOLDER else [f"--key {door.key}"]
+        toolsets = [f"--toolsets {','.join(door.toolsets)}"] if door.toolsets else []
+        return " ".join([f"bigmind connect {self.slug}", *address, *key, *toolsets])
+
+
+def door(*, key: str = "", toolsets: Collection[str] = ()) -> Door:
+    """Return the door of this instance, for a key and the toolsets a client is to list."""
+    command, environment = _local_command()
+    return Door(settings.PUBLIC_URL, key or KEY_PLACEHOLDER, tuple(toolsets), command, environment)
+
+
+def client_called(slug: str) -> Client | None:
+    """Return the client of this slug, if there is one."""
+    return next((client for client in CLIENTS if client.slug == slug), None)
+
+
+def ways_in(door: Door) -> list[tuple[Client, list[Snippet], str]]:
+    """Return every client with what to paste into it for this door, and the one command that does it all."""
+    return [(client, client.write(door), client.command(door)) for client in CLIENTS]
+
+
+def _local_command() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """How this machine's own clients start `bigmind mcp`: only where the browser's machine is surely this one.
+
+    Everything is spelt out, because a client with windows sees neither the shell's PATH nor its variables. A database
+    elsewhere would have to be named with its password, so then the way through the web is the better one.
+    """
+    environment = settings.ENVIRONMENT
+    is_here = environment.mode == "personal" and urlsplit(settings.PUBLIC_URL).hostname in LOOPBACK
+    if not is_here or not environment.is_embedded:
+        return (), ()
+    command = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), "mcp")
+    return command, (("BIGMIND_HOME", str(environment.home)), ("BIGMIND_PUBLIC_URL", settings.PUBLIC_URL))
+
+
+CLIENTS = (
+    Client(
+        "claude-code",
+        "Claude Code",
+        snippets.claude_code,
+        "Start a session and type /mcp: bigmind is listed as connected.",
+        "CLAUDE.md of a project, or ~/.claude/CLAUDE.md for all of them",
+    ),
+    Client(
+        "claude-desktop",
+        "Claude Desktop",
+        snippets.claude_desktop,
+        "Quit Claude Desktop and start it again: it reads this file only then, and takes only programs that it "
+        "starts itself.",
+        "Settings, General, personal preferences",
+    ),
+    Client(
+        "cursor",
+        "Cursor",
+        snippets.cursor,
+        "In Settings, MCP, bigmind shows a green dot.",
+        ".cursor/rules/bigmind.mdc or AGENTS.md of a project, or Settings, Rules for all of them",
+    ),
+    Client(
+        "vscode",
+        "VS Code with Copilot",
+        snippets.vscode,
+        "Choose Start above the entry, then switch Copilot Chat to Agent.",
+        ".github/copilot-instructions.md of a project, or ~/.copilot/instructions/ for all of them",
+    ),
+    Client(
+        "jetbrains",
+        "JetBrains with Copilot",
+        snippets.jetbrains,
+        "Save the file, then switch Copilot Chat to Agent.",
+        ".github/copilot-instructions.md of a project, or Settings, Tools, GitHub Copilot, Customizations for all",
+    ),
+    Client(
+        "jetbrains-ai",
+        "JetBrains AI Assistant",
+        snippets.jetbrains_ai,
+        "Press Apply: the status of bigmind turns green.",
+        ".aiassistant/rules/bigmind.md of a project",
+    ),
+    Client(
+        "windsurf",
+        "Windsurf",
+        snippets.windsurf,
+        "Press Refresh in the MCP panel of Cascade.",
+        "AGENTS.md of a project, or ~/.codeium/windsurf/memories/global_rules.md for all of them",
+    ),
+    Client(
+        "codex",
+        "Codex",
+        snippets.codex,
+        "Start Codex and type /mcp: bigmind is listed.",
+        "AGENTS.md of a project, or ~/.codex/AGENTS.md for all of them",
+    ),
+    Client(
+        "gemini-cli",
+        "Gemini CLI",
+        snippets.gemini,
+        "Start Gemini and type /mcp list: bigmind is ready.",
+        "GEMINI.md of a project, or ~/.gemini/GEMINI.md for all of them",
+    ),
+    Client("python", "Python", snippets.python, "Run it: it prints what your agent would be told."),
+    Client(
+        "other",
+        "Any other client",
+        snippets.any_other,
+        "The address speaks Streamable HTTP; the key goes into the Authorization header.",
+        "The client's own system prompt or instructions",
+    ),
+)

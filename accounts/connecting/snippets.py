@@ -1,0 +1,136 @@
+"""What to paste into each MCP client so that it finds BigMind: the exact form that each of them reads."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.connecting import servers
+from accounts.connecting.server_config import Door
+from accounts.connecting.servers import Setting
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """One text to copy, and where it belongs."""
+
+    label: str
+    text: str
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _settings(label: str, settings: list[Setting]) -> Snippet:
+    return Snippet(label, _json({setting.within: {setting.name: setting.value} for setting in settings}))
+
+
+def claude_code(door: Door) -> list[Snippet]:
+    """One command."""
+    # Double quotes hold in every shell, Windows' included; unquoted, the ? of an address is a pattern to zsh.
+    command = f'claude mcp add --scope user --transport http bigmind "{door.endpoint}"'
+    return [Snippet("Run this once in a terminal", f'{command} --header "Authorization: {door.authorization}"')]
+
+
+def claude_desktop(door: Door) -> list[Snippet]:
+    """Its file takes programs that it starts itself."""
+    label = "claude_desktop_config.json (Settings, Developer, Edit Config)"
+    return [_settings(label, servers.claude_desktop(door))]
+
+
+def cursor(door: Door) -> list[Snippet]:
+    """The file of all projects."""
+    return [_settings("~/.cursor/mcp.json", servers.cursor(door))]
+
+
+def vscode(door: Door) -> list[Snippet]:
+    """The file of the user's profile."""
+    return [_settings("mcp.json (command palette: MCP: Open User Configuration)", servers.vscode(door))]
+
+
+def jetbrains(door: Door) -> list[Snippet]:
+    """The file of the Copilot plugin, the same for all IDEs."""
+    label = "mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)"
+    return [_settings(label, servers.jetbrains(door))]
+
+
+def jetbrains_ai(door: Door) -> list[Snippet]:
+    """AI Assistant takes JSON in a dialog and keeps it itself. A program to start is what every version takes."""
+    label = "Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON"
+    return [_settings(label, servers.claude_desktop(door))]
+
+
+def windsurf(door: Door) -> list[Snippet]:
+    """The file of Cascade, which Devin Desktop reads as well."""
+    return [_settings("~/.codeium/windsurf/mcp_config.json", servers.windsurf(door))]
+
+
+def codex(door: Door) -> list[Snippet]:
+    """Codex reads TOML."""
+    lines = (
+        "[mcp_servers.bigmind]",
+        f'url = "{door.endpoint}"',
+        f'http_headers = {{ "Authorization" = "{door.authorization}" }}',
+    )
+    return [Snippet("~/.codex/config.toml", "\n".join(lines))]
+
+
+def gemini(door: Door) -> list[Snippet]:
+    """The file of all projects."""
+    return [_settings("~/.gemini/settings.json", servers.gemini(door))]
+
+
+def python(door: Door) -> list[Snippet]:
+    """A whole program with the official client."""
+    program = f"""\
+import asyncio
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+URL = "{door.endpoint}"
+HEADERS = {{"Authorization": "{door.authorization}"}}
+
+
+async def main() -> None:
+    async with httpx2.AsyncClient(headers=HEADERS) as http:
+        async with Client(streamable_http_client(URL, http_client=http)) as bigmind:
+            started = await bigmind.call_tool("memory_start_session", {{}})
+            print(started.content[0].text)
+
+
+asyncio.run(main())"""
+    return [Snippet('Python, after: pip install "mcp>=2.3"', program)]
+
+
+def any_other(door: Door) -> list[Snippet]:
+    """What most clients read, and the two ways to do without one."""
+    server = {"type": "http", "url": door.endpoint, "headers": door.headers}
+    return [
+        Snippet("Any client that reads mcpServers", _json({"mcpServers": {"bigmind": server}})),
+        Snippet("REST", _curl(door, f"{door.public_url}/api/v1/sessions/", {})),
+        Snippet("MCP by hand", _mcp_by_hand(door)),
+    ]
+
+
+def _mcp_by_hand(door: Door) -> str:
+    """One call without a handshake, as the revision 2026-07-28 allows: everything it needs is in its envelope."""
+    revision, tool = "2026-07-28", "memory_start_session"
+    sender = {"protocolVersion": revision, "clientCapabilities": {}, "clientInfo": {"name": "curl", "version": "1"}}
+    envelope = {f"io.modelcontextprotocol/{name}": value for name, value in sender.items()}
+    call = {"name": tool, "arguments": {}, "_meta": envelope}
+    return _curl(
+        door,
+        door.endpoint,
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
+        "Accept: application/json, text/event-stream",
+        f"MCP-Protocol-Version: {revision}",
+        "Mcp-Method: tools/call",
+        f"Mcp-Name: {tool}",
+    )
+
+
+def _curl(door: Door, url: str, body: dict[str, Any], *headers: str) -> str:
+    sent = (f"Authorization: {door.authorization}", "Content-Type: application/json", *headers)
+    return " \\\n  ".join([f'curl "{url}"', *(f'-H "{header}"' for header in sent), f"-d '{_json(body)}'"])

@@ -1,0 +1,1 @@
+"""API keys: made, looked up, rotated and revoked."""

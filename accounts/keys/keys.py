@@ -1,0 +1,172 @@
+"""Keys: make, list, rotate, revoke. None of it ever touches what the user stored."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Least
+from django.utils import timezone
+
+from accounts.models import SCOPES, ApiKey, User
+from accounts.services.audit import audit
+from bigmind.core.errors import Conflict, Invalid, NotFound
+
+from .text import SHOWN_CHARS, digest_of, is_well_formed, new_key_text
+
+DEFAULT_SCOPES = ("read", "write")
+DEFAULT_OVERLAP = timedelta(hours=24)
+KEYS_END_SOON = timedelta(days=14)
+MOST_PER_MINUTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key that was just made, with its text: the only moment at which the text exists."""
+
+    key: ApiKey
+    text: str
+
+
+@transaction.atomic
+def create_key(
+    user: User,
+    *,
+    label: str = "",
+    scopes: Collection[str] = DEFAULT_SCOPES,
+    toolsets: Collection[str] = (),
+    expires_at: datetime | None = None,
+    per_minute: int | None = None,
+    replaces: ApiKey | None = None,
+    text: str = "",
+) -> NewKey:
+    """Make a key for a user and return it with its text, which is stored nowhere and cannot be shown again.
+
+    `text` is that of a key somebody has made beforehand; without it a new one is made. `per_minute` is a limit of its
+    own, instead of everybody's.
+
+    Raises:
+        Invalid: a scope is unknown, none is given, the key would be expired from the start, or its limit is no limit.
+    """
+    _refuse_useless(scopes, expires_at, per_minute)
+    text = text or new_key_text()
+    key = ApiKey.objects.create(
+        user=user,
+        label=label.strip()[:200],
+        prefix=text[:SHOWN_CHARS],
+        digest=digest_of(text),
+        scopes=[scope for scope in SCOPES if scope in scopes],
+        toolsets=sorted(set(toolsets)),
+        expires_at=expires_at,
+        per_minute=per_minute,
+        replaces=replaces,
+    )
+    audit(
+        "key_created",
+        about=user,
+        **_known_by(key),
+        scopes=key.scopes,
+        toolsets=key.toolsets,
+        expires_at=expires_at,
+        replaces=replaces.pk if replaces else None,
+    )
+    return NewKey(key, text)
+
+
+def _refuse_useless(scopes: Collection[str], expires_at: datetime | None, per_minute: int | None) -> None:
+    """Refuse a key that could do nothing, or whose terms mean nothing."""
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown or not scopes:
+        raise Invalid(
+            f"scopes must be some of {', '.join(SCOPES)}" + (f"; not {', '.join(unknown)}." if unknown else ".")
+        )
+    if expires_at and expires_at <= timezone.now():
+        raise Invalid("expires_at must lie ahead.")
+    if per_minute is not None and not 1 <= per_minute <= MOST_PER_MINUTE:
+        raise Invalid(f"per_minute must be 1 to {MOST_PER_MINUTE:,}; {per_minute:,} was given.")
+
+
+def list_keys(user: User | None = None) -> QuerySet[ApiKey]:
+    """Return the keys of a user, or of everyone, the newest first."""
+    keys = ApiKey.objects.select_related("user").order_by("-created_at", "id")
+    return keys.filter(user=user) if user else keys
+
+
+def keys_ending_soon(user: User) -> QuerySet[ApiKey]:
+    """Return the keys of a user that work, and stop within two weeks; the one that stops first comes first."""
+    soon = timezone.now() + KEYS_END_SOON
+    working = list_keys(user).filter(pk__in=ApiKey.objects.usable().of_people())
+    ending = working.filter(Q(expires_at__lte=soon) | Q(revoked_at__lte=soon))
+    return ending.order_by(Least("expires_at", "revoked_at"), "pk")
+
+
+@transaction.atomic
+def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
+    """Make a successor with the same user, label, scopes, toolsets, limit and lifetime; the old works on for `overlap`.
+
+    Raises:
+        Conflict: the key has ended or has no user, or is a connected app's, which changes its tokens by itself. A key
+            can be rotated once; rotate its successor.
+    """
+    key = ApiKey.objects.select_for_update(of=("self",)).get(pk=key.pk)
+    if key.app_id is not None:
+        raise Conflict("This key belongs to a connected app.", hint="Revoke it, and connect the app again.")
+    if key.state != "active" or key.user is None:
+        raise Conflict(f"This key is {key.state if key.user else 'linked to no user'}.", hint="Make a new key instead.")
+    now = timezone.now()
+    new = create_key(
+        key.user,
+        label=key.label,
+        scopes=key.scopes,
+        toolsets=key.toolsets,
+        expires_at=now + (key.expires_at - key.created_at) if key.expires_at else None,
+        per_minute=key.per_minute,
+        replaces=key,
+    )
+    key.revoked_at = now + overlap
+    key.save(update_fields=["revoked_at"])
+    audit("key_rotated", about=key.user, **_known_by(key), successor=new.key.pk, works_until=key.revoked_at)
+    return new
+
+
+@transaction.atomic
+def revoke_key(key: ApiKey) -> ApiKey:
+    """End a key now. What was stored with it stays. Revoking twice changes nothing."""
+    now = timezone.now()
+    if key.revoked_at is None or key.revoked_at > now:
+        key.revoked_at = now
+        key.save(update_fields=["revoked_at"])
+        audit("key_revoked", about=key.user, **_known_by(key))
+    return key
+
+
+def find_key(reference: str, *, user: User | None = None) -> ApiKey:
+    """Find a key by its text, its id, its SHA-256, or the first characters that lists show of it: all, and no more.
+
+    Raises:
+        NotFound: no key fits, or more than one does.
+    """
+    reference = reference.strip()
+    fitting = list(list_keys(user).filter(_is_meant_by(reference))[:2])
+    if len(fitting) == 1:
+        return fitting[0]
+    hint = "Give its id or its SHA-256: `bigmind key_list` shows them."
+    raise NotFound(f"{'Several keys begin' if fitting else 'No key begins'} with “{reference[:12]}”.", hint=hint)
+
+
+def _known_by(key: ApiKey) -> dict[str, Any]:
+    """What the audit log says of a key: not its label, which people name after themselves."""
+    return {"key": key.pk, "begins": key.prefix, "app": key.app_id}
+
+
+def _is_meant_by(reference: str) -> Q:
+    if is_well_formed(reference):
+        return Q(digest=digest_of(reference))
+    try:
+        return Q(pk=UUID(reference))
+    except ValueError:
+        # The whole of what is shown is compared: a mistyped key must not find another that begins like it.
+        return Q(digest=reference.lower()) | Q(prefix=reference)

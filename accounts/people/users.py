@@ -1,0 +1,188 @@
+"""Users: add, list, delete, and link keys to them (seed 004, phase 1)."""
+
+from itertools import chain, count
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from accounts.models import ApiKey, Role, User
+from accounts.services.audit import audit, take_names_from_audit
+from accounts.services.erasures import Erased, report_erasure
+from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.rls import sees_only
+from bigmind.core.text import clean_name
+
+LONGEST_STEM = 140
+
+
+def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, password: str | None = None) -> User:
+    """Make a user and return it with its id, which never changes.
+
+    Raises:
+        Invalid: the user name or the role cannot be used.
+        Conflict: the user name is taken, whatever the case of its letters.
+    """
+    user = User(username=_clean(username), display_name=_clean(display_name), role=role)
+    user.set_password(password)
+    try:
+        user.clean_fields()
+    except ValidationError as error:
+        problems = [{"field": field, "message": " ".join(found)} for field, found in error.message_dict.items()]
+        raise Invalid(" ".join(f"{p['field']}: {p['message']}" for p in problems), problems=problems) from error
+    try:
+        with transaction.atomic():
+            user.save()
+            audit("user_added", about=user, role=role)
+    except IntegrityError as error:
+        raise Conflict(f"There is a user “{user.username}” already.", hint="Choose another name.") from error
+    return user
+
+
+def list_users() -> QuerySet[User]:
+    """Return all users by name, with the number of keys that work."""
+    return User.objects.annotate(usable_keys=Count("keys", filter=Q(keys__in=ApiKey.objects.usable()))).order_by(
+        "username"
+    )
+
+
+def find_user(reference: str) -> User:
+    """Find a user by id or user name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    try:
+        return User.objects.get(pk=UUID(reference))
+    except (ValueError, User.DoesNotExist):
+        pass
+    try:
+        return User.objects.get(username__iexact=reference)
+    except User.DoesNotExist as error:
+        raise NotFound(f"There is no user “{reference[:100]}”.", hint="`bigmind user_list` shows them.") from error
+
+
+@transaction.atomic
+def delete_user(user: User) -> dict[str, int]:
+    """Delete a user with everything they own; return how many rows of each kind went. A signed report is kept.
+
+    What does not go by itself is seen to by `settings.FAREWELLS`: functions of the apps above, which know their tables.
+
+    Raises:
+        Conflict: this is the last admin, and nobody could manage the instance any more.
+    """
+    if User.objects.exclude(pk=user.pk).exists():
+        require_another_admin(user)
+    erased = Erased({"what": "person", "person": str(user.pk)})
+    for farewell in settings.FAREWELLS:
+        import_string(farewell)(user, erased)
+    erased.counts["lines of the audit log without a name"] = take_names_from_audit(user)
+    # The admin site logs names.
+    LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk)).delete()
+    with sees_only(user.pk):
+        _, counted = user.delete()
+    counts = {label.rpartition(".")[2]: count for label, count in sorted(counted.items())}
+    erased.counts = {**counts, **erased.counts}
+    report = report_erasure(erased, whose=None)
+    audit("user_deleted", about=user, report=report.pk)
+    return counts
+
+
+def require_another_admin(user: User) -> None:
+    """Refuse, within a transaction, to lose the last admin who is active: nobody could manage the instance any more.
+
+    Whoever deletes, demotes or deactivates somebody asks this first.
+
+    Raises:
+        Conflict: nobody but this user is an active admin.
+    """
+    # All of them are locked, always in the same order: of two admins who demote each other the second one sees it.
+    admins = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("pk").select_for_update()
+    if {admin.pk for admin in admins} == {user.pk}:
+        raise Conflict(f"{user} is the last admin.", hint="Make somebody else an admin first.")
+
+
+@transaction.atomic
+def set_role(user: User, role: str) -> User:
+    """Give a user another role.
+
+    Raises:
+        Invalid: there is no such role.
+        Conflict: this is the last admin.
+    """
+    if role not in Role.values:
+        raise Invalid(f"role must be one of: {', '.join(Role.values)}.")
+    if role != Role.ADMIN:
+        require_another_admin(user)
+    before, user.role = user.role, role
+    user.save(update_fields=["role", "updated_at"])
+    if before != role:
+        audit("role_given", about=user, role=role, before=before)
+    return user
+
+
+@transaction.atomic
+def link_key(user: User, key: ApiKey) -> ApiKey:
+    """Let a key act for this user from now on. What either has stored stays where it is.
+
+    Raises:
+        Conflict: the key belongs to somebody else; unlink it first, so that nobody takes a key by mistake. Or it is
+            a connected app's, which only the person who let it in can let in.
+    """
+    if key.app_id is not None:
+        raise Conflict("This key belongs to a connected app.", hint="Whoever wants the app connects it themselves.")
+    if key.user_id == user.pk:
+        return key
+    if key.user is not None:
+        raise Conflict(f"This key belongs to {key.user}.", hint="Unlink it first: `bigmind user_unlink`.")
+    key.user, key.unlinked_at = user, None
+    key.save(update_fields=["user", "unlinked_at"])
+    audit("key_linked", about=user, key=key.pk)
+    return key
+
+
+@transaction.atomic
+def unlink_key(key: ApiKey) -> ApiKey:
+    """Take a key from its user. It opens nothing until it is linked again; what was stored stays with the user."""
+    owner, key.user, key.unlinked_at = key.user, None, timezone.now()
+    key.save(update_fields=["user", "unlinked_at"])
+    audit("key_unlinked", about=owner, key=key.pk)
+    return key
+
+
+@transaction.atomic
+def adopt_orphan_keys() -> list[ApiKey]:
+    """Give each usable key that came without a user one of its own (seed 004: existing keys are migrated on start).
+
+    A key that an operator unlinked stays closed: it opens nothing until somebody links it.
+    """
+    orphans = list(ApiKey.objects.usable().never_linked().select_for_update())
+    for key in orphans:
+        link_key(add_user(fresh_username(f"key-{key.pk.hex[:12]}"), display_name=_owner_of(key)), key)
+    return orphans
+
+
+def fresh_username(wanted: str) -> str:
+    """Return the name that is wanted, or where it is taken the first of wanted-2, wanted-3, … that is not."""
+    names = chain([wanted], (f"{wanted[:LONGEST_STEM]}-{number}" for number in count(2)))
+    return next(name for name in names if not User.objects.filter(username__iexact=name).exists())
+
+
+def _owner_of(key: ApiKey) -> str:
+    """Name the owner of a key by its label. An imported label may not be a name; that must not hold up the start."""
+    try:
+        return clean_name(key.label) or f"Owner of {key.prefix}…"
+    except ValueError:
+        return f"Owner of {key.prefix}…"
+
+
+def _clean(name: str) -> str:
+    try:
+        return clean_name(name)
+    except ValueError as error:
+        raise Invalid(f"The name {error}.") from error

@@ -1,0 +1,177 @@
+"""Who comes in by the company's own sign-in: people who are here, people who are invited, and nobody by mistake."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import Alert, Invitation, Role, User
+from accounts.people.users import add_user, fresh_username, set_role
+from accounts.services.alerts import tell
+from bigmind.core.errors import Conflict, Forbidden, Invalid
+
+from .tries import count_try, forget_tries
+
+ASK = "Ask an admin of this BigMind."
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Whom the provider vouches for, in its own words."""
+
+    issuer: str
+    subject: str
+    email: str = ""
+    is_email_verified: bool = False
+    name: str = ""
+    username: str = ""
+    groups: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, issuer: str, claims: Mapping[str, Any]) -> "Identity":
+        """Read what the provider says; what is not of the right kind is not said."""
+        groups = claims.get(settings.OIDC_ROLE_CLAIM) if settings.OIDC_ROLE_CLAIM else None
+        return cls(
+            issuer=issuer,
+            subject=str(claims["sub"]),
+            email=_text(claims.get("email")),
+            # Some providers write all claims as text.
+            is_email_verified=str(claims.get("email_verified")).lower() == "true",
+            name=_text(claims.get("name")),
+            username=_text(claims.get("preferred_username")),
+            groups=frozenset([groups] if isinstance(groups, str) else filter(_is_text, groups or [])),
+        )
+
+
+def admit(identity: Identity, *, address: str) -> User:
+    """Return the person whom the provider vouches for, making or linking them where our rules allow it.
+
+    Somebody who was here before is known by the provider's id of them. Whoever comes for the first time is found by
+    an e-mail address that the provider has verified and an admin has given: an open invitation, or a person's own.
+
+    Raises:
+        Forbidden: nobody may come in this way; it says why.
+        TooMany: they were refused too often.
+    """
+    count_try(f"sso {identity.subject}", address)
+    _require_domain(identity)
+    with transaction.atomic():
+        user = _known(identity) or _linked(identity) or _invited(identity) or _newcomer(identity)
+        if not user.is_active:
+            raise Forbidden("Your user here is deactivated.", hint=ASK)
+        user = _with_role_of_groups(user, identity)
+    forget_tries(f"sso {identity.subject}", address)
+    return user
+
+
+def _require_domain(identity: Identity) -> None:
+    if not settings.OIDC_ALLOWED_DOMAINS:
+        return
+    domain = identity.email.rpartition("@")[2].lower()
+    if not identity.is_email_verified or domain not in settings.OIDC_ALLOWED_DOMAINS:
+        allowed = ", ".join(settings.OIDC_ALLOWED_DOMAINS)
+        raise Forbidden("People of your organisation may not come in here.", hint=f"Verified addresses of: {allowed}.")
+
+
+def _known(identity: Identity) -> User | None:
+    account = SocialAccount.objects.filter(provider=identity.issuer, uid=identity.subject).select_related("user")
+    user: User | None = next((each.user for each in account), None)
+    return user
+
+
+def _linked(identity: Identity) -> User | None:
+    """Link somebody who is here already. An address that they gave themselves finds nobody: it could be anyone's."""
+    _require_verified_email(identity)
+    found = list(User.objects.filter(email__iexact=identity.email, is_email_vouched=True)[:2])
+    if len(found) != 1:
+        return None
+    (user,) = found
+    if SocialAccount.objects.filter(user=user, provider=identity.issuer).exists():
+        # The provider knows the owner of the address by another id: it was given to somebody else, perhaps.
+        raise Forbidden(
+            f"Somebody else signs in with {settings.OIDC_NAME} under your e-mail address.",
+            hint=f"{ASK} In /admin/ they delete the old link, if both are you; else they correct the old address.",
+        )
+    if user.is_active:
+        _link(user, identity)
+        tell(user, Alert.Kind.SSO_LINKED, f"You sign in with {settings.OIDC_NAME} from now on, as {identity.email}.")
+    return user
+
+
+def _invited(identity: Identity) -> User | None:
+    """Make the user that an open invitation to this address promises, and use it up."""
+    invitations = Invitation.objects.open().filter(email__iexact=identity.email).select_for_update(of=("self",))
+    invitation = invitations.order_by("-created_at", "-pk").first()
+    if invitation is None:
+        return None
+    user = _make(identity, role=invitation.role, name=invitation.name)
+    invitation.accepted_at = timezone.now()
+    invitation.save(update_fields=["accepted_at"])
+    return user
+
+
+def _newcomer(identity: Identity) -> User:
+    if settings.OIDC_JOIN != "anybody":
+        raise Forbidden(
+            "You are not invited to this BigMind.",
+            hint=f"Ask an admin to invite {identity.email}; then sign in again.",
+        )
+    return _make(identity, role=Role.MEMBER)
+
+
+def _make(identity: Identity, *, role: str, name: str = "") -> User:
+    if User.objects.filter(email__iexact=identity.email, is_email_vouched=True).exists():
+        raise Forbidden("Several people here have your e-mail address.", hint=ASK)
+    stem = identity.username.partition("@")[0] or identity.email.partition("@")[0]
+    try:
+        user = add_user(fresh_username(stem[:140]), display_name=(name or identity.name)[:200], role=role)
+    except Invalid:
+        # What the provider calls somebody need not be a user name, nor a name that can be shown.
+        user = add_user(fresh_username("colleague"), role=role)
+    user.email, user.is_email_vouched = identity.email, True
+    user.save(update_fields=["email", "is_email_vouched"])
+    _link(user, identity)
+    return user
+
+
+def _link(user: User, identity: Identity) -> None:
+    SocialAccount.objects.create(user=user, provider=identity.issuer, uid=identity.subject, extra_data={})
+
+
+def _require_verified_email(identity: Identity) -> None:
+    if not identity.email or not identity.is_email_verified:
+        raise Forbidden(
+            f"{settings.OIDC_NAME} does not say that your e-mail address is verified.",
+            hint="It must send `email` and `email_verified` once. Verify your address there, or ask an admin.",
+        )
+
+
+def _with_role_of_groups(user: User, identity: Identity) -> User:
+    """Give the highest role that their groups stand for, at each sign-in; the last admin stays one."""
+    if not settings.OIDC_ROLE_CLAIM:
+        return user
+    roles = [role for group, role in settings.OIDC_ROLES.items() if group in identity.groups]
+    role = max(roles, key=list(Role.values).index, default=Role.MEMBER)
+    if role == user.role:
+        return user
+    try:
+        with transaction.atomic():
+            return set_role(user, role)
+    except Conflict:
+        log.warning("The last admin stays one, whatever the groups say.", user=str(user.pk))
+        return User.objects.get(pk=user.pk)
+
+
+def _text(said: object) -> str:
+    return said.strip()[:254] if isinstance(said, str) else ""
+
+
+def _is_text(said: object) -> bool:
+    return isinstance(said, str)

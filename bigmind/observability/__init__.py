@@ -1,0 +1,1 @@
+"""What operators watch: health, logs, metrics, traces, and the system page."""

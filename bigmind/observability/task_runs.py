@@ -1,0 +1,50 @@
+"""What surrounds every background task: the id of the request that woke it, its line in the log, its tally."""
+
+from time import perf_counter
+from typing import Any
+
+import structlog
+from celery.signals import task_postrun, task_prerun
+from django.conf import settings
+from django.db import Error as DatabaseTrouble
+
+from bigmind.core.background import WOKEN_BY
+from bigmind.observability.request_ids import begin_request, current_request_id
+
+log = structlog.get_logger()
+
+
+@task_prerun.connect(dispatch_uid="bigmind.observability.task_runs")
+def begin_run(task: Any, **_: Any) -> None:
+    """Let the log lines of a task carry the id of the request that woke it, or one of its own."""
+    begin_request(_woken_by(task) or "")
+    structlog.contextvars.bind_contextvars(task=task.name)
+    task.request.began = perf_counter()
+
+
+@task_postrun.connect(dispatch_uid="bigmind.observability.task_runs")
+def end_run(task: Any, state: str, retval: Any, **_: Any) -> None:
+    """Count the run, and log it when it failed or took long."""
+    seconds = perf_counter() - getattr(task.request, "began", perf_counter())
+    error = type(retval).__name__ if state == "FAILURE" else ""
+    if error or seconds * 1000 >= settings.SLOW_MILLISECONDS:
+        words = "A task failed." if error else "A task was slow."
+        log.warning(words, outcome=error or "ok", milliseconds=round(seconds * 1000, 1))
+    _tally(task, seconds, error)
+
+
+def _tally(task: Any, seconds: float, error: str) -> None:
+    # Here, because Celery's application is imported before Django is set up.
+    from accounts.services.task_statistics import tally_task
+
+    scheduled = _woken_by(task) is None
+    try:
+        tally_task(task.name, seconds=seconds, scheduled=scheduled, request_id=current_request_id(), error=error)
+    except DatabaseTrouble as trouble:
+        log.warning("A run was not counted.", error=type(trouble).__name__)
+
+
+def _woken_by(task: Any) -> str | None:
+    """Return the id of the request that woke a task; None when it was the scheduler."""
+    woken_by = getattr(task.request, WOKEN_BY, None)
+    return woken_by if isinstance(woken_by, str) else None

@@ -1,0 +1,1 @@
+"""How operations are reached from outside: MCP and REST. Transports translate and decide nothing."""

@@ -1,0 +1,174 @@
+"""Admission: which HTTP requests reach the protocol, and who is calling."""
+
+import re
+from dataclasses import replace
+from functools import partial
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+from mcp.types import INTERNAL_ERROR, INVALID_REQUEST
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from accounts.actor import Actor
+from accounts.authentication import BadKey, bearer_token
+from accounts.models import ApiKey
+from accounts.services.agents import note_agent
+from accounts.sign_in.failed_attempts import count_guess
+from bigmind.core.errors import Invalid, TooMany
+from bigmind.transports.mcp.connections import HEADER, REVISION_HEADER, Connection, is_of_a_handshake, read_connection
+from bigmind.transports.mcp.guards import Guard
+from bigmind.transports.mcp.protocol_errors import as_protocol_error
+from bigmind.transports.mcp.request_context import Caller, Client, host_at, parse_structured, parse_toolsets
+from bigmind.transports.mcp.threads import on_a_thread
+
+HOST_HEADER = "X-Agent-Host"
+_PRODUCT = re.compile(r"([^\s/]+)(?:/(\S+))?")
+
+
+class Refused(Exception):
+    """A request that does not reach the protocol, with the status and the sentence that answer it."""
+
+    def __init__(self, status: int, sentence: str, **headers: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def response(self) -> JSONResponse:
+        """The answer, in the form in which clients expect errors."""
+        code = INTERNAL_ERROR if self.status >= 500 else INVALID_REQUEST
+        body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": str(self)}}
+        return JSONResponse(body, self.status, self.headers)
+
+
+async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller, Actor, Connection | None]:
+    """Return who is calling, and on which connection where there is one.
+
+    Raises:
+        Refused: the request comes from a strange place, is too large, shows nothing good, or asks for what does not
+            exist.
+    """
+    require_our_host(request)
+    _require_our_origin(request)
+    _require_size(request)
+    actor = await _authenticated(request, request_id, guard)
+    connection = _connection(request, actor)
+    return _caller(request, actor, request_id, connection), actor, connection
+
+
+def require_our_host(request: Request) -> None:
+    """Refuse what was sent to another name (DNS rebinding), by the rule of the pages: one setting decides for both.
+
+    Raises:
+        Refused: it was.
+    """
+    host = request.headers.get("host", "")
+    domain, _ = split_domain_port(host)
+    if not validate_host(domain, settings.ALLOWED_HOSTS):
+        raise Refused(421, _strange(f"the host “{host[:100]}”"))
+
+
+def _require_our_origin(request: Request) -> None:
+    """Refuse what a web page elsewhere makes a browser send."""
+    origin = request.headers.get("origin")
+    if origin and origin not in settings.CSRF_TRUSTED_ORIGINS and not _is_this_machine(origin):
+        raise Refused(403, _strange(f"the origin “{origin[:100]}”"))
+
+
+def _is_this_machine(origin: str) -> bool:
+    """Whether a page of this very machine asks, on whatever port: a client's own window, or a proxy before us."""
+    try:
+        host = urlsplit(origin).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _strange(found: str) -> str:
+    return f"BigMind is at {settings.PUBLIC_URL}, not at {found}. To change where it is, set BIGMIND_PUBLIC_URL."
+
+
+def _require_size(request: Request) -> None:
+    """Refuse what announces itself as too large; what does not announce its size, the SDK counts."""
+    size, limit = request.headers.get("content-length", ""), settings.MCP_BODY_BYTES
+    if size.isdecimal() and int(size) > limit:
+        raise Refused(413, f"The request is {int(size):,} bytes; the limit is {limit:,}. Send it in parts.")
+
+
+async def _authenticated(request: Request, request_id: str, guard: Guard) -> Actor:
+    token = bearer_token(request.headers.get("authorization", ""))
+    if not token:
+        raise Refused(401, guard.advice, WWW_Authenticate=guard.challenge)
+    work = partial(_actor_for, token, guard, address_of(request))
+    try:
+        return await on_a_thread(work, request_id=request_id)
+    except BadKey as bad:
+        raise Refused(401, str(bad), WWW_Authenticate=f'{guard.challenge}, error="invalid_token"') from bad
+    except TooMany as many:
+        raise Refused(429, str(many), Retry_After=str(many.retry_after)) from many
+    except Exception as error:  # the outermost loop of a request
+        raise Refused(503, as_protocol_error(error, request_id).message, Retry_After="5") from error
+
+
+def address_of(request: Request) -> str:
+    """Return where a request comes from, whatever its headers say of that."""
+    return request.client.host if request.client else ""
+
+
+def _actor_for(token: str, guard: Guard, address: str) -> Actor:
+    try:
+        return guard.authenticate(token)
+    except BadKey:
+        count_guess(token, address)
+        raise
+
+
+def _connection(request: Request, actor: Actor) -> Connection | None:
+    """Return the connection a request belongs to; none where it names none, as since 2026-07-28.
+
+    A connection has no stream of its own (GET) and nothing to end (DELETE): it is kept nowhere, and each request is
+    answered by itself.
+    """
+    if not is_of_a_handshake(request.headers.get(REVISION_HEADER)):
+        return None
+    if request.method != "POST":
+        raise Refused(405, "Send each message by POST: there is no other stream, and nothing to end.", Allow="POST")
+    if HEADER not in request.headers:
+        return None
+    connection = read_connection(actor, request.headers[HEADER])
+    if connection is None:
+        raise Refused(404, "Session not found. Send `initialize` to begin a new one.")
+    return connection
+
+
+def _caller(request: Request, actor: Actor, request_id: str, connection: Connection | None) -> Caller:
+    host = request.headers.get(HOST_HEADER) or host_at(address_of(request))
+    try:
+        toolsets = parse_toolsets(",".join(request.query_params.getlist("toolsets")))
+        structured = parse_structured(request.query_params.get("structured", ""))
+    except Invalid as invalid:
+        raise Refused(400, str(invalid)) from invalid
+    return Caller(
+        identify=partial(_with_agent, actor, host=host),
+        toolsets=toolsets,
+        structured=structured,
+        request_id=request_id,
+        client=connection.introduced if connection else _client_by_user_agent(request),
+        connection=connection.id if connection else "",
+    )
+
+
+def _client_by_user_agent(request: Request) -> Client:
+    product = _PRODUCT.match(request.headers.get("user-agent", ""))
+    return Client(product[1], product[2] or "") if product else Client("unknown client")
+
+
+def _with_agent(actor: Actor, client: Client, *, host: str) -> Actor:
+    agent = note_agent(actor.user, client_name=client.name, client_version=client.version, host=host)
+    used_by = str(agent)[:200]
+    # The key was looked up before the client had introduced itself, so who uses it is noted only now.
+    if actor.key and actor.key.last_used_by != used_by:
+        ApiKey.objects.filter(pk=actor.key.pk).update(last_used_by=used_by)
+    return replace(actor, agent=agent)

@@ -1,0 +1,124 @@
+"""The endpoints of MCP: Streamable HTTP behind a key or a token, for every revision of the protocol in use."""
+
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+from django.conf import settings
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from bigmind.observability.request_ids import HEADER, begin_request
+from bigmind.transports.mcp import connections
+from bigmind.transports.mcp.admission import Refused, admit
+from bigmind.transports.mcp.changes import end_streams
+from bigmind.transports.mcp.connections import REVISION_HEADER, open_connection
+from bigmind.transports.mcp.guards import Guard
+from bigmind.transports.mcp.request_context import Caller, Client
+from bigmind.transports.mcp.server import Context, build_server
+
+CALLER = "bigmind.caller"
+ACTOR = "bigmind.actor"
+OPENED = "bigmind.opened"
+"""Where in the scope of a request the id of the connection stands that it has opened."""
+
+
+class Endpoint:
+    """The ASGI application at `/mcp` or `/mcp/oauth`. It serves while `running()` is entered."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._sessions: StreamableHTTPSessionManager | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer for as long as the server runs."""
+        # `admit` looks at Host and Origin by the rules of the pages, so the SDK's own guard stays off. One JSON body
+        # for each request: no tool streams, and it is the faster of the two forms that every client must accept.
+        # Stateless: what the SDK keeps in memory ends with the process, and other processes do not know of it.
+        server = build_server(_caller_of)
+        server.middleware.append(_open_connection)
+        sessions = StreamableHTTPSessionManager(
+            server, json_response=True, stateless=True, max_request_body_size=settings.MCP_BODY_BYTES
+        )
+        async with sessions.run(), anyio.create_task_group() as tasks:
+            self._sessions = sessions
+            tasks.start_soon(_end_streams_with_the_server)
+            yield
+            tasks.cancel_scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        assert self._sessions is not None, "the lifespan of the application has not begun"
+        request = Request(scope, receive)
+        request_id = begin_request(request.headers.get(HEADER, ""))
+        response = _Response(send, request_id, scope)
+        try:
+            caller, actor, connection = await admit(request, request_id, self._guard)
+        except Refused as refused:
+            await refused.response()(scope, receive, response.send)
+            return
+        scope[CALLER], scope[ACTOR] = caller, actor
+        if connection and REVISION_HEADER not in request.headers:
+            MutableHeaders(scope=scope)[REVISION_HEADER] = connection.revision
+        await self._sessions.handle_request(scope, receive, response.send)
+        await response.end()
+
+
+async def _end_streams_with_the_server() -> None:
+    """Let Ctrl-C take effect at once: uvicorn waits for open streams, and tells the application only after them."""
+    while not _is_stopping():
+        await anyio.sleep(0.5)
+    end_streams()
+
+
+def _is_stopping() -> bool:
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    return bool(getattr(server, "should_exit", False))
+
+
+async def _open_connection(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Give the client that shakes hands an id, which it shows from then on."""
+    result = await call_next(ctx)
+    if ctx.method == "initialize" and ctx.request is not None and isinstance(result, dict):
+        introduced = (ctx.params or {}).get("clientInfo") or {}
+        client = Client(str(introduced.get("name", "")), str(introduced.get("version", "")))
+        ctx.request.scope[OPENED] = open_connection(
+            ctx.request.scope[ACTOR], revision=result["protocolVersion"], client=client
+        )
+    return result
+
+
+def _caller_of(ctx: Context) -> Caller:
+    assert ctx.request is not None, "only HTTP requests come here"
+    caller: Caller = ctx.request.scope[CALLER]
+    return caller
+
+
+class _Response:
+    """The response of a request: it carries its id and that of a new connection, and it always comes to an end."""
+
+    def __init__(self, send: Send, request_id: str, scope: Scope) -> None:
+        self._send = send
+        self._scope = scope
+        self._request_id = request_id
+        self._is_open = False
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the response."""
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers[HEADER] = self._request_id
+            if OPENED in self._scope:
+                headers[connections.HEADER] = self._scope[OPENED]
+        self._is_open = message["type"] == "http.response.start" or message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        """End what was left open: an event stream that was broken off because the server stops."""
+        if self._is_open:
+            await self.send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,120 @@
+"""Prompts: what a person can ask their agent for by name, usually as a slash command."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.template.loader import render_to_string
+from mcp import MCPError, types
+
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from bigmind.transports.mcp.request_context import Turn
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A message that a client puts into the conversation.
+
+    Attributes:
+        arguments: What the person fills in, each with its description. All are required.
+        recalls: The operation whose reply the message contains, if any.
+        passes: The argument of that operation that each argument of the prompt becomes.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: dict[str, str] = field(default_factory=dict)
+    recalls: str = ""
+    passes: dict[str, str] = field(default_factory=dict)
+
+
+PROMPTS = {
+    prompt.name: prompt
+    for prompt in (
+        Prompt(
+            name="bigmind_init",
+            title="Start with your memory",
+            description="Begins a conversation with what BigMind remembers, and how to use it.",
+            recalls="memory_get_context",
+        ),
+        Prompt(
+            name="recall",
+            title="Recall",
+            description="Answers a question from memory, and says where each part of the answer comes from.",
+            arguments={"question": "What to recall, in plain words."},
+            recalls="memory_semantic_search",
+            passes={"question": "query"},
+        ),
+        Prompt(
+            name="look_up",
+            title="Look it up",
+            description="Answers how to do something from the documentation alone, without making anything up.",
+            arguments={"question": "What to do, in plain words."},
+            recalls="search_knowledge",
+            passes={"question": "query"},
+        ),
+        Prompt(
+            name="promote",
+            title="Propose company knowledge",
+            description="Proposes what this conversation taught, where it holds for everybody in the company.",
+            arguments={"what": "What everybody should know, in plain words."},
+            recalls="memory_search_global",
+            passes={"what": "query"},
+        ),
+        Prompt(
+            name="wrap_up",
+            title="Wrap up",
+            description="Stores what this conversation taught, then ends the session with a summary.",
+        ),
+    )
+}
+
+
+def list_prompts(_turn: Turn, _params: types.PaginatedRequestParams | None = None) -> types.ListPromptsResult:
+    """List the prompts."""
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
+                arguments=[
+                    types.PromptArgument(name=name, description=description, required=True)
+                    for name, description in prompt.arguments.items()
+                ],
+            )
+            for prompt in PROMPTS.values()
+        ]
+    )
+
+
+def get_prompt(turn: Turn, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    """Return a prompt, with what is remembered now.
+
+    Raises:
+        MCPError: there is no such prompt, or an argument is missing.
+        BigMindError: what it contains may not be read.
+    """
+    prompt = PROMPTS.get(params.name)
+    if prompt is None:
+        names = ", ".join(PROMPTS)
+        raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name[:100]}. There are: {names}.")
+    said = params.arguments or {}
+    for name in prompt.arguments:
+        if not said.get(name, "").strip():
+            raise MCPError(types.INVALID_PARAMS, f"The prompt {prompt.name} needs the argument {name}.")
+    text = render_to_string(f"agent/prompts/{prompt.name}.md", _filling(turn, prompt, said), using="agent")
+    return types.GetPromptResult(
+        description=prompt.description,
+        messages=[types.PromptMessage(role="user", content=types.TextContent(text=text.strip()))],
+        _meta={"requestId": turn.request_id},
+    )
+
+
+def _filling(turn: Turn, prompt: Prompt, said: dict[str, str]) -> dict[str, Any]:
+    if not prompt.recalls:
+        return {**said}
+    arguments = {argument: said[name] for name, argument in prompt.passes.items()}
+    recalled = perform(CATALOGUE[prompt.recalls], turn.actor, arguments, door="mcp")
+    return {**said, "recalled": recalled.markdown()}

@@ -1,0 +1,98 @@
+"""The MCP server: each method of the protocol, answered on a worker thread for the caller of the request."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from django.template.loader import render_to_string
+from mcp import types
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+
+from bigmind import __version__
+from bigmind.transports.mcp import changes, prompts, resources, tools
+from bigmind.transports.mcp.protocol_errors import Trouble, as_protocol_error
+from bigmind.transports.mcp.replies import failed
+from bigmind.transports.mcp.request_context import Caller, Client, Turn, conversation_of
+from bigmind.transports.mcp.threads import on_a_thread
+
+Context = ServerRequestContext[Any, Any]
+CallerOf = Callable[[Context], Caller]
+Params = TypeVar("Params")
+Result = TypeVar("Result")
+
+HOUR_MS = 60 * 60 * 1000
+
+
+def build_server(caller_of: CallerOf) -> Server[Any]:
+    """Return a server that knows who is calling by `caller_of`."""
+
+    async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            return await _answered(tools.call_tool, caller_of)(ctx, params)
+        except Trouble as trouble:  # an agent reads a tool error, and seldom sees a protocol error
+            return failed(trouble.message, trouble.data)
+
+    async def listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
+        actor = await _answered(changes.listener, caller_of)(ctx, params)
+        return await changes.listen(actor, ctx, params)
+
+    return Server(
+        "bigmind",
+        version=__version__,
+        title="BigMind",
+        description="Persistent, institutional memory for AI agents, curated by people.",
+        instructions=server_instructions(),
+        # What is listed depends on the key and changes with a release, or when a domain of notes appears.
+        cache_hints={
+            "tools/list": CacheHint(ttl_ms=HOUR_MS, scope="private"),
+            "prompts/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),
+            "resources/templates/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),
+        },
+        # No argument is mirrored in a header; without this the SDK lists all tools before each call to find out.
+        get_tool_input_schema=lambda _: None,
+        on_list_tools=_answered(tools.list_tools, caller_of),
+        on_call_tool=call_tool,
+        on_list_prompts=_answered(prompts.list_prompts, caller_of),
+        on_get_prompt=_answered(prompts.get_prompt, caller_of),
+        on_list_resources=_answered(resources.list_resources, caller_of),
+        on_list_resource_templates=_answered(resources.list_templates, caller_of),
+        on_read_resource=_answered(resources.read_resource, caller_of),
+        on_completion=_answered(resources.complete, caller_of),
+        on_subscriptions_listen=listen,
+    )
+
+
+def server_instructions() -> str:
+    """Return what every client is told when it connects: when to start, store, recall and end."""
+    return render_to_string("agent/server_instructions.md", using="agent").strip()
+
+
+def _answered(
+    answer: Callable[[Turn, Params], Result], caller_of: CallerOf
+) -> Callable[[Context, Params], Awaitable[Result]]:
+    """Make a handler of a plain function: it finds out who asks, and answers on a worker thread."""
+
+    async def handler(ctx: Context, params: Params) -> Result:
+        caller = caller_of(ctx)
+
+        def work() -> Result:
+            identified = caller.identify(_client(ctx, caller))
+            actor = replace(identified, conversation=conversation_of(caller, ctx.meta or {}))
+            return answer(Turn(actor, caller.toolsets, caller.request_id, caller.structured), params)
+
+        try:
+            return await on_a_thread(work, request_id=caller.request_id)
+        except Exception as error:  # the outermost loop of a request
+            raise as_protocol_error(error, caller.request_id) from error
+
+    return handler
+
+
+def _client(ctx: Context, caller: Caller) -> Client:
+    """How the client has introduced itself: in the handshake, or in each request since 2026-07-28."""
+    introduced = ctx.session.client_params
+    if introduced is None:
+        return caller.client
+    return Client(introduced.client_info.name, introduced.client_info.version)

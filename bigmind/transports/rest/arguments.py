@@ -1,0 +1,105 @@
+"""What a request says: arguments from the path, and from the query (GET, DELETE) or the JSON body (the others)."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from rest_framework.request import Request
+
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import Operation, refusal
+from bigmind.transports.rest.problems import Malformed
+from bigmind.transports.rest.routes import path_parameters
+
+MOST_PARAMETERS = 1000
+CURRENT = "current"
+IN_THE_QUERY = {"GET", "HEAD", "DELETE"}
+
+
+def arguments_of(operation: Operation, request: Request, path: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments a request carries, unchecked.
+
+    Raises:
+        Malformed: the query or the body cannot be read, or arguments came in the wrong one of them.
+        Invalid: an argument was given more than once.
+    """
+    sent = _from_query(operation, request) if request.method in IN_THE_QUERY else _from_body(operation, request)
+    return {**sent, **_from_path(operation, path, sent)}
+
+
+def _from_path(operation: Operation, path: Mapping[str, str], sent: Mapping[str, Any]) -> dict[str, str]:
+    _refuse([name for name in path if name in sent], "stands in the path already")
+    fields = operation.arguments.model_fields
+    # The argument that may be left out stands in the path all the same: `current` is its absence.
+    return {name: text for name, text in path.items() if text != CURRENT or fields[name].is_required()}
+
+
+def _from_query(operation: Operation, request: Request) -> dict[str, Any]:
+    if request.META.get("CONTENT_LENGTH", "") not in {"", "0"}:
+        raise Malformed(f"The arguments of {request.method} go into the query; it takes no body.")
+    lists = _lists(operation)
+    sent: dict[str, list[str]] = {}
+    for name, text in _query_of(request):
+        sent.setdefault(name, []).append(text)
+    _refuse([name for name, texts in sent.items() if len(texts) > 1 and name not in lists], "is given more than once")
+    return {name: texts if name in lists else texts[0] for name, texts in sent.items()}
+
+
+def _from_body(operation: Operation, request: Request) -> dict[str, Any]:
+    if request.META.get("QUERY_STRING"):
+        raise Malformed(f"The arguments of {request.method} go into the JSON body; it takes no query.")
+    body = dict(request.data)
+    _refuse([name for name in _lists(operation) if isinstance(body.get(name), str)], "must be a list")
+    _check_types(operation, body)
+    return body
+
+
+def _check_types(operation: Operation, body: Mapping[str, Any]) -> None:
+    """Refuse `"5"` where the OpenAPI document says a number: JSON has types, while queries and agents have texts."""
+    model = _body_model(operation)
+    try:
+        model.model_validate_json(json.dumps(body), strict=True)
+    except ValidationError as error:
+        # JSON that pydantic cannot read has a lone surrogate in it: the gate refuses that by the name of its field.
+        if error.errors()[0]["type"] != "json_invalid":
+            raise refusal(error, known=list(model.model_fields)) from error
+
+
+@cache
+def _body_model(operation: Operation) -> type[BaseModel]:
+    in_path = path_parameters(operation)
+    fields: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in operation.arguments.model_fields.items()
+        if name not in in_path
+    }
+    return create_model("Body", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _query_of(request: Request) -> list[tuple[str, str]]:
+    # What is not UTF-8 becomes lone surrogates here, so that validation refuses it by the name of its field.
+    try:
+        return parse_qsl(
+            request.META.get("QUERY_STRING", ""),
+            keep_blank_values=True,
+            errors="surrogateescape",
+            max_num_fields=MOST_PARAMETERS,
+        )
+    except ValueError as error:
+        raise Malformed(f"The query has too many parameters; the limit is {MOST_PARAMETERS}.") from error
+
+
+@cache
+def _lists(operation: Operation) -> frozenset[str]:
+    """The arguments that are lists: a query says their names several times."""
+    properties: dict[str, Any] = operation.input_schema().get("properties", {})
+    return frozenset(name for name, schema in properties.items() if schema.get("type") == "array")
+
+
+def _refuse(names: list[str], message: str) -> None:
+    if names:
+        problems = [{"field": name[:100], "message": message} for name in names]
+        raise Invalid(" ".join(f"{name[:100]} {message}." for name in names), problems=problems)

@@ -1,0 +1,1 @@
+"""Decisions about company knowledge: what curators do, its history, and undoing it."""

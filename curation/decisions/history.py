@@ -1,0 +1,229 @@
+"""History: every change of a company entry goes through `record`, which writes the entry and its review together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import IntegrityError, transaction
+
+from accounts.actor import Actor
+from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.text import digest
+from curation.models import Action, Review
+from curation.notifications.notices import tell_of_review
+from curation.proposals.screening import suspicions_about
+from knowledge.models import CompanyEntry, Kind, Status
+from knowledge.search.authorship import note_writings
+from knowledge.services.company import index_company_entry
+
+TRACKED = (
+    "title",
+    "content",
+    "category",
+    "importance",
+    "project",
+    "topics",
+    "evidence",
+    "status",
+    "owner_id",
+    "verified_at",
+    "review_after",
+    "endorsed_by_id",
+    "decided_by_id",
+    "decided_at",
+    "decision_notes",
+    "superseded_by_id",
+    "revision",
+)
+"""What a review remembers of an entry, and what undoing it brings back."""
+
+
+WAITING: dict[str, Any] = {
+    "status": Status.PENDING,
+    "endorsed_by_id": None,
+    "decided_by_id": None,
+    "decided_at": None,
+    "decision_notes": "",
+}
+"""What an entry is changed to so that it waits for a decision: whoever had agreed has agreed to something else."""
+
+_COMPARED = ("revision", "status", "title", "content")
+"""What an entry must have as the last row of its history says."""
+
+
+@dataclass(frozen=True)
+class BrokenSeal:
+    """A place where the history of an entry is not what was written."""
+
+    entry_id: int
+    number: int
+    why: str
+
+
+def entry_to_change(entry_id: int, *, revision: int | None = None) -> CompanyEntry:
+    """Return an entry, locked until the transaction ends.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: it is not at this revision any more (the details say what changed), or it is decided elsewhere.
+    """
+    # Only the row itself: the people it points to may be changed meanwhile.
+    entry = CompanyEntry.objects.select_for_update(of=("self",)).filter(pk=entry_id).first()
+    if entry is None:
+        raise no_such_entry(entry_id)
+    require_own(entry)
+    if revision is not None and revision != entry.revision:
+        raise _changed_since(entry, revision)
+    return entry
+
+
+def require_only_text(entry: CompanyEntry) -> None:
+    """Refuse to approve a text that was another one before, when nobody says which of them was read.
+
+    Raises:
+        Conflict: it was revised; the details say at which revision it is.
+    """
+    same = {f"after__{name}": getattr(entry, name) for name in ("title", "content", "evidence")}
+    if entry.reviews.exclude(**same).exists():
+        raise Conflict(
+            f"{entry.handle} was revised, and this does not say which text was read.",
+            hint=f"Read it again (memory_brief_curator) and send revision={entry.revision}, which is “{entry.title}”.",
+            entry_id=entry.pk,
+            revision=entry.revision,
+            status=entry.status,
+        )
+
+
+def require_own(entry: CompanyEntry) -> None:
+    """Refuse to change what is a copy: the next reading would bring it back.
+
+    Raises:
+        Conflict: it comes from the company server.
+    """
+    if entry.is_copy:
+        hint = f"It is decided about there: {entry.copy.address}"
+        raise Conflict(f"{entry.handle} comes from {entry.comes_from}, as {entry.copy.handle}.", hint=hint)
+
+
+def no_such_entry(entry_id: int) -> NotFound:
+    """Say that there is no such entry: also to whoever may not read it."""
+    return NotFound(f"There is no company entry C{entry_id}.", hint="memory_list_global shows those there are.")
+
+
+@transaction.atomic
+def record(
+    actor: Actor,
+    entry: CompanyEntry,
+    action: Action,
+    *,
+    notes: str = "",
+    changes: dict[str, Any] | None = None,
+    batch: UUID | None = None,
+    undoes: Review | None = None,
+) -> Review:
+    """Change a locked entry, keep who did it and why, and let search know.
+
+    Raises:
+        Conflict: another approved entry, or another proposal of the same person, says exactly the same.
+    """
+    is_new = entry.pk is None
+    before = None if is_new else snapshot(entry)
+    for name, value in (changes or {}).items():
+        setattr(entry, name, value)
+    entry.digest = digest(entry.content)
+    entry.warnings = list(dict.fromkeys(found.kind for found in suspicions_about(entry) if found.is_warning))
+    entry.revision = 1 if is_new else entry.revision + 1
+    _save(entry)
+    index_company_entry(entry)
+    review = _write(actor, entry, action, notes=notes, before=before, batch=batch or uuid4(), undoes=undoes)
+    note_writings(Kind.COMPANY, [entry.pk], made=False)
+    tell_of_review(review)
+    return review
+
+
+def snapshot(entry: CompanyEntry) -> dict[str, Any]:
+    """Return what a review remembers of an entry, as JSON holds it."""
+    kept = {name: getattr(entry, name) for name in TRACKED}
+    return {name: value.isoformat() if hasattr(value, "isoformat") else _plain(value) for name, value in kept.items()}
+
+
+def broken_seals() -> Iterator[BrokenSeal]:
+    """Yield every row of the history that was changed, and every place where one is missing."""
+    entries = {row[0]: row[1:] for row in CompanyEntry.objects.own().values_list("pk", *_COMPARED).iterator()}
+    rows = Review.objects.order_by("entry_id", "number").iterator(chunk_size=500)
+    for entry_id, reviews in groupby(rows, key=lambda review: review.entry_id):
+        previous: Review | None = None
+        for review in reviews:
+            if review.number != (previous.number if previous else 0) + 1:
+                yield BrokenSeal(entry_id, review.number, "a row before it is missing")
+            elif review.seal != review.sealed_after(previous.seal if previous else ""):
+                yield BrokenSeal(entry_id, review.number, "it is not what was written")
+            previous = review
+        if previous and entries.pop(entry_id) != tuple(previous.after[name] for name in _COMPARED):
+            yield BrokenSeal(entry_id, previous.number, "a row after it is missing, or the entry was changed past it")
+    for entry_id in entries:
+        yield BrokenSeal(entry_id, 0, "there is no history")
+
+
+def _write(
+    actor: Actor,
+    entry: CompanyEntry,
+    action: Action,
+    *,
+    notes: str,
+    before: dict[str, Any] | None,
+    batch: UUID,
+    undoes: Review | None,
+) -> Review:
+    last = entry.reviews.order_by("-number").first()
+    review = Review(
+        entry=entry,
+        number=last.number + 1 if last else 1,
+        action=action,
+        by=actor.user,
+        by_id_kept=actor.user.pk,
+        by_name=str(actor.user),
+        agent_name=str(actor.agent or ""),
+        notes=notes,
+        before=before,
+        after=snapshot(entry),
+        undoes=undoes,
+        batch=batch,
+    )
+    review.seal = review.sealed_after(last.seal if last else "")
+    review.save(force_insert=True)
+    return review
+
+
+def _save(entry: CompanyEntry) -> None:
+    try:
+        with transaction.atomic():
+            entry.save()
+    except IntegrityError as error:
+        same = CompanyEntry.objects.filter(digest=entry.digest).exclude(pk=entry.pk)
+        known = same.approved().first() or same.undecided().filter(proposed_by=entry.proposed_by_id).first()
+        if known is None:
+            raise
+        said = "An approved entry" if known.is_approved else "Another proposal of the same person"
+        hint = f"See {known.handle}: merge into it, or say something else."
+        raise Conflict(f"{said} says exactly the same.", hint=hint, entry_id=known.pk) from error
+
+
+def _changed_since(entry: CompanyEntry, revision: int) -> Conflict:
+    later = list(entry.reviews.filter(after__revision__gt=revision).order_by("number"))
+    changed = {name: value for review in later for name, value in review.after.items() if name in review.changed}
+    said = "; ".join(f"{review.get_action_display().lower()} by {review.by_name}" for review in later) or "changed"
+    return Conflict(
+        f"{entry.handle} has changed since you read it: {said}.",
+        hint=f"Read it again; it is at revision {entry.revision}, {entry.get_status_display().lower()}.",
+        entry_id=entry.pk,
+        revision=entry.revision,
+        status=entry.status,
+        changed=changed,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, UUID) else value

@@ -1,0 +1,137 @@
+"""Digests: what somebody is written, as often as they like: decisions, their keys, and for curators what waits."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import Alert, Role, User
+from accounts.services.alerts import alerts_to_write, note_letters
+from bigmind.core.background import after_commit
+from bigmind.core.errors import Invalid
+from curation.models import PAUSE, Channel, Delivery, Frequency, Notice, Subscription
+from curation.proposals.queue import QueueSummary, queue_summary, waiting
+
+SHOWN = 10
+ADDRESS_CHARS = 254
+
+
+def subscription_of(user: User) -> Subscription:
+    """Return how often somebody wants to be written to; daily where they have not said."""
+    return Subscription.objects.filter(user=user).first() or Subscription(user=user)
+
+
+@transaction.atomic
+def subscribe(actor: Actor, *, frequency: Frequency, address: str | None = None) -> Subscription:
+    """Choose how often to be written to, and where; without an address the one that is known stays.
+
+    Raises:
+        Invalid: the address is none, or letters are wanted and there is none.
+    """
+    if address is not None:
+        _write_from_now_on_to(actor.user, address.strip())
+    if frequency != Frequency.NEVER and not actor.user.email:
+        raise _refused("is required: there is no address to write to")
+    chosen, _ = Subscription.objects.update_or_create(user=actor.user, defaults={"frequency": frequency})
+    return chosen
+
+
+def _write_from_now_on_to(person: User, address: str) -> None:
+    try:
+        if address:
+            validate_email(address)
+    except ValidationError as error:
+        raise _refused("is not an e-mail address. It looks like ada@example.com") from error
+    if len(address) > ADDRESS_CHARS:
+        raise _refused(f"is {len(address)} characters; the limit is {ADDRESS_CHARS}")
+    # An address that people give themselves could be anyone's: nobody is found by it.
+    person.is_email_vouched = person.is_email_vouched and person.email.lower() == address.lower()
+    person.email = address
+    person.save(update_fields=["email", "is_email_vouched", "updated_at"])
+
+
+def _refused(message: str) -> Invalid:
+    return Invalid.of("address", message)
+
+
+def send_digests(now: datetime | None = None) -> int:
+    """Write to everybody whose time has come and for whom there is news; return how many letters were queued.
+
+    Does nothing where no mail server is configured.
+    """
+    if not settings.EMAIL_HOST:
+        return 0
+    moment, summary = now or timezone.now(), queue_summary()
+    written = sum(_write_to(person, summary, moment) for person in _readers(moment))
+    if written:
+        after_commit("curation.tasks.deliver_pending")
+    return written
+
+
+def _readers(now: datetime) -> Iterable[User]:
+    """Those with an address who have notices or alerts they did not see, or who decide about what waits."""
+    concerned = Q(notices__seen_at=None, notices__isnull=False) | Q(role__in=[Role.CURATOR, Role.ADMIN])
+    concerned |= Q(pk__in=alerts_to_write(now).values("user"))
+    people = User.objects.filter(concerned, is_active=True).exclude(email="")
+    return people.select_related("subscription").distinct()
+
+
+@transaction.atomic
+def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
+    # Two runs at once must not write the same letter twice.
+    Subscription.objects.get_or_create(user=person)
+    subscription = Subscription.objects.select_for_update().get(user=person)
+    since = subscription.last_sent_at
+    pause = PAUSE.get(subscription.frequency)
+    alerts = list(alerts_to_write(now).filter(user=person)[:SHOWN])
+    if pause is None or not _is_time(since, pause, alerts, now):
+        return False
+    notices = Notice.objects.filter(user=person, seen_at=None).select_related("entry").order_by("created_at")
+    news = list(notices.filter(created_at__gt=since)[:SHOWN] if since else notices[:SHOWN])
+    queue = _news_of_queue(person, summary, since)
+    if not news and not alerts and queue is None:
+        return False
+    letter = {"person": person, "alerts": alerts, "notices": news, "queue": queue, "url": settings.PUBLIC_URL}
+    Delivery.objects.create(
+        channel=Channel.EMAIL,
+        to=person,
+        event="digest",
+        body={
+            "subject": _subject(len(alerts), len(news), queue),
+            "text": render_to_string("curation/mail/digest.txt", letter),
+        },
+    )
+    note_letters(alerts, now)
+    subscription.last_sent_at = now
+    subscription.save(update_fields=["last_sent_at"])
+    return True
+
+
+def _is_time(since: datetime | None, pause: timedelta, alerts: list[Alert], now: datetime) -> bool:
+    """Whether a letter is due. What is urgent waits for no day and no week: a key could have ended by then."""
+    return since is None or now - since >= pause or any(alert.is_urgent for alert in alerts)
+
+
+def _news_of_queue(person: User, summary: QueueSummary, since: datetime | None) -> dict[str, object] | None:
+    """What waits, for somebody who decides: only when something has come since the last letter."""
+    if person.role == Role.MEMBER or not summary.waiting:
+        return None
+    entries = waiting("proposed").order_by("-importance", "created_at")
+    is_news = since is None or entries.filter(updated_at__gt=since).exists() or waiting("reported").exists()
+    return {"summary": summary, "entries": list(entries[:SHOWN])} if is_news else None
+
+
+def _subject(alerts: int, notices: int, queue: dict[str, object] | None) -> str:
+    summary = queue["summary"] if queue else None
+    parts = ["your keys and your sign-in"] if alerts else []
+    parts += [f"{notices} news about your proposals"] if notices else []
+    if isinstance(summary, QueueSummary):
+        parts.append(f"{summary.waiting} waiting for a curator")
+    return f"BigMind: {', '.join(parts)}"

@@ -1,0 +1,1 @@
+"""Proposals: what waits for curators, and everything they need to decide."""

@@ -1,0 +1,116 @@
+"""Briefing: everything a curator needs to decide about one entry, on one screen."""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import User
+from curation.decisions.entries import readable_entry
+from curation.models import Claim, Comment, Review
+from curation.vocabulary import CompanyEntryId
+from knowledge.models import CompanyEntry, Feedback, Kind, Status
+from knowledge.services.company import by_relevance, most_relevant
+from knowledge.services.context import CompanyLine, company_line, company_lines
+from knowledge.services.feedback import open_complaints
+
+from .neighbours import Neighbour, neighbours_of
+from .screening import Suspicion, suspicions_about
+
+
+@dataclass(frozen=True)
+class ProposerRecord:
+    """What became of the other proposals of the same person."""
+
+    approved: int
+    rejected: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What approval would change in the start context of a session of the entry's project and topics."""
+
+    line: CompanyLine
+    is_told: bool
+    leaving: list[CompanyLine]
+    told: list[CompanyLine]
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """One entry with all that is known about it."""
+
+    entry: CompanyEntry
+    nearest: list[Neighbour]
+    nearest_waiting: list[Neighbour]
+    same_waiting: int
+    record: ProposerRecord
+    effect: Effect
+    suspicions: list[Suspicion]
+    complaints: Sequence[Feedback]
+    history: Sequence[Review]
+    comments: Sequence[Comment]
+    claimed_by: User | None
+    fallback: bool
+
+
+def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
+    """Gather what a curator needs to decide about an entry: what is near it, approved or waiting, contradictions,
+    provenance, the proposer's record, what it costs and pushes out, warnings, complaints.
+
+    Call this when a curator asks about one entry of the queue. Returns all of it.
+    """
+    actor.require("curate")
+    entry = readable_entry(actor, entry_id)
+    near = neighbours_of(actor, entry)
+    claim = Claim.objects.current().filter(entry=entry).select_related("by").first()
+    return Briefing(
+        entry=entry,
+        nearest=near.approved,
+        nearest_waiting=near.waiting,
+        same_waiting=CompanyEntry.objects.undecided().filter(digest=entry.digest).exclude(pk=entry.pk).count(),
+        record=record_of(entry),
+        effect=effect_of(entry),
+        suspicions=suspicions_about(entry),
+        complaints=list(open_complaints(Kind.COMPANY).filter(source_id=str(entry.pk)).select_related("user")[:20]),
+        history=list(entry.reviews.order_by("number")),
+        comments=list(entry.comments.select_related("by").order_by("created_at", "pk")),
+        claimed_by=claim.by if claim else None,
+        fallback=near.fallback,
+    )
+
+
+def record_of(entry: CompanyEntry) -> ProposerRecord:
+    """Count what became of the proposer's other proposals."""
+    others = CompanyEntry.objects.filter(proposed_by=entry.proposed_by_id).exclude(pk=entry.pk)
+    counted = dict(others.values_list("status").annotate(Count("pk")).order_by()) if entry.proposed_by_id else {}
+    once_approved = sum(counted.get(status, 0) for status in (Status.APPROVED, Status.DEPRECATED, Status.SUPERSEDED))
+    waiting = counted.get(Status.PENDING, 0) + counted.get(Status.CHANGES_REQUESTED, 0)
+    return ProposerRecord(once_approved, counted.get(Status.REJECTED, 0), waiting)
+
+
+def effect_of(entry: CompanyEntry) -> Effect:
+    """Say what approval would change in the start context of those whom the entry concerns."""
+    others = [other for other in most_relevant(entry.project, entry.topics) if other.pk != entry.pk]
+    approved = _as_if_verified(entry)
+    before = company_lines(others)
+    after = company_lines(by_relevance([*others, approved], entry.project, entry.topics))
+    told = {line.id for line in after}
+    return Effect(
+        line=company_line(approved),
+        is_told=entry.pk in told,
+        leaving=[line for line in before if line.id not in told],
+        told=after,
+    )
+
+
+def _as_if_verified(entry: CompanyEntry) -> CompanyEntry:
+    """The entry as a decision in its favour would leave it: what is told later is ranked and labelled by that."""
+    verified = copy(entry)
+    verified.verified_at = timezone.now()
+    verified.review_after = entry.review_date_after(verified.verified_at)
+    return verified

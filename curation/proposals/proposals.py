@@ -1,0 +1,334 @@
+"""Proposals: what somebody thinks everybody should know, until it is decided."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts.actor import Actor
+from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.screening import find_secrets
+from bigmind.core.text import digest, one_line
+from bigmind.core.tokens import count_tokens
+from bigmind.core.vocabulary import Cursor, Importance, Limit, Offset, Project
+from curation.decisions.decisions import approve_at_once
+from curation.decisions.history import WAITING, entry_to_change, no_such_entry, record
+from curation.decisions.rules import is_personal
+from curation.models import Action
+from curation.upstream.dispatches import queue_dispatch
+from curation.vocabulary import (
+    CONTENT_TOKENS,
+    TITLE_CHARS,
+    CompanyEntryId,
+    CompanyText,
+    CompanyTitle,
+    Evidence,
+    KeepHere,
+    Notes,
+    OriginName,
+    Revision,
+    SourceId,
+    SourceKind,
+)
+from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Kind, Session, Status
+from knowledge.search.authorship import note_writings
+from knowledge.services.current_sessions import current_session
+from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
+
+from .neighbours import contradicting
+from .screening import suspicions_about
+
+_TURNS = 7707
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The entry as it stands now. `duplicate`: it was proposed or approved before, and is not proposed twice."""
+
+    entry: CompanyEntry
+    duplicate: bool = False
+    held_back: str = ""
+    sent_to: str = ""
+
+    @property
+    def status(self) -> str:
+        """Where it stands."""
+        return self.entry.status
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is promoted: its text, and where it belongs."""
+
+    kind: str
+    id: str
+    text: str
+    project: str
+    session: Session | None
+
+
+@transaction.atomic
+def promote_to_global(
+    actor: Actor,
+    *,
+    category: CompanyCategoryName,
+    title: CompanyTitle | None = None,
+    content: CompanyText | None = None,
+    importance: Importance = 5,
+    source_session: SessionId | None = None,
+    source_kind: SourceKind | None = None,
+    source_id: SourceId | None = None,
+    project: Project = "",
+    topics: Topics | None = None,
+    evidence: Evidence = "",
+    origin: OriginName = "inferred",
+    keep_here: KeepHere = False,
+) -> Proposal:
+    """Propose that everybody here should know this: a decision, standard, pattern, term or piece of architecture.
+
+    Call this when what was learned holds beyond this user, with a text, or with source_kind and source_id of what is
+    stored already. Returns the entry with its handle: `pending` until a curator decides (you hear of it at the next
+    session start), `approved` at once in personal mode; a company server, where there is one, decides besides.
+    """
+    # Of two calls that say the same at once, the second one finds the first.
+    wait_for_turn(_TURNS, actor.user.pk)
+    source = source_of(actor, source_kind, source_id)
+    text = content or (_fit_for_all(source.text) if source else "")
+    if not text:
+        raise Invalid.of("content", "is required, unless source_kind and source_id say what to promote")
+    if known := _known(actor, text):
+        return _proposed_before(actor, known, keep_here=keep_here)
+    session = _session_behind(actor, source_session, source, project)
+    entry = CompanyEntry(
+        category=category,
+        title=title or _title_of(text),
+        content=text,
+        importance=importance,
+        project=project or (source.project if source else "") or (session.project if session else ""),
+        topics=topics if topics is not None else (session.topics if session else []),
+        evidence=evidence,
+        proposed_by=actor.user,
+        owner=actor.user,
+        agent=actor.agent,
+        source_session=session,
+        source_kind=source.kind if source else "",
+        source_id=source.id if source else "",
+        origin=origin,
+    )
+    return _proposed(actor, entry, keep_here=keep_here)
+
+
+def _session_behind(actor: Actor, named: str | None, source: Source | None, project: str) -> Session | None:
+    """The session a proposal comes from: the one that is named, else its source's, else the one in progress."""
+    return source.session if source and not named else current_session(actor, named, project=project)
+
+
+def _proposed_before(actor: Actor, known: CompanyEntry, *, keep_here: bool) -> Proposal:
+    is_mine = known.proposed_by_id == actor.user.pk
+    return Proposal(known, duplicate=True, sent_to=_sent_on(known) if is_mine and not keep_here else "")
+
+
+def _proposed(actor: Actor, entry: CompanyEntry, *, keep_here: bool) -> Proposal:
+    """Keep a proposal, send it on, and decide it at once where there is nobody else to decide."""
+    record(actor, entry, Action.PROPOSE)
+    note_writings(Kind.COMPANY, [entry.pk], made=True)
+    sent_to = "" if keep_here else _sent_on(entry)
+    return _decided_at_once(actor, entry, sent_to) if is_personal() else Proposal(entry, sent_to=sent_to)
+
+
+def list_my_proposals(
+    actor: Actor,
+    *,
+    status: Status | None = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+    cursor: Cursor | None = None,
+) -> Page[CompanyEntry]:
+    """List what you have proposed as company knowledge, the newest first, with what was decided and why.
+
+    Call this when asked what became of a proposal, or when a decision was announced at the start of the session.
+    """
+    mine: QuerySet[CompanyEntry] = CompanyEntry.objects.proposed_by(actor.user).select_related(
+        "proposed_by", "owner", "decided_by", "superseded_by", "dispatch__server"
+    )
+    if status:
+        mine = mine.filter(status=status)
+    return page_of(mine.order_by("-created_at", "-pk"), limit=limit, offset=offset, cursor=cursor)
+
+
+@transaction.atomic
+def revise_proposal(
+    actor: Actor,
+    *,
+    entry_id: CompanyEntryId,
+    title: CompanyTitle | None = None,
+    content: CompanyText | None = None,
+    category: CompanyCategoryName | None = None,
+    importance: Importance | None = None,
+    evidence: Evidence | None = None,
+    notes: Notes = "",
+    revision: Revision | None = None,
+) -> CompanyEntry:
+    """Change a proposal of your own that is not decided yet, or answer a curator who asked for changes.
+
+    Call this when a decision says `changes_requested`. It waits in the queue again. Returns the entry.
+    """
+    require_own_proposal(actor, entry_id)
+    entry = entry_to_change(entry_id, revision=revision)
+    if not entry.is_undecided:
+        raise Conflict(f"{entry.handle} is {entry.get_status_display().lower()}.", hint="Propose the change anew.")
+    sent = {"title": title, "content": content, "category": category, "importance": importance, "evidence": evidence}
+    changes: dict[str, Any] = {name: value for name, value in sent.items() if value is not None}
+    # Whoever had agreed has agreed to another text.
+    record(actor, entry, Action.REVISE, notes=notes, changes={**changes, **WAITING})
+    note_writings(Kind.COMPANY, [entry.pk], made=True)
+    return entry
+
+
+@transaction.atomic
+def withdraw_proposal(actor: Actor, *, entry_id: CompanyEntryId, notes: Notes = "") -> CompanyEntry:
+    """Take back a proposal of your own that is not decided yet.
+
+    Call this when it turns out to be wrong or already known. Returns the entry, which stays on record as rejected.
+    """
+    require_own_proposal(actor, entry_id)
+    entry = entry_to_change(entry_id)
+    if not entry.is_undecided:
+        raise Conflict(f"{entry.handle} is {entry.get_status_display().lower()}.", hint="Ask a curator.")
+    told = {"decided_by_id": actor.user.pk, "decided_at": timezone.now(), "decision_notes": notes}
+    record(actor, entry, Action.WITHDRAW, notes=notes, changes={"status": Status.REJECTED, **told})
+    return entry
+
+
+def _sent_on(entry: CompanyEntry) -> str:
+    """Let it wait for the company server, where there is one; return where it goes."""
+    dispatch = queue_dispatch(entry)
+    return dispatch.server.host if dispatch else ""
+
+
+def _decided_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal:
+    """In personal mode nobody else is there to ask, but an attack or a contradiction waits for their own eyes."""
+    warnings = [found for found in suspicions_about(entry) if found.is_warning]
+    if warnings:
+        held_back = f"It waits for your own decision: it holds {warnings[0].kind}."
+        return Proposal(entry, held_back=held_back, sent_to=sent_to)
+    if against := contradicting(actor, entry):
+        held_back = f"It waits for your own decision: it may contradict {against[0].entry.handle}."
+        return Proposal(entry, held_back=held_back, sent_to=sent_to)
+    approve_at_once(actor, entry)
+    return Proposal(entry, sent_to=sent_to)
+
+
+def require_own_proposal(actor: Actor, entry_id: int) -> None:
+    """Refuse what somebody else has proposed.
+
+    Raises:
+        Forbidden: it is somebody else's, and the actor may read it.
+        NotFound: there is none, or the actor may not know of it.
+    """
+    if not CompanyEntry.objects.proposed_by(actor.user).filter(pk=entry_id).exists():
+        if CompanyEntry.objects.readable_by(actor.user, curator="curate" in actor.scopes).filter(pk=entry_id).exists():
+            raise Forbidden(f"C{entry_id} was proposed by somebody else.", hint="A curator can change it.")
+        raise no_such_entry(entry_id)
+
+
+def _known(actor: Actor, text: str) -> CompanyEntry | None:
+    """The same text, where the actor may know of it: approved, or their own. What others propose stays with them."""
+    same = CompanyEntry.objects.filter(digest=digest(text))
+    mine = same.proposed_by(actor.user)
+    if rejected := mine.filter(status=Status.REJECTED).exclude(decided_by=actor.user).order_by("-decided_at").first():
+        raise Conflict(
+            f"You proposed this before ({rejected.handle}), and it was rejected: {rejected.decision_notes}",
+            hint="Say what is different now.",
+            entry_id=rejected.pk,
+        )
+    return same.approved().first() or mine.undecided().first()
+
+
+def source_of(actor: Actor, kind: str | None, id: str | None) -> Source | None:
+    """Return what somebody wants to promote, out of what they may read; nothing when they name nothing.
+
+    Raises:
+        Invalid: only one of the two is said, or there is no such kind.
+        NotFound: it is not theirs, or there is none.
+    """
+    if kind is None and id is None:
+        return None
+    if kind is None or id is None:
+        missing, other = ("source_kind", "source_id") if kind is None else ("source_id", "source_kind")
+        raise Invalid.of(missing, f"is required with {other}: send both, or neither")
+    if kind not in _SOURCES:
+        raise Invalid.of("source_kind", f"must be one of: {', '.join(_SOURCES)}")
+    source = _SOURCES[kind](actor, id)
+    if source is None:
+        raise NotFound(f"You have no {kind} {id}.", hint="memory_semantic_search shows ids.")
+    return source
+
+
+def _fact(actor: Actor, id: str) -> Source | None:
+    fact = Fact.objects.of(actor.user).current().select_related("source_session").filter(pk=_number(id)).first()
+    return None if fact is None else Source("fact", str(fact.pk), fact.fact, fact.project, fact.source_session)
+
+
+def _hypothesis(actor: Actor, id: str) -> Source | None:
+    mine = Hypothesis.objects.filter(user=actor.user, set_aside_at=None).select_related("session")
+    belief = mine.filter(pk=_number(id)).first()
+    if belief is None:
+        return None
+    text = f"{belief.hypothesis}\n\n{belief.resolution}".strip()
+    return Source("hypothesis", str(belief.pk), text, belief.project, belief.session)
+
+
+def _chunk(actor: Actor, id: str) -> Source | None:
+    mine = Chunk.objects.filter(user=actor.user, set_aside_at=None).select_related("session")
+    chunk = mine.filter(pk=_number(id)).first()
+    return (
+        None if chunk is None else Source("chunk", str(chunk.pk), chunk.content, chunk.session.project, chunk.session)
+    )
+
+
+def _entry(actor: Actor, id: str) -> Source | None:
+    try:
+        entry = Entry.objects.filter(pk=UUID(id)).first()
+    except ValueError:
+        return None
+    return None if entry is None else Source("entry", str(entry.pk), entry.content, entry.project, None)
+
+
+_SOURCES = {"fact": _fact, "hypothesis": _hypothesis, "chunk": _chunk, "entry": _entry}
+
+
+def _number(id: str) -> int:
+    """The id as a number; 0, which nothing has, where it is none."""
+    return int(id) if id.isascii() and id.isdecimal() and len(id) < 19 else 0
+
+
+def _fit_for_all(text: str) -> str:
+    """A stored text as it may be proposed: what is typed is checked on its way in, this was stored for one person."""
+    if secrets := find_secrets(text):
+        raise Invalid.of(
+            "source_id",
+            f"names what holds what looks like a secret ({secrets[0].kind})",
+            hint="Send content as well, without it.",
+        )
+    tokens = count_tokens(text)
+    if tokens > CONTENT_TOKENS:
+        raise Invalid.of(
+            "source_id",
+            f"names what is {tokens:,} tokens; the limit is {CONTENT_TOKENS}",
+            hint="Send content as well: the one thing that everybody should know.",
+        )
+    return text
+
+
+def _title_of(text: str) -> str:
+    """The first line, as much of it as a title holds, without the marks of a heading."""
+    line = one_line(text.strip().partition("\n")[0].lstrip("#>*- "))
+    if len(line) <= TITLE_CHARS:
+        return line
+    return line[: TITLE_CHARS - 1].rpartition(" ")[0].rstrip(",;:. ") + "…"

@@ -1,0 +1,80 @@
+"""Moving in whole: what an importer read becomes memory, and what everybody should know becomes proposals."""
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts.actor import Actor, acts
+from bigmind.core.errors import BigMindError
+from bigmind.core.operations import carry_out
+from curation.proposals.proposals import promote_to_global
+from knowledge.transfer.foreign_imports import MovedIn, company_drafts, move_in, report_of
+from knowledge.transfer.imports import import_memory
+from knowledge.transfer.readers import AUTO, Format, format_of, read
+from knowledge.transfer.readers.bundles import Bundle
+from knowledge.transfer.readers.drafts import DRAFTS, CompanyDraft, Reading
+from knowledge.transfer.readers.own_documents import is_own_document, read_document
+
+OWN = "bigmind"
+OWN_BYTES = 64 * 1024 * 1024
+
+
+class _DryRun(Exception):
+    """Rolls an import back after it has been counted."""
+
+
+def import_reading(actor: Actor, reading: Reading, format: Format, *, source: str, dry_run: bool = False) -> MovedIn:
+    """Bring in what an importer read: the caller owns all of it, and proposes what was company knowledge.
+
+    Args:
+        source: What the file is called; a later import of it is known by that.
+    """
+    report = report_of(reading, format, dry_run=dry_run)
+    try:
+        with transaction.atomic():
+            importer = move_in(actor, reading, format, source=source, report=report)
+            with acts(importer):
+                for place, draft in company_drafts(reading):
+                    _propose(importer, place, draft, report)
+            if dry_run:
+                raise _DryRun
+    except _DryRun:
+        report.agent = None
+    return report
+
+
+def import_own_document(actor: Actor, document: Any, *, dry_run: bool = False) -> MovedIn:
+    """Bring in what memory_export wrote. One wrong item refuses the whole document."""
+    imported = carry_out(import_memory, actor, {"document": document, "dry_run": dry_run})
+    return MovedIn(OWN, dry_run, added=imported.added, unchanged=imported.known)
+
+
+def import_bundle(
+    actor: Actor, bundle: Bundle, *, name: str = AUTO, dry_run: bool = False, most: int = DRAFTS, **more: Any
+) -> MovedIn:
+    """Bring in whatever somebody handed over: BigMind's own export, or that of another program.
+
+    Args:
+        name: The format, where the files should not be asked.
+        most: How many items may be in it.
+        more: What the format alone takes.
+
+    Raises:
+        Invalid: it looks like nothing that can be imported, or cannot be read at all.
+    """
+    if name == OWN or (name == AUTO and is_own_document(bundle)):
+        return import_own_document(actor, read_document(bundle, limit=OWN_BYTES), dry_run=dry_run)
+    format = format_of(bundle, name)
+    reading = read(bundle, format, most=most, **more)
+    return import_reading(actor, reading, format, source=bundle.name, dry_run=dry_run)
+
+
+def _propose(importer: Actor, place: str, draft: CompanyDraft, report: MovedIn) -> None:
+    told = {**draft.model_dump(), "origin": "imported", "evidence": f"Imported: {place}."}
+    try:
+        with transaction.atomic():
+            proposal = carry_out(promote_to_global, importer, told)
+    except BigMindError as error:
+        report.refused.append(f"{place}: {error}")
+    else:
+        report.count("proposals", added=not proposal.duplicate, unchanged=proposal.duplicate)

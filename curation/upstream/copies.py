@@ -1,0 +1,168 @@
+"""Copies: what the company server has approved, kept here so that agents hear it when the server is away."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import CharField, F, Value
+from django.db.models.functions import Cast, Concat
+from django.utils import timezone
+from pydantic import ValidationError
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.text import digest
+from curation.decisions.history import record
+from curation.models import Action
+from curation.shapes.upstream import UpstreamEntry
+from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Kind, Status
+from knowledge.search.passages import Indexed, erase_passages, index_new
+from knowledge.services.company import index_company_entry
+
+BATCH = 500
+_TURNS = 7709
+_FIELDS = (
+    "category",
+    "title",
+    "content",
+    "importance",
+    "project",
+    "topics",
+    "evidence",
+    "origin",
+    "decided_at",
+    "verified_at",
+    "review_after",
+)
+"""What of an entry is taken over as it is. Who it names are not people of this BigMind: the copy keeps their names."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What reading the company's knowledge changed here."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unreadable: int = 0
+
+
+def read_entries(items: Iterable[dict[str, object]]) -> tuple[list[UpstreamEntry], int]:
+    """Check what the company server tells; return the entries that can be kept, and how many cannot."""
+    entries: dict[int, UpstreamEntry] = {}
+    digests: set[str] = set()
+    unreadable = 0
+    for item in items:
+        try:
+            entry = UpstreamEntry.model_validate(item)
+        except ValidationError:
+            unreadable += 1
+            continue
+        text = digest(entry.content)
+        if entry.id in entries or text in digests:
+            unreadable += 1
+        else:
+            entries[entry.id] = entry
+            digests.add(text)
+    return list(entries.values()), unreadable
+
+
+@transaction.atomic
+def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unreadable: int = 0) -> Kept:
+    """Make the copies here what the company server has approved now: all of it, and nothing else.
+
+    What was approved here with the same words gives way to the company's entry, which points back to it.
+    """
+    wait_for_turn(_TURNS, server.pk)
+    known = {copy.upstream_id: copy for copy in server.copies.select_related("entry")}
+    wanted = {entry.id: entry for entry in entries}
+    removed = _remove([copy.entry_id for number, copy in known.items() if number not in wanted])
+    new = [entry for entry in entries if entry.id not in known]
+    changed = [entry for entry in entries if entry.id in known and _differs(known[entry.id], entry)]
+    rows = [known[entry.id].entry for entry in changed]
+    _make_room(rows)
+    made = [_written(CompanyEntry(is_copy=True, status=Status.APPROVED), entry) for entry in new]
+    CompanyEntry.objects.bulk_create(made)
+    CompanyCopy.objects.bulk_create(_copy(row, server, entry) for row, entry in zip(made, new, strict=True))
+    for row, entry in zip(rows, changed, strict=True):
+        _written(row, entry).save()
+        _copy(row, server, entry).save()
+    _settle(server, [*zip(made, new, strict=True), *zip(rows, changed, strict=True)])
+    index_new(Kind.COMPANY, [Indexed(row.pk, row.text, row.project) for row in made], owner=None)
+    for row in rows:
+        index_company_entry(row)
+    return Kept(len(new), len(changed), removed, unreadable)
+
+
+@transaction.atomic
+def forget_other_servers() -> int:
+    """Forget what is kept of company servers that are not configured any more; return how many entries went."""
+    others = CompanyServer.objects.exclude(url=settings.COMPANY_URL)
+    # Without its mark, all of it is read again should it be configured once more.
+    others.exclude(mark="").update(mark="", read_at=None)
+    return _remove(list(CompanyCopy.objects.filter(server__in=others).values_list("entry_id", flat=True)))
+
+
+def _remove(numbers: list[int]) -> int:
+    """Nothing of it stays: what the company has taken back, perhaps for a reason, is not kept on laptops."""
+    if numbers:
+        erase_passages(Kind.COMPANY, numbers)
+    CompanyEntry.objects.filter(pk__in=numbers, is_copy=True).delete()
+    return len(numbers)
+
+
+def _differs(copy: CompanyCopy, entry: UpstreamEntry) -> bool:
+    return copy.upstream_revision != entry.revision or copy.entry.digest != digest(entry.content)
+
+
+def _make_room(rows: Sequence[CompanyEntry]) -> None:
+    """Free the digests of entries that change: one may take the words that another one gives up."""
+    aside = Concat(Value("copy:"), Cast(F("pk"), CharField()))
+    CompanyEntry.objects.filter(pk__in=[row.pk for row in rows]).update(digest=aside)
+
+
+def _written(row: CompanyEntry, entry: UpstreamEntry) -> CompanyEntry:
+    for name in _FIELDS:
+        setattr(row, name, getattr(entry, name))
+    row.revision, row.created_at = entry.revision, entry.created_at
+    row.digest = f"upstream:{entry.id}"  # until whoever has the same words here has given way
+    return row
+
+
+def _copy(row: CompanyEntry, server: CompanyServer, entry: UpstreamEntry) -> CompanyCopy:
+    return CompanyCopy(
+        entry=row,
+        server=server,
+        upstream_id=entry.id,
+        upstream_revision=entry.revision,
+        proposed_by=entry.proposed_by,
+        owner=entry.owner,
+        decided_by=entry.decided_by,
+    )
+
+
+def _settle(server: CompanyServer, written: list[tuple[CompanyEntry, UpstreamEntry]]) -> None:
+    """Let what was approved here with the same words give way, then give each copy its digest."""
+    by_digest = {digest(entry.content): (row, entry) for row, entry in written}
+    for twin in CompanyEntry.objects.own().approved().filter(digest__in=by_digest).select_for_update():
+        row, entry = by_digest[twin.digest]
+        _give_way(twin, row, f"{server.host} approved it as C{entry.id}.")
+    for text, (row, _) in by_digest.items():
+        row.digest = text
+    CompanyEntry.objects.bulk_update([row for row, _ in written], ["digest"], batch_size=BATCH)
+
+
+def _give_way(twin: CompanyEntry, copy: CompanyEntry, why: str) -> None:
+    person = twin.proposed_by or User.objects.filter(is_active=True).order_by("created_at").first()
+    if person is None:
+        return
+    changes = {
+        "status": Status.SUPERSEDED,
+        "superseded_by_id": copy.pk,
+        "decided_by_id": person.pk,
+        "decided_at": timezone.now(),
+        "decision_notes": why,
+    }
+    record(Actor.of(person), twin, Action.SUPERSEDE, notes=why, changes=changes)

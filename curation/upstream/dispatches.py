@@ -1,0 +1,164 @@
+"""Dispatches: proposals for the company server, sent until they arrive, and the decisions that come back."""
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from pydantic import ValidationError
+
+from accounts.actor import Actor
+from bigmind.core.background import after_commit
+from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.read_only import is_read_only
+from curation.models import Notice
+from curation.notifications.notices import named, notice_text
+from curation.shapes.upstream import UpstreamProposal
+from curation.upstream.wire import CompanyWire, TurnedDown
+from curation.vocabulary import CompanyEntryId
+from knowledge.models import UNDECIDED, CompanyEntry, CompanyServer, Dispatch
+
+_TOLD = ("status", "decided_by", "decided_at", "decision_notes")
+
+
+def company_server() -> CompanyServer | None:
+    """Return the company server that is configured; nothing where there is none."""
+    if not settings.COMPANY_URL:
+        return None
+    if is_read_only():
+        return CompanyServer.objects.filter(url=settings.COMPANY_URL).first()
+    return CompanyServer.objects.get_or_create(url=settings.COMPANY_URL)[0]
+
+
+@transaction.atomic
+def send_to_company(actor: Actor, *, entry_id: CompanyEntryId) -> Dispatch:
+    """Let a proposal of one's own go to the company server, where it waits for a curator.
+
+    Raises:
+        Conflict: there is no company server, it is on its way already, or it is not approved here.
+        NotFound: the actor has proposed no such thing.
+    """
+    entry = CompanyEntry.objects.proposed_by(actor.user).filter(pk=entry_id).first()
+    if entry is None:
+        raise NotFound(f"You have proposed no C{entry_id}.", hint="memory_list_my_proposals shows them.")
+    if not entry.is_approved:
+        raise Conflict(f"{entry.handle} is {entry.get_status_display().lower()} here.", hint="Approve it first.")
+    known = Dispatch.objects.filter(entry=entry).first()
+    if known and not known.refused_at:
+        raise Conflict(f"{entry.handle} {known.in_words}.")
+    if known:
+        known.delete()
+    dispatch = queue_dispatch(entry)
+    if dispatch is None:
+        raise Conflict("This BigMind has no company server.", hint="Set BIGMIND_COMPANY_URL and BIGMIND_COMPANY_KEY.")
+    return dispatch
+
+
+def queue_dispatch(entry: CompanyEntry) -> Dispatch | None:
+    """Let a proposal wait for the company server, once, where there is one. Call this in the proposing transaction."""
+    server = company_server()
+    if server is None or entry.is_copy:
+        return None
+    dispatch, _ = Dispatch.objects.get_or_create(entry=entry, defaults={"server": server})
+    # While the server is away, it is not asked more often because there is more to say.
+    if not server.attempts:
+        CompanyServer.objects.filter(pk=server.pk, attempts=0).update(not_before=timezone.now())
+    after_commit("curation.tasks.sync_with_company")
+    return dispatch
+
+
+def send_waiting(server: CompanyServer, wire: CompanyWire) -> int:
+    """Send what waits, and return how much arrived. May be killed at any point: the key makes each of them one.
+
+    Raises:
+        Away: the server stopped answering; what is left waits.
+    """
+    waiting = server.dispatches.to_send().select_related("entry", "server").order_by("created_at", "pk")
+    return sum(_send(dispatch, wire) for dispatch in waiting)
+
+
+def hear_decisions(server: CompanyServer, wire: CompanyWire) -> int:
+    """Ask what became of the proposals that arrived; return about how many there is news.
+
+    Raises:
+        Away: the server stopped answering.
+    """
+    mine = {one.upstream_id: one for one in server.dispatches.filter(upstream_id__isnull=False).select_related("entry")}
+    awaited = {one.upstream_id for one in mine.values() if one.status in UNDECIDED}
+    heard = 0
+    if not awaited:
+        return heard
+    for item in wire.my_proposals():
+        try:
+            proposal = UpstreamProposal.model_validate(item)
+        except ValidationError:
+            continue
+        if proposal.id in mine:
+            heard += _hear(mine[proposal.id], proposal)
+        awaited.discard(proposal.id)
+        if not awaited:
+            break
+    return heard
+
+
+def _send(dispatch: Dispatch, wire: CompanyWire) -> bool:
+    if dispatch.body is None:
+        dispatch.body = _body_of(dispatch.entry)
+    dispatch.attempts += 1
+    # Before it is sent: should the answer be lost, the next try says the same.
+    dispatch.save(update_fields=["body", "attempts"])
+    try:
+        proposal = wire.propose(dispatch.body, key=dispatch.key).entry
+    except TurnedDown as refusal:
+        return _refused(dispatch, refusal)
+    dispatch.sent_at, dispatch.upstream_id, dispatch.trouble = timezone.now(), proposal.id, ""
+    dispatch.status = proposal.status
+    dispatch.save(update_fields=["sent_at", "upstream_id", "trouble", "status"])
+    _hear(dispatch, proposal)
+    return True
+
+
+def _refused(dispatch: Dispatch, refusal: TurnedDown) -> bool:
+    """A key that lacks a right can be mended, and then the next try succeeds; what is wrong with the text stays so."""
+    dispatch.trouble = str(refusal)[:1_000]
+    if refusal.status in {401, 403, 404}:
+        dispatch.save(update_fields=["trouble"])
+        raise refusal
+    dispatch.refused_at, dispatch.upstream_id = timezone.now(), refusal.entry_id
+    dispatch.save(update_fields=["trouble", "refused_at", "upstream_id"])
+    _tell(dispatch)
+    return False
+
+
+def _body_of(entry: CompanyEntry) -> dict[str, object]:
+    """What the company is told: the proposal, and nothing of the session or the memory that it comes from."""
+    return {
+        "category": entry.category,
+        "title": entry.title,
+        "content": entry.content,
+        "importance": entry.importance,
+        "project": entry.project,
+        "topics": entry.topics,
+        "evidence": entry.evidence,
+        "origin": entry.origin,
+    }
+
+
+def _hear(dispatch: Dispatch, proposal: UpstreamProposal) -> bool:
+    """Note where a proposal stands; return whether that is news."""
+    if all(getattr(dispatch, name) == getattr(proposal, name) for name in _TOLD):
+        return False
+    for name in _TOLD:
+        setattr(dispatch, name, getattr(proposal, name))
+    is_decided = proposal.decided_at is not None
+    dispatch.told_at = None
+    dispatch.save(update_fields=[*_TOLD, "told_at"])
+    if is_decided:
+        _tell(dispatch)
+    return is_decided
+
+
+def _tell(dispatch: Dispatch) -> None:
+    """Tell the proposer, as a decision made here would be told."""
+    entry = dispatch.entry
+    if entry.proposed_by_id:
+        text = notice_text(f"{named(entry)}: {dispatch.in_words.rstrip('.')}.")
+        Notice.objects.create(user_id=entry.proposed_by_id, entry=entry, text=text)

@@ -1,0 +1,59 @@
+"""The question in the address of company knowledge, and the links that narrow or widen it."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+
+from knowledge.models import CompanyCategory
+from knowledge.services.company_browsing import CompanyShelf, projects_with_company_entries
+from knowledge.views.entry_search import Facet, address_with
+from knowledge.views.forms import Question, choice, search_field
+
+FRESHNESS = {
+    "verified": "Verified",
+    "due": "Due for verification",
+    "stale": "Stale: long past its review",
+    "never": "Never verified",
+}
+ORDERS = {"importance": "Most important", "newest": "Newest"}
+
+
+class CompanyQuestion(Question):
+    """Narrows what is approved. The category is chosen by the links below it, and kept along."""
+
+    query = search_field("Search company knowledge")
+    category = forms.CharField(required=False, widget=forms.HiddenInput)
+    freshness = choice(FRESHNESS.items(), blank="Any", required=False)
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request.GET)
+        said = request.GET.get("project", "").strip()
+        # What the address says is offered too, or sending the form would quietly drop it.
+        names = sorted({*projects_with_company_entries(), said} - {""})
+        self.fields["project"] = choice([(name, name) for name in names], blank="Any", required=False)
+        # What comes first unless something else is chosen is left unsaid: words that are added then rank by themselves.
+        first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
+        blank = ORDERS.get(first, "Best match")
+        self.fields["order"] = choice([(name, ORDERS[name]) for name in rest], blank=blank, required=False)
+
+    @property
+    def more(self) -> list[Any]:
+        """The fields behind “More filters”."""
+        return [self[name] for name in ("freshness", "project", "order")]
+
+    @property
+    def more_is_asked(self) -> bool:
+        """Whether one of those says something, or something wrong."""
+        return any(field.name in self.asked or field.errors for field in self.more)
+
+
+def category_facets(request: HttpRequest, form: CompanyQuestion, shelf: CompanyShelf | None) -> list[Facet]:
+    """Return a link for each category and for all of them, with their numbers where they are known."""
+    counts = shelf.categories if shelf else None
+    numbers = {"": sum(counts.values()), **counts} if counts is not None else None
+    chosen = form.asked.get("category", "")
+    return [
+        Facet(label, address_with(request, category=name), numbers.get(name, 0) if numbers else None, name == chosen)
+        for name, label in (("", "All"), *CompanyCategory.choices)
+    ]

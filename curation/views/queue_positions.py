@@ -1,0 +1,70 @@
+"""Places in the queue: the part of the list around an entry, and which one comes next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from accounts.actor import Actor
+from bigmind.core.pages import Page
+from curation.proposals.queue import Waiting, list_queue, place_of
+from knowledge.models import CompanyEntry
+
+from .queue_queries import kept
+
+ROWS = 20
+AHEAD = 21
+"""How far to look for an entry that nobody else is looking at."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """The page of the list on which an entry stands, and its neighbours, which may stand on the pages beside it."""
+
+    page: Page[Waiting]
+    previous: CompanyEntry | None
+    next: CompanyEntry | None
+
+
+def around(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> Around:
+    """Return where an entry stands in the queue. One that is decided stands where it stood."""
+    place = place_of(entry, **filters)
+    first = place - place % ROWS
+    read = list_queue(actor, **filters, limit=ROWS + 2, offset=max(0, first - 1))
+    rows = read.items[first - read.offset :][:ROWS]
+    here = place - read.offset
+    is_listed = here < len(read.items) and read.items[here].entry.pk == entry.pk
+    return Around(
+        Page(rows, read.total, ROWS, first),
+        previous=_entry_at(read.items, here - 1),
+        next=_entry_at(read.items, here + is_listed),
+    )
+
+
+def next_after(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> CompanyEntry | None:
+    """Return what to look at next: what follows, then from the top again, first what nobody is looking at."""
+    following = list_queue(actor, **filters, limit=AHEAD, offset=place_of(entry, **filters)).items
+    others = [one for one in following if one.entry.pk != entry.pk]
+    if not any(_is_free(one, actor) for one in others):
+        from_the_top = list_queue(actor, **filters, limit=AHEAD).items
+        others += [one for one in from_the_top if one.entry.pk != entry.pk]
+    free = [one for one in others if _is_free(one, actor)]
+    return next((one.entry for one in (*free, *others)), None)
+
+
+def address_of(entry: CompanyEntry | None, request: HttpRequest) -> str:
+    """Return the address of an entry in the queue, filters kept, and of the whole queue where there is none."""
+    if entry is None:
+        return f"{reverse('curation')}{kept(request)}"
+    # The fragment brings the focus to its heading, with and without a script.
+    return f"{reverse('curation-entry', args=[entry.pk])}{kept(request)}#entry"
+
+
+def _entry_at(rows: Sequence[Waiting], place: int) -> CompanyEntry | None:
+    return rows[place].entry if 0 <= place < len(rows) else None
+
+
+def _is_free(waiting: Waiting, actor: Actor) -> bool:
+    return waiting.claimed_by in {None, actor.user}

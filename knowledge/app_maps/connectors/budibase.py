@@ -1,0 +1,152 @@
+"""Budibase: its public API (`/api/public/v1`, key in `x-budibase-api-key`), read and never written."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+
+from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
+from knowledge.app_maps.connectors.web_api import WebApi
+
+PATH = "/api/public/v1"
+PAGE_ROWS = 100
+PAGES = 1_000
+_WITH_VALUES = {"options", "array"}
+
+
+def from_settings(*, is_hurried: bool = False) -> "Budibase | None":
+    """Return the connector for the server in the settings, or None when they name none."""
+    if not (settings.BUDIBASE_URL and settings.BUDIBASE_API_KEY):
+        return None
+    api = WebApi(
+        url=settings.BUDIBASE_URL.rstrip("/").removesuffix(PATH) + PATH,
+        headers={"x-budibase-api-key": settings.BUDIBASE_API_KEY, "Accept": "application/json"},
+        system="Budibase",
+        url_setting="BIGMIND_BUDIBASE_URL",
+        key_setting="BIGMIND_BUDIBASE_API_KEY",
+        is_hurried=is_hurried,
+    )
+    return Budibase(api)
+
+
+@dataclass(frozen=True)
+class Budibase:
+    """One Budibase server."""
+
+    api: WebApi
+
+    def apps(self) -> Iterator[DiscoveredApp]:
+        """Yield every app once: as published where it is, else as it is being developed."""
+        found = {str(one["_id"]): str(one.get("name") or one["_id"]) for one in self._all("applications/search", {})}
+        for app_id, name in found.items():
+            # The two copies of an app have two ids, which differ by this alone.
+            if app_id.replace("app_dev_", "app_", 1) == app_id or app_id.replace("app_dev_", "app_", 1) not in found:
+                yield DiscoveredApp(app_id, name)
+
+    def tables(self, app_id: str) -> Iterator[DiscoveredTable]:
+        """Yield the tables of an app. Budibase sends their schemas along."""
+        found = list(self._all("tables/search", {}, app_id=app_id))
+        for table in found:
+            yield _table(table, found)
+
+    def table(self, app_id: str, table_id: str) -> DiscoveredTable | None:
+        """Return one table, or None when it is gone. What its links lead to costs a second call, where it has any."""
+        reply = self.api.ask("GET", f"tables/{quote(table_id, safe='')}", headers=_of_app(app_id))
+        if reply is None:
+            return None
+        found = _one(reply)
+        links = any(_type(known) == "link" for known in _schema(found).values())
+        return _table(found, list(self._all("tables/search", {}, app_id=app_id)) if links else [])
+
+    def row(self, app_id: str, table_id: str, row_id: str) -> DiscoveredRow | None:
+        """Return one row, or None when it is gone."""
+        path = f"tables/{quote(table_id, safe='')}/rows/{quote(row_id, safe='')}"
+        reply = self.api.ask("GET", path, headers=_of_app(app_id))
+        return None if reply is None else _row(_one(reply))
+
+    def find_rows(self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5) -> list[DiscoveredRow]:
+        """Return the rows whose field equals the value: at most `limit`, and none where the table is gone."""
+        path = f"tables/{quote(table_id, safe='')}/rows/search"
+        asked = {"query": {"equal": {field: value}}, "paginate": True, "limit": min(limit, PAGE_ROWS)}
+        found = []
+        for row in self._all(path, asked, app_id=app_id, may_be_gone=True):
+            found.append(_row(row))
+            if len(found) >= limit:
+                break
+        return found
+
+    def _all(
+        self, path: str, asked: Mapping[str, Any], *, app_id: str = "", may_be_gone: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Yield what a search finds, page by page, for as long as the answer says that there is another."""
+        bookmark: str | int | None = None
+        for _ in range(PAGES):
+            body = {**asked, **({"bookmark": bookmark} if bookmark is not None else {})}
+            reply = self.api.ask("POST", path, json=body, headers=_of_app(app_id))
+            if reply is None:
+                if may_be_gone:
+                    return
+                raise ConnectorError(f"Budibase has no app {app_id}." if app_id else "Budibase cannot list its apps.")
+            yield from _many(reply)
+            following = reply.get("bookmark")
+            if not reply.get("hasNextPage") or following in {None, bookmark}:
+                return
+            bookmark = following
+
+
+def _of_app(app_id: str) -> dict[str, str]:
+    return {"x-budibase-app-id": app_id} if app_id else {}
+
+
+def _many(reply: Any) -> list[dict[str, Any]]:
+    items = reply.get("data") if isinstance(reply, dict) else None
+    if not isinstance(items, list) or not all(isinstance(one, dict) and one.get("_id") for one in items):
+        raise ConnectorError("What answers is not Budibase's public API. Look at BIGMIND_BUDIBASE_URL.")
+    return items
+
+
+def _one(reply: Any) -> dict[str, Any]:
+    return _many({"data": [reply.get("data")]} if isinstance(reply, dict) else reply)[0]
+
+
+def _row(found: dict[str, Any]) -> DiscoveredRow:
+    return DiscoveredRow(str(found["_id"]), found)
+
+
+def _schema(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    schema = found.get("schema")
+    return (
+        {name: known for name, known in schema.items() if isinstance(known, dict)} if isinstance(schema, dict) else {}
+    )
+
+
+def _type(known: Mapping[str, Any]) -> str:
+    return str(known.get("type") or "string")
+
+
+def _table(found: Mapping[str, Any], others: list[dict[str, Any]]) -> DiscoveredTable:
+    by_id = {str(other["_id"]): other for other in others}
+    fields = {
+        name: _field(known, by_id, is_primary=name == found.get("primaryDisplay"))
+        for name, known in _schema(found).items()
+        # What Budibase fills in itself is of no use to whoever writes a row.
+        if not known.get("autocolumn") and not name.startswith("_")
+    }
+    return DiscoveredTable(str(found["_id"]), str(found.get("name") or found["_id"]), fields)
+
+
+def _field(known: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]], *, is_primary: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {"type": _type(known)}
+    if is_primary:
+        told["primary"] = True
+    constraints = known.get("constraints")
+    values = constraints.get("inclusion") if isinstance(constraints, dict) else None
+    if told["type"] in _WITH_VALUES and isinstance(values, list) and values:
+        told["values"] = [str(value) for value in values]
+    if told["type"] == "link" and (target := str(known.get("tableId") or "")):
+        linked = tables.get(target, {})
+        told["target"] = str(linked.get("name") or target)
+        told |= {"display": str(linked["primaryDisplay"])} if linked.get("primaryDisplay") else {}
+    return told

@@ -1,0 +1,1 @@
+"""App maps as files: YAML text, folders and archives."""

@@ -1,0 +1,65 @@
+"""App maps in a zip: made for whoever downloads them, read as what a stranger may have made."""
+
+import io
+import stat
+import zipfile
+from collections.abc import Mapping
+
+from bigmind.core.errors import Invalid
+from knowledge.app_maps.files.folders import FILES, checked_path
+
+UNPACKED_BYTES = 8 * 1024 * 1024
+_MADE = (1980, 1, 1, 0, 0, 0)
+
+
+def packed(files: Mapping[str, str]) -> bytes:
+    """Return a zip of these files. The same files give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, text in files.items():
+            archive.writestr(zipfile.ZipInfo(path, _MADE), text.encode())
+    return buffer.getvalue()
+
+
+def unpacked(raw: bytes) -> dict[str, bytes]:
+    """Return the YAML files in a zip, by their paths. A folder that holds everything may stand around them.
+
+    Raises:
+        Invalid: it is no zip, leads elsewhere, or unpacks to too much; nothing is unpacked to find that out.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            return _read(archive)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+        raise Invalid("The file is not a zip that can be read.", hint="Choose one that BigMind exported.") from error
+
+
+def _read(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    members = [one for one in archive.infolist() if not one.is_dir() and one.filename.endswith((".yaml", ".yml"))]
+    if len(members) > FILES:
+        raise Invalid(f"The zip has {len(members):,} files; the limit is {FILES:,}.")
+    around = _folder_around([one.filename for one in members])
+    files: dict[str, bytes] = {}
+    left = UNPACKED_BYTES
+    for one in members:
+        path = one.filename.removeprefix(around)
+        checked_path(path)
+        if stat.S_ISLNK(one.external_attr >> 16):
+            raise Invalid(f"{path} is a link.", hint="Put the file itself into the zip.")
+        with archive.open(one) as file:
+            # What the zip says of its sizes is not believed: no more is read than may be there.
+            files[path] = file.read(left + 1)
+        left -= len(files[path])
+        if left < 0:
+            raise Invalid(f"The zip unpacks to more than {UNPACKED_BYTES:,} bytes.")
+    return files
+
+
+def _folder_around(paths: list[str]) -> str:
+    """People zip a folder, not what is in it: return that folder, where all files are in one that is no app's."""
+    firsts = {path.partition("/")[0] for path in paths}
+    if len(firsts) != 1 or not all("/" in path for path in paths):
+        return ""
+    only = f"{firsts.pop()}/"
+    is_around = any(path.count("/") == 2 for path in paths) or f"{only}_index.yaml" in paths
+    return only if is_around else ""

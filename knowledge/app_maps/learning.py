@@ -1,0 +1,316 @@
+"""Learning about apps: what agents and connectors found out is merged into the map, and nothing of others is lost."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from itertools import chain
+from typing import Annotated, Any, TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+from pydantic import Field, ValidationError
+
+from accounts.actor import Actor
+from bigmind.core.screening.policy import refuse_secrets_in_json
+from bigmind.core.text import folded, one_line, show_hidden
+from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredTable
+from knowledge.app_maps.finding import locked_app
+from knowledge.app_maps.vocabulary import (
+    APPS,
+    FIELDS,
+    Aliases,
+    AppMap,
+    DiscoveredAppIn,
+    Entities,
+    LearntEntity,
+    LearntTable,
+    LearntWorkflow,
+    NewName,
+    OutsideId,
+    StoredEntity,
+    Tables,
+    Workflows,
+    checked_fields,
+    map_told,
+)
+from knowledge.models import App, AppEntity, AppTable, AppWorkflow, Kind
+from knowledge.models.app_maps import NAME_CHARS, Named
+from knowledge.search.passages import Indexed, index_new, index_passages
+
+Row = TypeVar("Row", bound=Named)
+DiscoveredApps = Annotated[
+    list[DiscoveredAppIn],
+    Field(max_length=APPS, description="What you discovered: apps and their tables, with ids. No records."),
+]
+
+
+@dataclass
+class Learnt:
+    """What became of what was told: names of what is new, what changed, and how much was known already."""
+
+    app: str
+    app_id: str
+    version: int = 0
+    is_new: bool = False
+    added: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    unchanged: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether the map says anything that it did not say before."""
+        return bool(self.is_new or self.added or self.updated)
+
+    def note(self, what: str, *, is_new: bool, changed: bool) -> None:
+        """Count one thing."""
+        if is_new:
+            self.added.append(what)
+        elif changed:
+            self.updated.append(what)
+        else:
+            self.unchanged += 1
+
+
+@transaction.atomic
+def learn_app(
+    actor: Actor,
+    *,
+    app: NewName,
+    app_id: OutsideId = "",
+    aliases: Aliases | None = None,
+    tables: Tables | None = None,
+    entities: Entities | None = None,
+    workflows: Workflows | None = None,
+) -> Learnt:
+    """Merge what you found out about an app into its map: rows by the names people say, schemas, how things are done.
+
+    Call this after a task that made you look something up, so that nobody has to again. A new app is added. What you
+    leave out stays as it is; twice is once. Returns what was added, what changed, and how much was known.
+    """
+    told = map_told(
+        app,
+        app_id=app_id,
+        aliases=aliases or (),
+        tables=tables or (),
+        entities=entities or (),
+        workflows=workflows or (),
+    )
+    return merge_map(told)
+
+
+@transaction.atomic
+def merge_map(told: AppMap) -> Learnt:
+    """Merge what is told of one app. Whoever merges into the same app meanwhile waits."""
+    app, is_new = locked_app(told.name, told.app_id)
+    learnt = Learnt(app.name, app.app_id, is_new=is_new)
+    _merge_app(app, told, learnt)
+    tables = _merge_tables(app, told, learnt)
+    _merge_entities(app, tables, told.entities, learnt)
+    _merge_workflows(app, tables, told.workflows, learnt)
+    if learnt.changed and not is_new:
+        app.version += 1
+    app.save()
+    learnt.app, learnt.app_id, learnt.version = app.name, app.app_id, app.version
+    return learnt
+
+
+def merge_fields(known: Sequence[Mapping[str, Any]], told: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the fields of a schema with what is told of them: those known keep their place, new ones follow."""
+    merged = {str(one["name"]): dict(one) for one in known}
+    for name, attributes in told.items():
+        merged[name] = {"name": name, **merged.get(name, {}), **attributes}
+    return list(merged.values())
+
+
+def learnt_table(found: DiscoveredTable) -> LearntTable:
+    """Return what a connector discovered as something to merge. What is not fit to be stored is left out.
+
+    Raises:
+        ConnectorError: not even its name can be stored.
+    """
+    fields: dict[str, Any] = {}
+    for name, known in found.fields.items():
+        with suppress(ValueError):
+            fields |= refuse_secrets_in_json(checked_fields({name: dict(known)}))
+    try:
+        return LearntTable(
+            name=clean_text(found.name), table_id=found.table_id, fields=dict(list(fields.items())[:FIELDS])
+        )
+    except ValidationError as error:
+        raise ConnectorError(f"The table {found.table_id[:100]} has a name or id that cannot be stored.") from error
+
+
+def clean_text(name: str) -> str:
+    """Return a name from outside as it can be stored: on one line, without what nobody sees, and not too long."""
+    return one_line(show_hidden(name))[:NAME_CHARS].strip()
+
+
+def index_table(table: AppTable, *, made: bool = False) -> None:
+    """Write the passage of a table, which has no owner: everybody here may find it."""
+    index_passages(Kind.APP_TABLE, table.pk, [text_of_table(table)], owner=None, made=made)
+
+
+def index_entity(entity: AppEntity, *, made: bool = False) -> None:
+    """Write the passage of an entity."""
+    index_passages(Kind.APP_ENTITY, entity.pk, [text_of_entity(entity)], owner=None, made=made)
+
+
+def text_of_table(table: AppTable) -> str:
+    """Return what a table is found by."""
+    fields = ", ".join(_field_in_words(one) for one in table.fields)
+    return f"{table.name}: table of the app {table.app}\ntable id {table.table_id}\nfields: {fields}"
+
+
+def text_of_entity(entity: AppEntity) -> str:
+    """Return what an entity is found by."""
+    found_by = f"{entity.match_field} = {entity.match_value}" if entity.match_field else ""
+    where = f"row of the table {entity.table} of the app {entity.table.app}"
+    return f"{entity.name}: {where}\nrow id {entity.row_id}\n{found_by}"
+
+
+def text_of_workflow(workflow: AppWorkflow) -> str:
+    """Return what a workflow is found by."""
+    return f"{workflow.name}: workflow of the app {workflow.app}\n{workflow.trigger}\n{workflow.steps}"
+
+
+def _field_in_words(known: Mapping[str, Any]) -> str:
+    values = known.get("values")
+    said = ", ".join(map(str, values)) if isinstance(values, list) else known.get("target", "")
+    return f"{known['name']} ({said})" if said else str(known["name"])
+
+
+def _merge_app(app: App, told: AppMap, learnt: Learnt) -> None:
+    known = {folded(alias) for alias in app.aliases}
+    fresh = [alias for alias in told.aliases if folded(alias) not in known and alias != app.name]
+    # Called by its id and by another name than before: it was renamed outside, and the old name still finds it.
+    renamed = bool(told.app_id) and told.app_id == app.app_id and folded(told.name) not in app.names
+    if renamed and not App.objects.filter(look_up=folded(told.name)).exists():
+        fresh.append(app.name)
+        app.rename(told.name)
+    has_new_id = bool(told.app_id) and told.app_id != app.app_id
+    if has_new_id:
+        app.app_id = told.app_id
+    if told.connector:
+        app.connector = told.connector
+    app.aliases = list(dict.fromkeys([*app.aliases, *fresh]))
+    app.last_seen, app.reported_gone_at = timezone.now(), None
+    if (fresh or has_new_id) and not learnt.is_new:
+        learnt.updated.append(f"app {app.name}")
+
+
+def _merge_tables(app: App, told: AppMap, learnt: Learnt) -> dict[str, AppTable]:
+    """Merge the tables, and those that entities and workflows name. Return all there are, by name and by id."""
+    known = {one: table for table in app.tables.order_by("pk") for one in _keys(table)}
+    named = (LearntTable(name=one.table, table_id=one.table_id) for one in told.entities)
+    working = (LearntTable(name=one.table) for one in told.workflows if one.table)
+    mentioned = list({(one.name, one.table_id): one for one in chain(named, working)}.values())
+    for one in told.tables:
+        _merge_table(app, one, known, learnt)
+    for one in mentioned:
+        _merge_table(app, one, known, learnt, is_mention=True)
+    return known
+
+
+def _merge_table(
+    app: App, told: LearntTable, known: dict[str, AppTable], learnt: Learnt, *, is_mention: bool = False
+) -> None:
+    table = (known.get(_by_id(told.table_id)) if told.table_id else None) or known.get(folded(told.name))
+    is_new = table is None
+    table = table or AppTable(app=app)
+    before = (table.name, table.table_id, table.fields)
+    if is_new or (folded(told.name) not in known and not is_mention):
+        table.rename(told.name)
+    table.table_id = told.table_id or table.table_id
+    table.fields = merge_fields(table.fields, told.fields)
+    table.last_seen, table.reported_gone_at = timezone.now(), None
+    changed = before != (table.name, table.table_id, table.fields)
+    table.save()
+    if changed:
+        index_table(table, made=is_new)
+    if before[0] and before[0] != table.name:
+        _index_entities_of(table)
+    known |= dict.fromkeys(_keys(table), table)
+    if changed or not is_mention:
+        learnt.note(f"table {table.name}", is_new=is_new, changed=changed)
+
+
+def _index_entities_of(table: AppTable) -> None:
+    """The passages of its entities say the name of the table, which has changed."""
+    for entity in table.entities.select_related("table__app"):
+        index_entity(entity)
+
+
+def _keys(table: AppTable) -> list[str]:
+    return [table.look_up, *([_by_id(table.table_id)] if table.table_id else [])]
+
+
+def _by_id(table_id: str) -> str:
+    return f"id {table_id}"
+
+
+def _merge_entities(app: App, tables: Mapping[str, AppTable], told: Sequence[LearntEntity], learnt: Learnt) -> None:
+    wanted = {folded(one.name) for one in told}
+    rows = AppEntity.objects.filter(table__app=app, look_up__in=wanted)
+    known = {(row.table_id, row.look_up): row for row in rows}
+    added: list[AppEntity] = []
+    for one in told:
+        table = (tables.get(_by_id(one.table_id)) if one.table_id else None) or tables[folded(one.table)]
+        entity = known.get((table.pk, folded(one.name)))
+        is_new = entity is None
+        if entity is None:
+            entity = AppEntity(last_seen=_day_of(one) or timezone.now())
+            entity.rename(one.name)
+            known[table.pk, entity.look_up] = entity
+        entity.table = table
+        changed = _take(entity, one, ("row_id", "match_field", "match_value"))
+        _see(entity, _day_of(one))
+        entity.save()
+        if is_new:
+            added.append(entity)
+        elif changed and entity not in added:
+            index_entity(entity)
+        learnt.note(f"entity {entity.name}", is_new=is_new, changed=changed)
+    if added:
+        index_new(Kind.APP_ENTITY, [Indexed(one.pk, text_of_entity(one), "") for one in added], owner=None)
+
+
+def _merge_workflows(app: App, tables: Mapping[str, AppTable], told: Iterable[LearntWorkflow], learnt: Learnt) -> None:
+    known = {one.look_up: one for one in app.workflows.all()}
+    for one in told:
+        workflow = known.get(folded(one.name))
+        is_new = workflow is None
+        if workflow is None:
+            workflow = known[folded(one.name)] = AppWorkflow(app=app)
+            workflow.rename(one.name)
+        changed = _take(workflow, one, ("trigger", "steps", "field"))
+        table = tables.get(folded(one.table)) if one.table else None
+        if table and workflow.table_id != table.pk:
+            workflow.table, changed = table, True
+        workflow.last_seen = timezone.now()
+        workflow.save()
+        if is_new or changed:
+            text = text_of_workflow(workflow)
+            index_passages(Kind.APP_WORKFLOW, workflow.pk, [text], owner=None, made=is_new)
+        learnt.note(f"workflow {workflow.name}", is_new=is_new, changed=changed)
+
+
+def _take(row: Named, told: Any, names: Iterable[str]) -> bool:
+    """Take over what is told and differs; what is left empty stays. Return whether anything did."""
+    fresh = {name: getattr(told, name) for name in names if getattr(told, name) not in {"", getattr(row, name)}}
+    for name, value in fresh.items():
+        setattr(row, name, value)
+    return bool(fresh)
+
+
+def _day_of(told: LearntEntity) -> datetime | None:
+    """The day that a file says something was last used; of what is learnt now, none."""
+    day: date | None = told.last_seen if isinstance(told, StoredEntity) else None
+    return datetime.combine(day, time(), timezone.get_default_timezone()) if day else None
+
+
+def _see(entity: AppEntity, day: datetime | None) -> None:
+    """Move `last_seen` on, never back."""
+    seen = day or timezone.now()
+    if entity.pk is None or seen > entity.last_seen:
+        entity.last_seen = seen

@@ -1,0 +1,1 @@
+"""Lessons: what is known here about an error, found by its fingerprint."""

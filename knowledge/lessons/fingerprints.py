@@ -1,0 +1,154 @@
+"""The fingerprint of an error: the same for the same error with other values, another one for another error."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from knowledge.lessons.frames import frames_after, frames_before
+from knowledge.lessons.lines import ERRNO, Found, Line, Weight, found_in, lines_of
+from knowledge.lessons.words import PLACEHOLDER, what_stays, words_of
+
+VERSION = "1"
+"""Part of every fingerprint: a change of the rules must not take an old one for the same error."""
+CHARS = 32
+ERRORS = 20
+LOOKED_AT = 500
+"""Lines of one text that are errors and whose stacks are read: of a longer log the rest only repeats itself."""
+SAYS_NOTHING = {"", "error", "exception", "panic", "runtimeerror", "assertionerror"}
+NUMBERED = re.compile(rf"\b({ERRNO})\b:?\s*", re.IGNORECASE)
+QUOTES = re.compile(r"['\"`“”‘’]")
+FENCE = re.compile(r" {0,12}(`{3,}+|~{3,}+)")
+SPAN = re.compile(r"(?<!`)`([^`\n]{4,300})`(?!`)")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenError:
+    """An error, without what varies each time it happens."""
+
+    kind: str
+    """The type of an exception, or a code: `TypeError`, `TS2345`, `ECONNREFUSED`."""
+    essence: str
+    """What stays of its message."""
+    frames: tuple[str, ...] = ()
+    """Where it was raised, the innermost first."""
+
+    @property
+    def headline(self) -> str:
+        """Kind and message in one line."""
+        parts = [self.kind, "" if self.essence == self.kind.casefold() else self.essence]
+        return ": ".join(part for part in parts if part)
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether the headline alone says which error it is; `RuntimeError: <value>` does not."""
+        words = len(words_of(self.essence))
+        is_numbered = any(char.isdigit() for char in self.kind)
+        return words >= 2 or (self.kind.casefold() not in SAYS_NOTHING and (is_numbered or words == 1))
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the error where it happened; empty for one that says nothing."""
+        return self._of(*self.frames) if self.frames else self.by_headline
+
+    @property
+    def by_headline(self) -> str:
+        """The fingerprint of the error wherever it happens; empty where its headline does not say which it is."""
+        return self._of() if self.is_telling else ""
+
+    @property
+    def question(self) -> str:
+        """What to ask a search for: the words, without the places of values."""
+        places = " ".join(frame.replace(":", " ") for frame in self.frames)
+        return " ".join(PLACEHOLDER.sub(" ", f"{self.kind} {self.essence} {places}").replace("#", "").split())
+
+    def _of(self, *frames: str) -> str:
+        said = "\n".join([VERSION, self.kind.casefold(), self.essence, *frames])
+        return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:CHARS]
+
+
+def error_in(text: str) -> SeenError | None:
+    """Return the error that decides in a log or traceback: the last exception, else the first error."""
+    lines = lines_of(text)
+    found = list(found_in(lines))
+    if not found:
+        return None
+    weight = min(one.weight for one in found)
+    alike = [one for one in found if one.weight == weight]
+    return _seen(lines, alike[-1] if weight == Weight.EXCEPTION else alike[0])
+
+
+def errors_in(content: str) -> list[SeenError]:
+    """Return the errors that a lesson quotes: in blocks of code, in code within a line, in bare lines."""
+    seen: dict[str, SeenError] = {}
+    for error in _quoted_in(content):
+        if error.fingerprint:
+            seen.setdefault(error.fingerprint, error)
+    return list(seen.values())[:ERRORS]
+
+
+def _quoted_in(content: str) -> Iterator[SeenError]:
+    blocks, prose = _blocks_and_prose(content)
+    for block in blocks:
+        if error := error_in(block):
+            yield error
+        yield from _all(block)
+    for span in SPAN.finditer(prose):
+        yield from _all(span[1])
+    yield from _all(SPAN.sub(" ", prose))
+
+
+def _blocks_and_prose(content: str) -> tuple[list[str], str]:
+    """Divide a lesson, line by line, into its blocks of code and what stands around them."""
+    blocks: list[list[str]] = []
+    prose: list[str] = []
+    mark = ""
+    for line in content.split("\n"):
+        fence = FENCE.match(line)
+        if mark and fence and fence[1].startswith(mark):
+            mark = ""
+        elif mark:
+            blocks[-1].append(line)
+        elif fence:
+            mark = fence[1]
+            blocks.append([])
+            prose.append("")
+        else:
+            prose.append(line)
+    return ["\n".join(block) for block in blocks], "\n".join(prose)
+
+
+def _all(text: str) -> Iterator[SeenError]:
+    lines = lines_of(text)
+    for found in islice(found_in(lines, in_prose=True), LOOKED_AT):
+        if found.weight < Weight.COMPLAINT:
+            yield _seen(lines, found)
+
+
+def _seen(lines: Sequence[Line], found: Found) -> SeenError:
+    message = found.message
+    if found.weight == Weight.TOOL and not message:
+        message = _next_saying(lines, found.number)
+    frames: tuple[str, ...] = ()
+    if found.weight == Weight.EXCEPTION:
+        frames = frames_after(lines, found.number) or frames_before(lines, found.number)
+    kind, message = _by_number(found.kind, message)
+    error = SeenError(kind, what_stays(message), frames)
+    # `KeyError: 'PORT'`: here the value is all that is said.
+    told = SeenError(kind, what_stays(QUOTES.sub("", message)), frames)
+    return error if error.frames or error.is_telling else told
+
+
+def _by_number(kind: str, message: str) -> tuple[str, str]:
+    """Name the refusal of an operating system by its number, however a program wraps it."""
+    number = NUMBERED.search(message)
+    if number is None or not (kind.casefold() in SAYS_NOTHING or kind == number[1].upper()):
+        return kind, message
+    return number[1].upper(), NUMBERED.sub("", message)
+
+
+def _next_saying(lines: Sequence[Line], number: int) -> str:
+    """What npm says below its code, past the lines that only repeat it."""
+    below = (line.text.strip() for line in lines[number + 1 : number + 8])
+    return next((text for text in below if text and not re.match(r"(?:errno|syscall|path|code)\b", text)), "")

@@ -1,0 +1,193 @@
+"""Lessons: what is known here about an error, the moment it happens again."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import UUID
+
+from django.db.models import F
+from django.utils import timezone
+from pydantic import BeforeValidator, Field
+
+from accounts.actor import Actor
+from bigmind.core.read_only import is_read_only
+from bigmind.core.vocabulary import Content
+from knowledge.lessons.fingerprints import SAYS_NOTHING, SeenError, error_in
+from knowledge.lessons.fixes import fix_in
+from knowledge.lessons.seen_errors import entries_quoting
+from knowledge.lessons.words import COLOURS, words_of
+from knowledge.models import Entry, Kind, LessonAsked
+from knowledge.search.filters import Filters
+from knowledge.search.hybrid import Finding, Findings, search
+
+QUESTION_CHARS = 500
+EXCERPT_CHARS = 600
+CANDIDATES = 4
+"""How many findings are weighed for each lesson asked for."""
+TRUSTED = 0.5
+"""What `kb_search` asks for too: less certain entries are shown last, and as weak."""
+NEAR, STRONG = 0.34, 0.7
+NEAR_BY_MEANING, STRONG_BY_MEANING = 0.45, 0.65
+SAME_ERROR, SAME_MESSAGE, WORDS, MEANING = "same error", "same message", "words", "meaning"
+
+
+def _without_colours(text: object) -> object:
+    return COLOURS.sub("", text) if isinstance(text, str) else text
+
+
+ErrorText = Annotated[
+    Content,
+    BeforeValidator(_without_colours),
+    Field(description="The error as it was printed: message, traceback or the end of the log, up to 64 KiB."),
+]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """An entry that tells about an error, and why it was chosen."""
+
+    entry: Entry
+    why: str
+    is_weak: bool
+    score: float
+    lesson: str
+    matched: list[str]
+
+    @property
+    def entry_id(self) -> UUID:
+        """The id of the entry."""
+        return self.entry.pk
+
+    @property
+    def fix(self) -> str:
+        """What the entry says to do; all of it, where no part is called so."""
+        return fix_in(self.entry.content) or self.entry.content
+
+    @property
+    def author(self) -> str:
+        """Who added the entry."""
+        return str(self.entry.created_by or "")
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What is known about an error, the best first."""
+
+    error: str
+    fingerprint: str
+    items: list[Lesson]
+    asked_before: int
+    fallback: bool
+    next_step: str
+    notice: str = ""
+
+
+def lesson_for(
+    actor: Actor,
+    *,
+    error: ErrorText,
+    limit: Annotated[int, Field(ge=1, le=10)] = 3,
+) -> Lessons:
+    """Ask whether an error was met here before: send the message, traceback or log as it is.
+
+    Call this as soon as a command, test or request fails, before you look for the cause. Returns the lessons from the
+    knowledge base with fix and source, the same error first; weak ones are marked, and nothing is invented.
+    """
+    seen = error_in(error)
+    found = _ask(actor, seen, error, limit)
+    known = _known(seen)
+    lessons = [*known, *_near(seen, found, {lesson.entry_id for lesson in known}, error)]
+    # A stable sort: within the strong and the weak the order stays as it was found.
+    lessons.sort(key=lambda lesson: lesson.is_weak)
+    items = lessons[:limit]
+    headline, fingerprint = (seen.headline, seen.fingerprint) if seen else ("", "")
+    before = _count(fingerprint, next((item for item in items if item.why == SAME_ERROR), None))
+    return Lessons(headline, fingerprint, items, before, found.fallback, _next_step(items), found.notice)
+
+
+def _ask(actor: Actor, seen: SeenError | None, text: str, limit: int) -> Findings:
+    question = (seen.question if seen else "") or " ".join(text.split())
+    filters = Filters([Kind.ENTRY], shared=True)
+    return search(question[:QUESTION_CHARS], owner=actor.user, filters=filters, limit=limit * CANDIDATES)
+
+
+def _known(seen: SeenError | None) -> list[Lesson]:
+    """The entries that quote this error, the very one before its like, the more certain first."""
+    quoted = entries_quoting(seen) if seen else []
+    entries = _entries(one.entry_id for one in quoted)
+    lessons = [
+        Lesson(
+            entry=entry,
+            why=SAME_ERROR if one.is_same else SAME_MESSAGE,
+            is_weak=entry.confidence < TRUSTED,
+            score=1.0 if one.is_same else 0.9,
+            lesson=entry.content[:EXCERPT_CHARS],
+            matched=[],
+        )
+        for one in quoted
+        if (entry := entries.get(one.entry_id))
+    ]
+    lessons.sort(key=lambda lesson: (lesson.score, lesson.entry.confidence, lesson.entry.updated_at), reverse=True)
+    return lessons
+
+
+def _near(seen: SeenError | None, found: Findings, known: set[UUID], text: str) -> list[Lesson]:
+    entries = _entries(UUID(finding.source_id) for finding in found.items)
+    wanted = _words(seen.headline if seen else text[:QUESTION_CHARS])
+    near = (
+        _weighed(finding, entries[UUID(finding.source_id)], seen, wanted)
+        for finding in found.items
+        if UUID(finding.source_id) in entries.keys() - known
+    )
+    return [lesson for lesson in near if lesson]
+
+
+def _weighed(finding: Finding, entry: Entry, seen: SeenError | None, wanted: set[str]) -> Lesson | None:
+    """Say how near a finding is. Its rank does not tell: among what has nothing to do with it, one is first too."""
+    shared = wanted & _words(entry.content)
+    share = len(shared) / len(wanted) if wanted else 0.0
+    meaning = finding.vector or 0.0
+    kind = seen.kind.casefold() if seen else ""
+    names_it = kind not in SAYS_NOTHING and kind in entry.content.casefold()
+    if not names_it and share < NEAR and meaning < NEAR_BY_MEANING:
+        return None
+    is_strong = share >= STRONG or meaning >= STRONG_BY_MEANING or (names_it and share >= STRONG / 2)
+    return Lesson(
+        entry=entry,
+        why=WORDS if names_it or share >= NEAR else MEANING,
+        is_weak=not is_strong or entry.confidence < TRUSTED,
+        score=round(max(share, meaning), 4),
+        lesson=finding.text,
+        matched=sorted(shared),
+    )
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold().removesuffix("s") for word in words_of(text) if len(word) > 2}
+
+
+def _entries(ids: Iterable[UUID]) -> dict[UUID, Entry]:
+    return Entry.objects.select_related("created_by").in_bulk(list(ids))
+
+
+def _count(fingerprint: str, answer: Lesson | None) -> int:
+    """Count that an error came up again, and return how often a lesson had answered it before.
+
+    Without a lesson nothing is told: that somebody else met an error and shared nothing about it is theirs.
+    """
+    if not fingerprint:
+        return 0
+    if is_read_only():
+        known = LessonAsked.objects.filter(fingerprint=fingerprint).first()
+        return known.times if known and answer else 0
+    asked, _ = LessonAsked.objects.get_or_create(fingerprint=fingerprint)
+    entry = answer.entry if answer else None
+    LessonAsked.objects.filter(pk=asked.pk).update(times=F("times") + 1, last_asked=timezone.now(), entry=entry)
+    return asked.times if answer else 0
+
+
+def _next_step(items: list[Lesson]) -> str:
+    if any(not item.is_weak for item in items):
+        return "Try the fix. If it holds no longer, say so with kb_update."
+    found = "Nothing here is surely about this error." if items else "Nobody has shared a lesson about this error."
+    return f"{found} Once it is solved, kb_add it with the error text in a code block and what helped below “Fix”."

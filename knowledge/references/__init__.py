@@ -1,0 +1,1 @@
+"""Documentation: references to commands, endpoints and guides, looked up, checked and imported."""

@@ -1,0 +1,154 @@
+"""The shelf of documentation: its collections, what stands in one, and how well it is covered."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, UUIDField
+from django.db.models.functions import Cast
+from pydantic import Field
+
+from accounts.actor import Actor
+from bigmind.core.errors import NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.vocabulary import Offset
+from knowledge.models import (
+    Feedback,
+    Kind,
+    Reference,
+    ReferenceCollection,
+    ReferenceDrift,
+    ReferenceImport,
+    ReferenceType,
+)
+from knowledge.models.feedback import COMPLAINTS
+from knowledge.reference_arguments import CategoryName, CollectionName, TypeName
+from knowledge.references.drift import open_drifts
+from knowledge.references.texts_by_hand import ALL
+
+SHOWN = 10
+CATEGORIES = 30
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A page of a collection, with the numbers beside it: by kind, and by category within the kind."""
+
+    collection: ReferenceCollection
+    page: Page[Reference]
+    kinds: dict[str, int]
+    categories: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Something that documentation should say and does not: how often, and the first where."""
+
+    says: str
+    number: int
+    first: list[Reference]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How well a collection is covered, and what waits for somebody."""
+
+    collection: ReferenceCollection
+    kinds: list[tuple[str, str, int]]
+    missing: list[Missing]
+    drifts: list[ReferenceDrift]
+    imports: list[ReferenceImport]
+    asked: list[Reference]
+    never_asked: int
+    complained: list[Reference]
+
+    @property
+    def total(self) -> int:
+        """How many references there are."""
+        return sum(number for _, _, number in self.kinds)
+
+
+def list_collections(actor: Actor) -> QuerySet[ReferenceCollection]:
+    """List the collections with how many references each has, when it was last imported, and what waits in it."""
+    there = Q(references__removed_at=None)
+    waiting = ReferenceDrift.objects.filter(
+        reference__collection=OuterRef("pk"), decided_at=None, reference__removed_at=None
+    )
+    newest = ReferenceImport.objects.filter(collection=OuterRef("pk")).order_by("-at")
+    return ReferenceCollection.objects.annotate(
+        number=Count("references", filter=there),
+        commands=Count("references", filter=there & Q(references__kind=ReferenceType.COMMAND)),
+        endpoints=Count("references", filter=there & Q(references__kind=ReferenceType.API)),
+        drifted=Exists(waiting),
+        imported_at=newest.values("at")[:1],
+        imported_version=newest.values("version")[:1],
+    ).order_by("title", "slug")
+
+
+def see_collection(actor: Actor, *, collection: CollectionName) -> ReferenceCollection:
+    """Return a collection.
+
+    Raises:
+        NotFound: there is none of this name.
+    """
+    found = ReferenceCollection.objects.filter(slug=collection).first()
+    if found is None:
+        raise NotFound(f"There is no collection {collection}.")
+    return found
+
+
+def browse_references(
+    actor: Actor,
+    *,
+    collection: CollectionName,
+    type: TypeName = "all",
+    category: CategoryName = "",
+    limit: Annotated[int, Field(ge=1, le=100)] = 30,
+    offset: Offset = 0,
+) -> Shelf:
+    """Browse a collection by kind and category, in the order of names."""
+    shelf = see_collection(actor, collection=collection)
+    there = Reference.objects.current().filter(collection=shelf)
+    kinds = dict(there.order_by("kind").values_list("kind").annotate(Count("pk")))
+    of_kind = there if type == ALL else there.filter(kind=type)
+    categories = of_kind.order_by("category").values_list("category").annotate(Count("pk"))
+    narrowed = of_kind.in_category(category) if category else of_kind
+    listed = narrowed.select_related("collection").order_by("kind", "name", "title", "key")
+    return Shelf(
+        shelf,
+        page_of(listed, limit=limit, offset=offset),
+        kinds,
+        {name: number for name, number in categories[:CATEGORIES] if name},
+    )
+
+
+def cover(actor: Actor, *, collection: CollectionName) -> Coverage:
+    """Report how well a collection is covered: what there is, what is missing, what drifted, what is asked for."""
+    shelf = see_collection(actor, collection=collection)
+    there = Reference.objects.current().filter(collection=shelf)
+    said = Feedback.objects.filter(kind=Kind.REFERENCE, verdict__in=COMPLAINTS, settled_at=None)
+    wrong = said.annotate(about=Cast("source_id", UUIDField())).values("about")
+    asked = there.filter(use__asked__gt=0).select_related("use").order_by("-use__asked", "name")
+    return Coverage(
+        collection=shelf,
+        kinds=list(there.order_by("kind", "category").values_list("kind", "category").annotate(Count("pk"))),
+        missing=[_missing(there, *gap) for gap in _GAPS],
+        drifts=list(open_drifts().filter(reference__collection=shelf)[: 5 * SHOWN]),
+        imports=list(shelf.imports.select_related("by").order_by("-at")[:SHOWN]),
+        asked=list(asked[:SHOWN]),
+        never_asked=there.filter(use=None).count(),
+        complained=list(there.filter(pk__in=wrong).order_by("name", "title")[:SHOWN]),
+    )
+
+
+_GAPS = (
+    ("Endpoints without a summary", ReferenceType.API, Q(summary="")),
+    ("Endpoints without an example", ReferenceType.API, Q(examples=[])),
+    ("Commands without a description", ReferenceType.COMMAND, Q(summary="")),
+    ("Commands without an example", ReferenceType.COMMAND, Q(examples=[])),
+    ("Commands whose options are not known", ReferenceType.COMMAND, Q(form=None)),
+)
+
+
+def _missing(there: QuerySet[Reference], says: str, kind: str, lacks: Q) -> Missing:
+    rows = there.filter(lacks, kind=kind)
+    return Missing(says, rows.count(), list(rows.order_by("name", "key")[:SHOWN]))

@@ -1,0 +1,56 @@
+"""Taking references out: each collection as drafts, in the form that an import takes back."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from knowledge.models import Reference, ReferenceType
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
+from knowledge.references.completeness import completeness_of
+from knowledge.references.readers.drafts import CommandForm, EndpointForm, Example, ReferenceDraft
+
+
+@dataclass(frozen=True)
+class ExportedCollection:
+    """What a collection holds now, when each item, by its key, was changed last, and how complete it is."""
+
+    slug: str
+    drafts: list[ReferenceDraft]
+    changed: dict[str, datetime]
+    completeness: dict[ReferenceKind, Completeness]
+
+
+def exported_collections() -> Iterator[ExportedCollection]:
+    """Yield every collection that holds something, with what people have corrected in it. Removed items stay out."""
+    current = Reference.objects.current().select_related("collection").order_by("collection__slug", "key")
+    of_each: dict[str, list[Reference]] = {}
+    for reference in current:
+        of_each.setdefault(reference.collection.slug, []).append(reference)
+    for slug, references in of_each.items():
+        changed = {one.key: one.updated_at for one in references}
+        states = completeness_of(references)
+        yield ExportedCollection(slug, [draft_again(one) for one in references], changed, states)
+
+
+def draft_again(reference: Reference) -> ReferenceDraft:
+    """Return the draft that a reference would be imported from as it is now."""
+    form, kind = reference.form, reference.kind
+    return ReferenceDraft(
+        key=reference.key,
+        kind=kind,
+        title=reference.title,
+        category=reference.category,
+        subcategory=reference.subcategory,
+        summary=reference.summary,
+        # The schema wants a text, which a reference that somebody imported need not have.
+        content=reference.content or reference.summary or reference.title,
+        name=reference.name,
+        keywords=tuple(reference.keywords),
+        aliases=tuple(reference.aliases),
+        examples=tuple(Example.model_validate(example) for example in reference.examples),
+        related=tuple(reference.related),
+        source=reference.source,
+        version=reference.version,
+        command=CommandForm.model_validate(form) if form and kind == ReferenceType.COMMAND else None,
+        endpoint=EndpointForm.model_validate(form) if form and kind == ReferenceType.API else None,
+    )

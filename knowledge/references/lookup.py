@@ -1,0 +1,198 @@
+"""Looking references up by name: exactly, however it was typed."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, Count, IntegerField, QuerySet, Value, When
+
+from bigmind.core.errors import NotFound
+from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
+from knowledge.models.references import ReferenceQuerySet
+from knowledge.references.texts import PLAIN_VERBS
+from knowledge.search.names import Request, path_candidates, path_form, spelled, words_typed
+from knowledge.search.synonyms import Synonyms, synonyms_of
+
+# Words of sentences: a line with one of them is a question, though it begins with the name of a program.
+_OF_A_QUESTION = frozenset(
+    """a an and are be can cannot could do does for from how i in into is it my not of on or should that the there this
+    to was we what when where which who why will with would you your""".split()  # noqa: SIM905 (reads better)
+)
+# What no command is called: a placeholder, an address, a number, a path, a sentence in quotes.
+_VALUE = re.compile(r"[<>\[\]{}@/=.:\s\d]|^[A-Z_]+$")
+FLAG = re.compile(r"(?:^|\s)-{1,2}[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Shelves:
+    """The collections that are looked through.
+
+    Attributes:
+        slug: The one that was asked for; empty for all.
+    """
+
+    all: Sequence[ReferenceCollection]
+    slug: str
+
+    @property
+    def synonyms(self) -> Synonyms:
+        """Words that mean the same here."""
+        return synonyms_of(*(shelf.synonyms for shelf in self.all))
+
+    @property
+    def programs(self) -> list[str]:
+        """The programs whose name may be left out, as names are looked up; the longest first."""
+        return sorted({spelled(shelf.program) for shelf in self.all if shelf.program}, key=len, reverse=True)
+
+    def references(self) -> ReferenceQuerySet:
+        """Return what there is in them now."""
+        rows = Reference.objects.current()
+        return rows.filter(collection__slug=self.slug) if self.slug else rows
+
+    def names(self) -> QuerySet[ReferenceName]:
+        """Return what that is called."""
+        names = ReferenceName.objects.filter(reference__removed_at=None)
+        return names.filter(reference__collection__slug=self.slug) if self.slug else names
+
+
+@dataclass(frozen=True)
+class Match:
+    """A reference that is called so, and which of its names it was."""
+
+    reference: Reference
+    sort: str
+    said: str
+
+    @property
+    def matched_on(self) -> str:
+        """What it was found by, in words."""
+        return {"name": "exact name", "path": "path", "key": "key", "title": "title"}.get(
+            self.sort, f"alias “{self.said}”"
+        )
+
+
+def shelves(collection: str = "") -> Shelves:
+    """Return the collections to look through: all, or the one of this name.
+
+    Raises:
+        NotFound: there is no collection of this name.
+    """
+    rows = list(ReferenceCollection.objects.order_by("slug"))
+    if not collection:
+        return Shelves(rows, "")
+    chosen = [row for row in rows if row.slug == collection]
+    if not chosen:
+        names = ", ".join(row.slug for row in rows[:20])
+        raise NotFound(f"There is no collection {collection}.", hint=f"There are: {names or 'none yet'}.")
+    return Shelves(chosen, collection)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A command line as it was typed: which command it names, and what follows that."""
+
+    match: Match
+    rest: list[str]
+
+
+def called(text: str, among: Shelves, *, kinds: Iterable[str] = ()) -> list[Match]:
+    """Return what is called so: by its exact name first, then by an alias, its key or its title.
+
+    Whoever names a program means a command line: no alias is then read into what follows it.
+    """
+    matches: dict[Any, Match] = {}
+    for name in _names_of(_spellings(spelled(text), among), among, kinds):
+        matches.setdefault(name.reference_id, Match(name.reference, name.sort, name.said))
+    return list(matches.values())
+
+
+def commands_in(line: str, among: Shelves) -> list[Line]:
+    """Return the commands that a line with arguments and options may be: as many of its words as name one.
+
+    What follows has to be what can follow: `helios gw users frobnicate` is not `helios gw users`.
+    """
+    words = words_typed(line)
+    lengths: dict[str, int] = {}
+    for length in range(1, len(words) + 1):
+        lengths |= dict.fromkeys(_spellings(spelled(" ".join(words[:length])), among), length)
+    found: dict[Any, Line] = {}
+    names = _names_of(lengths, among, [ReferenceType.COMMAND])
+    for name in sorted(names, key=lambda name: -lengths[name.lookup]):
+        rest = words[lengths[name.lookup] :]
+        if _can_follow(rest, name.reference):
+            found.setdefault(name.reference_id, Line(Match(name.reference, name.sort, name.said), rest))
+    longest = min((len(one.rest) for one in found.values()), default=0)
+    return [one for one in found.values() if len(one.rest) == longest]
+
+
+def requested(request: Request, among: Shelves) -> list[Match]:
+    """Return the endpoints that a request goes to, whatever its method: those with the most literal path.
+
+    `/users/me` is itself before it is a case of `/users/{id}`, as servers see it.
+    """
+    form = path_form(request.path)
+    names = among.names().filter(sort=ReferenceName.Sort.PATH, lookup__in=path_candidates(form))
+    rows = list(names.select_related("reference__collection").order_by("reference__collection__slug", "method", "pk"))
+    fewest = min((row.lookup.count("{}") for row in rows), default=0)
+    return [Match(row.reference, row.sort, row.said) for row in rows if row.lookup.count("{}") == fewest]
+
+
+def is_command_line(text: str, among: Shelves) -> bool:
+    """Whether somebody typed a command rather than a question: it begins with a program that is known here."""
+    words = spelled(text).split()
+    if not words or text.rstrip().endswith("?") or _OF_A_QUESTION & set(words):
+        return False
+    begins = " ".join(words)
+    if any(begins == name or begins.startswith(f"{name} ") for name in among.programs):
+        return True
+    return (len(words) > 1 or bool(FLAG.search(text))) and _begins_commands(words[0], among)
+
+
+def _begins_commands(word: str, among: Shelves) -> bool:
+    """Whether most commands of a collection without a program begin with a word: `git`, of `git add` and `git push`."""
+    if word in PLAIN_VERBS:
+        return False
+    commands = among.names().filter(
+        sort=ReferenceName.Sort.NAME, reference__kind=ReferenceType.COMMAND, reference__collection__program=""
+    )
+    below = commands.filter(lookup__startswith=f"{word} ").values_list("reference__collection")
+    counted = dict(below.annotate(number=Count("pk")).filter(number__gte=2))
+    all_of = dict(
+        commands.filter(reference__collection__in=counted)
+        .values_list("reference__collection")
+        .annotate(number=Count("pk"))
+    )
+    return any(number * 2 > all_of[collection] for collection, number in counted.items())
+
+
+_TELLING = Case(
+    *(When(sort=sort, then=Value(place)) for place, sort in enumerate(ReferenceName.Sort.values)),
+    output_field=IntegerField(),
+)
+
+
+def _spellings(asked: str, among: Shelves) -> set[str]:
+    """How a name may be spelled: as it stands, or with the program that was left out."""
+    programs = among.programs
+    if not asked or any(asked == name or asked.startswith(f"{name} ") for name in programs):
+        return {asked} - {""}
+    return {asked, *(f"{name} {asked}" for name in programs)}
+
+
+def _names_of(lookups: Iterable[str], among: Shelves, kinds: Iterable[str]) -> list[ReferenceName]:
+    names = among.names().filter(lookup__in=list(lookups)).exclude(sort=ReferenceName.Sort.PATH)
+    if wanted := list(kinds):
+        names = names.filter(reference__kind__in=wanted)
+    return list(names.select_related("reference__collection").order_by(_TELLING, "reference__collection__slug", "pk"))
+
+
+def _can_follow(rest: Sequence[str], command: Reference) -> bool:
+    """Whether words may be options or values of a command, rather than a command below it that is not there."""
+    if not rest or rest[0].startswith("-"):
+        return True
+    form = command.form or {}
+    if form.get("is_group"):
+        return False
+    takes_words = bool(form.get("arguments")) and not form.get("holds_commands")
+    return takes_words or all(_VALUE.search(word) for word in rest[:1])

@@ -1,0 +1,223 @@
+"""Calls: what methods make of words, which functions are followed, and which are not there to follow."""
+
+import re
+from collections.abc import Sequence
+
+from tree_sitter import Node
+
+from knowledge.references.readers.console.evaluation import Evaluation
+from knowledge.references.readers.console.places import Place
+from knowledge.references.readers.console.requests import request_of
+from knowledge.references.readers.console.shape import is_option_parser
+from knowledge.references.readers.console.source import arguments_of, text_of, unwrapped
+from knowledge.references.readers.console.tables import NAME_KEYS
+from knowledge.references.readers.console.values import (
+    UNKNOWN,
+    Choice,
+    Code,
+    Dynamic,
+    Env,
+    Flag,
+    Flags,
+    Item,
+    Line,
+    Records,
+    Table,
+    Text,
+    Value,
+    Word,
+    Words,
+)
+
+_SAME_WORD = {"toLowerCase", "toUpperCase", "trim", "toString", "valueOf", "normalize"}
+_SAME_WORDS = {"filter", "map", "flat", "concat", "reverse", "values"}
+_PARSER = re.compile(r"((parse|get|extract|read|split)\w*)?(args?|argv|arguments|flags?|options?|opts|params)", re.I)
+_PARSERS = {"minimist", "yargs", "yargsParser", "mri", "getopts", "arg", "meow", "cac", "parser", "parse"}
+_BLANK_SEPARATORS = re.compile(r"""^(['"`] ['"`]|/(\\s|\[\\s\]| )[+*]?/\w*)$""")
+_FOLLOWED = Line | Words | Word | Flags | Flag | Choice
+
+
+class Calls(Evaluation):
+    """Evaluates calls."""
+
+    def _call_expression(self, node: Node, env: Env, place: Place) -> Value:
+        callee = node.child_by_field_name("function")
+        nodes = arguments_of(node)
+        if callee is None:
+            return UNKNOWN
+        callee = unwrapped(callee)
+        if callee.type == "member_expression":
+            owner, member = callee.child_by_field_name("object"), callee.child_by_field_name("property")
+            if owner is not None and member is not None and owner.type != "this":
+                on = self.evaluate(owner, env, place)
+                found = self._method(on, text_of(member), node, owner, nodes, env, place)
+                if found is not None:
+                    return found
+        arguments = [self._argument(each, env, place) for each in nodes]
+        if (request := request_of(node, nodes, arguments, self.texts_of)) is not None:
+            place.call(request)
+            return UNKNOWN
+        return self._called(self.evaluate(callee, env, place), callee, node, arguments, place)
+
+    def _argument(self, node: Node, env: Env, place: Place) -> Value:
+        if node.type == "spread_element":
+            return self.evaluate(node.named_children[0], env, place)
+        return self.evaluate(node, env, place)
+
+    def _called(self, function: Value, callee: Node, node: Node, arguments: Sequence[Value], place: Place) -> Value:
+        name = text_of(callee).rpartition(".")[2]
+        words = next((each for each in arguments if isinstance(each, Words)), None)
+        if words is not None and self._parses_options(function, name):
+            return Flags(words)
+        if isinstance(function, Code):
+            for each in arguments:
+                self.say(each, place)
+            if not arguments or any(isinstance(each, _FOLLOWED) for each in arguments):
+                self.enter(function, arguments, place)
+            return UNKNOWN
+        if isinstance(function, Choice):
+            self.choose(function, arguments, place, node)
+        elif isinstance(function, Dynamic):
+            self.trouble(
+                function.node, f"Which commands `{text_of(function.node)[:60]}` answers cannot be seen from here."
+            )
+        for each in arguments:
+            self.say(each, place)
+            self.call_back(each, place)
+        return UNKNOWN
+
+    def _parses_options(self, function: Value, name: str) -> bool:
+        if name in _PARSERS or name == "hideBin":
+            return True
+        if isinstance(function, Code):
+            node = function.node
+            if node.id not in self.parsers:
+                self.parsers[node.id] = is_option_parser(node)
+            return self.parsers[node.id]
+        return function is UNKNOWN and bool(_PARSER.fullmatch(name))
+
+    def hidden_commands(self, call: Node, env: Env, place: Place) -> None:
+        """Report a call that hands the words to code of another file, whose commands nobody sees from here."""
+        callee = call.child_by_field_name("function")
+        if callee is None or self.evaluate(callee, env, place) is not UNKNOWN:
+            return
+        name = text_of(callee)
+        if "." in name and name.split(".")[0] in ("console", "Object", "JSON", "Array", "window", "process"):
+            return
+        handed = [self.evaluate(each, env, Place(path=place.path)) for each in arguments_of(call)]
+        ahead = [
+            each for each in handed if isinstance(each, Words | Line) and getattr(each, "start", 0) <= len(place.path)
+        ]
+        if ahead and not re.match(r"(set[A-Z]|add[A-Z]|push|log|print|write|show)", name.rpartition(".")[2]):
+            typed = " ".join(place.path) or "the line"
+            self.trouble(call, f"`{name[:60]}` gets what follows `{typed}`, and is not in this file.")
+
+    def call_back(self, value: Value, place: Place) -> None:
+        """Go through a function that is handed over, as to `then`, `map` or `setTimeout`."""
+        if isinstance(value, Code) and value.node.type != "method_definition":
+            self.enter(value, (), place)
+
+    def _method(
+        self, on: Value, name: str, node: Node, owner: Node, nodes: Sequence[Node], env: Env, place: Place
+    ) -> Value | None:
+        """Return what a method of a known value gives; nothing when the call is like any other."""
+        if isinstance(on, Words):
+            return self._method_of_words(on, name, owner, nodes, env, place)
+        if isinstance(on, Line):
+            return self._method_of_line(on, name, nodes)
+        if isinstance(on, Word | Flag | Item | Text):
+            return self._method_of_word(on, name, nodes, env, place)
+        if isinstance(on, Table | Choice) and name in ("get", "has") and nodes:
+            return self.look_up(on, self.evaluate(nodes[0], env, place), node, place) if name == "get" else UNKNOWN
+        if isinstance(on, Records) and name in ("find", "filter", "some") and nodes:
+            return self._found(on, nodes[0], env, place)
+        if on is UNKNOWN and name == "find" and nodes and self._word_sought(nodes[0], env, place) is not None:
+            return Dynamic(node)
+        if (
+            name == "split"
+            and not place.path
+            and nodes
+            and _BLANK_SEPARATORS.match(text_of(nodes[0]))
+            and on is UNKNOWN
+        ):
+            return Words(0)
+        if name in ("trim", "toLowerCase") and on is UNKNOWN:
+            return UNKNOWN
+        if text_of(owner) == "process.argv" and name == "slice":
+            return Words(0)
+        return None
+
+    def _method_of_words(
+        self, on: Words, name: str, owner: Node, nodes: Sequence[Node], env: Env, place: Place
+    ) -> Value:
+        given = [self.evaluate(each, env, place) for each in nodes]
+        first = text_of(nodes[0]) if nodes else "0"
+        if name in ("slice", "splice"):
+            return on.behind(int(first)) if first.isdecimal() else on
+        if name == "at":
+            return self.word(on.at(int(first)), place) if first.isdecimal() else UNKNOWN
+        if name == "shift":
+            if owner.type == "identifier":
+                env[text_of(owner)] = on.behind(1)
+            return self.word(on.at(0), place)
+        if name == "join":
+            return self.word(on.at(0), place)
+        for value in given:
+            if isinstance(value, Text) and re.match(r"--?[A-Za-z]", value.text):
+                place.option(value.text.split("=")[0])
+            elif isinstance(value, Code):
+                self.enter(value, (Item(),), place)
+        if name in ("find", "filter"):
+            keeps_words = name == "filter" and "!" in text_of(nodes[0]) if nodes else False
+            keeps_words = keeps_words or "--" not in text_of(nodes[0]) if nodes else True
+            return on if name == "filter" and keeps_words else Item()
+        return on if name in _SAME_WORDS else UNKNOWN
+
+    def _method_of_line(self, on: Line, name: str, nodes: Sequence[Node]) -> Value:
+        first = text_of(nodes[0]) if nodes else ""
+        if name in ("split", "match"):
+            is_cut = _BLANK_SEPARATORS.match(first) if name == "split" else "\\S" in first
+            self.program = self.program or (on.program if is_cut else "")
+            return Words(0) if is_cut else UNKNOWN
+        if name == "replace" and (prefix := re.match(r"/\^([a-z][\w-]*)", first)):
+            self.program = self.program or prefix[1]
+        return on if name in (*_SAME_WORD, "replace", "slice", "substring", "substr") else UNKNOWN
+
+    def _method_of_word(self, on: Value, name: str, nodes: Sequence[Node], env: Env, place: Place) -> Value | None:
+        given = [self.evaluate(each, env, place) for each in nodes]
+        if isinstance(on, Item) and name in ("startsWith", "includes"):
+            for value in given:
+                if isinstance(value, Text) and re.match(r"--?[A-Za-z]", value.text):
+                    is_switch = "=" not in value.text
+                    place.option(value.text.split("=")[0], value="" if is_switch else "<value>")
+        if name in _SAME_WORD:
+            return on
+        if isinstance(on, Item) and name in ("replace", "slice", "split", "substring"):
+            return on
+        return UNKNOWN
+
+    def _found(self, records: Records, predicate: Node, env: Env, place: Place) -> Value:
+        """Return which records a predicate lets through: those whose name is a word of the line."""
+        position = self._word_sought(predicate, env, place)
+        return UNKNOWN if position is None else self.records_by(records, position, place)
+
+    def _word_sought(self, predicate: Node, env: Env, place: Place) -> int | None:
+        """Return the position of the word that a predicate compares names with; none where it compares no names."""
+        names = set(re.findall(r"\.(\w+)\s*={2,3}|={2,3}\s*\w+\.(\w+)", text_of(predicate)))
+        used = {name for pair in names for name in pair if name}
+        words = [value for value in self._values_in(predicate, env, place) if isinstance(value, Word | Line)]
+        if not words or not used & set(NAME_KEYS):
+            return None
+        position = words[0].position if isinstance(words[0], Word) else 0
+        return position if position >= len(place.path) else None
+
+    def _values_in(self, node: Node, env: Env, place: Place) -> list[Value]:
+        found, waiting = [], [node]
+        while waiting:
+            each = waiting.pop()
+            if each.type == "identifier" and text_of(each) in env:
+                found.append(env[text_of(each)])
+            elif each.type == "subscript_expression":
+                found.append(self.evaluate(each, env, place))
+            waiting.extend(each.named_children)
+        return found

@@ -1,0 +1,55 @@
+"""What every part of the walk shares: what was found so far, and the limits."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from tree_sitter import Node
+
+from knowledge.references.readers.console.places import Place
+from knowledge.references.readers.console.source import Declared, Source
+from knowledge.references.readers.console.values import Choice, Code, Env, Value
+from knowledge.references.readers.drafts import Trouble
+
+
+class Following(ABC):
+    """Follows the words of a line through code, and notes at a place what is printed, asked for and requested."""
+
+    def __init__(self, source: Source, program: str, ends: float) -> None:
+        self.source, self.program, self.ends = source, program, ends
+        self.prefixes: dict[str, None] = {}
+        self.troubles: dict[Trouble, None] = {}
+        self.stack: list[tuple[object, ...]] = []
+        self.entered: set[tuple[object, ...]] = set()
+        self.reached: set[int] = set()
+        self.parsers: dict[int, bool] = {}
+        self.other_names: dict[tuple[int, str], list[str]] = {}
+        self.steps = self.depth = self.places = self.nested = 0
+
+    @property
+    def program_so_far(self) -> str:
+        """The program that was declared, else the one word that all prefixes asked for have in common."""
+        return self.program or (next(iter(self.prefixes)) if len(self.prefixes) == 1 else "")
+
+    @abstractmethod
+    def enter(self, code: Code, arguments: Sequence[Value], place: Place) -> None:
+        """Go through a function."""
+
+    @abstractmethod
+    def choose(self, choice: Choice, arguments: Sequence[Value], place: Place, node: Node) -> None:
+        """Go through what a table may have given."""
+
+    @abstractmethod
+    def spend(self) -> None:
+        """Count a step."""
+
+    @abstractmethod
+    def evaluate(self, node: Node, env: Env, place: Place) -> Value:
+        """Return what an expression stands for."""
+
+    @abstractmethod
+    def constant(self, declared: Declared, place: Place) -> Value:
+        """Return what a declaration gives a name, wherever it stands."""
+
+    def trouble(self, node: Node, says: str) -> None:
+        """Note what could not be followed."""
+        self.troubles.setdefault(Trouble(where=self.source.place(node), says=says))

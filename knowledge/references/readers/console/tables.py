@@ -1,0 +1,222 @@
+"""Tables and lists whose entries may be commands, and parts of other values."""
+
+import re
+
+from tree_sitter import Node
+
+from knowledge.references.readers.console.following import Following
+from knowledge.references.readers.console.places import Place
+from knowledge.references.readers.console.source import FUNCTIONS, properties_of, string_of, text_of, unwrapped
+from knowledge.references.readers.console.values import (
+    UNKNOWN,
+    Choice,
+    Code,
+    Dynamic,
+    Env,
+    Flag,
+    Flags,
+    Instance,
+    Line,
+    Records,
+    Table,
+    Text,
+    Texts,
+    Value,
+    Way,
+    Word,
+    Words,
+)
+
+_FLAG_BAGS = {"flags", "options", "opts", "params", "named", "values", "argv", "kwargs"}
+_WORD_BAGS = {"_", "positional", "positionals", "rest", "args", "operands", "words", "tokens"}
+NAME_KEYS = ("name", "command", "cmd", "key", "id", "keyword", "trigger", "verb")
+_DESCRIPTION_KEYS = ("description", "desc", "summary", "help", "about", "describe")
+
+
+class Tables(Following):
+    """Looks things up, and says what the entries of a table are."""
+
+    def part(self, value: Value, name: str, place: Place) -> Value:
+        """Return what `value.name` is."""
+        if isinstance(value, Flags):
+            if name in _WORD_BAGS:
+                return value.words
+            return value if name in _FLAG_BAGS else self.flag(name, place)
+        if isinstance(value, Choice):
+            return Choice(tuple(Way(each.position, each.labels, self.part(each.value, name, place), each.entry)
+                                for each in value.ways if not self._lacks(each.value, name, place)))  # fmt: skip
+        if isinstance(value, Table):
+            return self.entry(value, name, place)
+        if isinstance(value, Dynamic):
+            return value
+        if isinstance(value, Instance):
+            declared = self.source.method(name, value.node)
+            return self.constant(declared, place) if declared is not None else UNKNOWN
+        return UNKNOWN
+
+    def flag(self, name: str, place: Place) -> Flag:
+        """Note an option by the name that the code uses for it."""
+        typed = name if name.startswith("-") else f"--{name}" if len(name) > 1 else f"-{name}"
+        if re.fullmatch(r"--?[A-Za-z0-9][\w.-]*", typed):
+            place.option(typed)
+        return Flag(typed)
+
+    def word(self, found: Value, place: Place) -> Value:
+        """Return a word, as the text it is where that is known."""
+        if isinstance(found, Word) and found.position < len(place.path):
+            return Text(place.path[found.position])
+        return found
+
+    def look_up(self, on: Value, at: Value, node: Node, place: Place) -> Value:
+        """Return what a table gives for a key."""
+        at = self.word(at, place)
+        if isinstance(at, Text):
+            return self.part(on, at.text, place)
+        if isinstance(at, Line):
+            at = Word(0)
+        if not isinstance(at, Word):
+            return UNKNOWN
+        if isinstance(on, Table):
+            ways_of_table = tuple(self._ways_of(on, at.position, place))
+            return Choice(ways_of_table) if ways_of_table else Dynamic(node)
+        if isinstance(on, Choice):
+            ways = [(way, self.look_up(way.value, at, node, place)) for way in on.ways]
+            return Choice(tuple(Way(way.position, way.labels, found, way.entry) for way, found in ways))
+        return Dynamic(node) if not isinstance(on, Words | Flags | Records) else UNKNOWN
+
+    def entries(self, table: Table, place: Place) -> list[tuple[str | None, Value, Node]]:
+        """Return the entries of a table: key, value, and where it stands; no key where that cannot be read."""
+        return [*self._entries_at_first(table, place), *self._entries_put_in(table)]
+
+    def _entries_put_in(self, table: Table) -> list[tuple[str | None, Value, Node]]:
+        found: list[tuple[str | None, Value, Node]] = []
+        for key, value, statement in self.source.filled(table.name) if table.name else ():
+            entry = value if value.type == "object" else statement
+            said = None if key.type == "property_identifier" else self.evaluate(key, table.env, Place())
+            text = text_of(key) if said is None else said.text if isinstance(said, Text) else None
+            found.append((text, self._entry_value(value, statement, table.env), entry))
+        return found
+
+    def _entries_at_first(self, table: Table, place: Place) -> list[tuple[str | None, Value, Node]]:
+        if table.node.type == "array":
+            return self._pairs(table, place)
+        if table.node.type == "enum_declaration":
+            body = table.node.child_by_field_name("body")
+            members = body.named_children if body is not None else []
+            return [member for each in members if (member := _member_of(each))]
+        found: list[tuple[str | None, Value, Node]] = []
+        for key, value, entry in properties_of(table.node):
+            if entry.type == "spread_element":
+                inner = self.evaluate(entry.named_children[0], table.env, Place())
+                found += self.entries(inner, place) if isinstance(inner, Table) else [(None, UNKNOWN, entry)]
+            else:
+                found.append((self._key(key, table.env), self._entry_value(value, entry, table.env), entry))
+        return found
+
+    def _entry_value(self, value: Node, entry: Node, env: Env) -> Value:
+        if value.type in FUNCTIONS:
+            return Code(value, entry, env)
+        if value.type == "shorthand_property_identifier":
+            declared = self.source.lookup(text_of(value), value)
+            return env.get(text_of(value)) or (self.constant(declared, Place()) if declared else UNKNOWN)
+        return self.evaluate(value, env, Place())
+
+    def _pairs(self, table: Table, place: Place) -> list[tuple[str | None, Value, Node]]:
+        found: list[tuple[str | None, Value, Node]] = []
+        for pair in table.node.named_children:
+            parts = [each for each in pair.named_children if each.type != "comment"] if pair.type == "array" else []
+            if len(parts) == 2:
+                key = self.evaluate(parts[0], table.env, Place())
+                text = key.text if isinstance(key, Text) else None
+                found.append((text, self._entry_value(unwrapped(parts[1]), pair, table.env), pair))
+            elif pair.type != "comment":
+                found.append((None, UNKNOWN, pair))
+        return found
+
+    def _key(self, key: Node, env: Env) -> str | None:
+        if key.type == "string":
+            return string_of(key)
+        if key.type == "computed_property_name":
+            value = self.evaluate(key.named_children[0], env, Place())
+            return value.text if isinstance(value, Text) else None
+        return text_of(key)
+
+    def entry(self, table: Table, name: str, place: Place) -> Value:
+        """Return the entry of a table under a key."""
+        return next((value for key, value, _ in self.entries(table, place) if key == name), UNKNOWN)
+
+    def _lacks(self, value: Value, name: str, place: Place) -> bool:
+        """Say whether a table certainly has no such entry: a command with subcommands need have no `run`."""
+        if not isinstance(value, Table) or value.node.type != "object" or self.source.filled(value.name):
+            return False
+        keys = [key for key, _, _ in self.entries(value, place)]
+        return bool(keys) and None not in keys and name not in keys
+
+    def _ways_of(self, table: Table, position: int, place: Place) -> list[Way]:
+        ways: list[tuple[list[str], Value, Node]] = []
+        for key, value, entry in self.entries(table, place):
+            if key is None:
+                self.trouble(entry, f"Which words `{text_of(entry)[:60]}` adds cannot be read.")
+                continue
+            # Two keys of one function are two spellings of one command.
+            same = next((way for way in ways if isinstance(value, Code) and way[1] == value), None)
+            if same:
+                same[0].append(key)
+            else:
+                ways.append(([key, *self._aliases_in(value, place)], value, entry))
+        return [Way(position, tuple(keys), value, entry) for keys, value, entry in ways]
+
+    def _aliases_in(self, value: Value, place: Place) -> tuple[str, ...]:
+        found = self.entry(value, "aliases", place) if isinstance(value, Table) else UNKNOWN
+        return found.texts if isinstance(found, Texts) else ()
+
+    def records_by(self, records: Records, position: int, place: Place) -> Choice:
+        """Return the ways of a list of objects that are found by their name."""
+        ways = []
+        for node in records.node.named_children:
+            if (bare := unwrapped(node)).type != "object":
+                continue
+            table = Table(bare, records.env)
+            names = [value.text for key in NAME_KEYS if isinstance(value := self.entry(table, key, place), Text)]
+            if names:
+                ways.append(Way(position, (names[0], *self._aliases_in(table, place)), table, bare))
+            else:
+                self.trouble(bare, "This entry has no name that can be read.")
+        return Choice(tuple(ways))
+
+    def describe(self, entry: Node, place: Place) -> None:
+        """Take over what the object behind an entry says about its command."""
+        value = entry.child_by_field_name("value") if entry.type == "pair" else entry
+        if value is None or (value := unwrapped(value)).type != "object":
+            return
+        for key, found, _ in self.entries(Table(value), place):
+            if isinstance(found, Text) and key in _DESCRIPTION_KEYS:
+                place.described.setdefault("description", found.text)
+            elif isinstance(found, Text) and key in ("usage", "syntax", "example"):
+                place.said.append(f"{'Example' if key == 'example' else 'Usage'}: {found.text}")
+            elif isinstance(found, Texts) and key == "examples":
+                place.said.extend(f"Example: {text}" for text in found.texts)
+
+    def say(self, value: Value, place: Place) -> None:
+        """Note what is handed to an unknown function: most print it."""
+        for text in self.texts_of(value):
+            # One word is a kind of output (`error`), or a name; a heading ends with a colon.
+            if len(place.said) < 400 and (not text.strip() or " " in text.strip() or text.endswith(":")):
+                place.said.extend(text.splitlines()[:200] or [""])
+
+    def texts_of(self, value: Value) -> tuple[str, ...]:
+        """Return the texts of a value."""
+        if isinstance(value, Text):
+            return (value.text,)
+        if isinstance(value, Texts):
+            return value.texts
+        if isinstance(value, Table) and value.node.type == "object":
+            return tuple(found.text for _, found, _ in self.entries(value, Place()) if isinstance(found, Text))
+        return ()
+
+
+def _member_of(member: Node) -> tuple[str | None, Value, Node] | None:
+    name, value = member.child_by_field_name("name"), member.child_by_field_name("value")
+    if name is not None and value is not None and value.type == "string":
+        return text_of(name), Text(string_of(value)), member
+    return None

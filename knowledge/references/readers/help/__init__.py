@@ -1,0 +1,1 @@
+"""Readers of what programs print for --help."""

@@ -1,0 +1,196 @@
+"""Usage lines, such as `tool users get <email> [--format=table|json]`: words, arguments and options."""
+
+import re
+from dataclasses import dataclass, field
+
+from knowledge.references.readers.drafts import Option
+
+LONGEST_LINE = 2_000
+
+_PIECE = re.compile(r"""
+    \[ (?: [^\[\]] | \[ [^\[\]]* \] )* \]\S*   # [optional], one level of nesting
+  | \( (?: [^()] | \( [^()]* \) )* \)\S*       # (one | other)
+  | \{ [^{}]* \}\S*                            # {a,b,c}
+  | <[^<>]*>\S*                                # <value>
+  | "[^"]*" | '[^']*'
+  | -[^\s\[\]=]+ = (?: "[^"]*" | '[^']*' | <[^<>]*>\S* | \S+ )   # --name="two words"
+  | [^\s\[\]]+ | \S
+""", re.VERBOSE)  # fmt: skip
+_OPTION = re.compile(
+    r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?][\w.-]*)(?P<open>\[)?(?P<joint>[= ])?(?P<value>.*)", re.DOTALL
+)
+_WORD = re.compile(r"[a-z0-9@][\w.:@/+-]*$", re.IGNORECASE)
+_OPTIONS_PLACE = re.compile(r"\[?<?(?:[\w-]{0,30}[ -])?(?:options?|flags|opts)(?:\.\.\.)?>?\]?(?:\.\.\.)?$", re.I)
+_ALTERNATIVES = re.compile(r"\s+\|\s+|\|(?=-)|(?<=>)\|")
+
+
+@dataclass(frozen=True)
+class UsageLine:
+    """A usage line in parts.
+
+    Attributes:
+        words: Words to type as they stand, up to the first that is not.
+        says_options: Whether it names a place for options (`[options]`).
+        behind: Words to type as they stand, behind options: `list` of `pip config [<file-option>] list`.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    arguments: tuple[Option, ...] = ()
+    options: tuple[Option, ...] = ()
+    says_options: bool = False
+    behind: tuple[str, ...] = ()
+
+
+def read_usage(text: str) -> UsageLine:
+    """Read one usage line; what has no meaning in the notation is passed over."""
+    line = " ".join(text[:LONGEST_LINE].split())
+    reader = _Reader(_PIECE.findall(line), has_placeholders="<" in line)
+    for place in range(len(reader.pieces)):
+        reader.take(place)
+    return UsageLine(
+        line,
+        tuple(reader.words),
+        tuple(reader.arguments),
+        tuple(reader.options),
+        reader.says_options,
+        tuple(reader.behind),
+    )
+
+
+@dataclass
+class _Reader:
+    """Reads piece by piece: words, then options and arguments."""
+
+    pieces: list[str]
+    has_placeholders: bool
+    words: list[str] = field(default_factory=list)
+    behind: list[str] = field(default_factory=list)
+    arguments: list[Option] = field(default_factory=list)
+    options: list[Option] = field(default_factory=list)
+    says_options: bool = False
+    takes_value: bool = False
+
+    def take(self, place: int) -> None:
+        """Read one piece."""
+        piece = self.pieces[place]
+        took_value, self.takes_value = self.takes_value, False
+        if piece in ("...", "…"):
+            self._repeat()
+        elif _OPTIONS_PLACE.match(piece):
+            self.says_options = True
+        elif _is_option(piece):
+            self._take_options(place)
+        elif took_value and piece.startswith(("<", "{")):
+            pass
+        elif piece.startswith("("):
+            self._take_group(piece)
+        elif self._is_word(piece):
+            (self.behind if self.options or self.says_options else self.words).append(piece)
+        elif (argument := _argument_of(piece)) is not None:
+            # `<a> | <b>`: neither has to be there.
+            is_one_of = "|" in self.pieces[max(0, place - 1) : place + 2]
+            self.arguments.append(argument.model_copy(update={"required": False}) if is_one_of else argument)
+
+    def _is_word(self, piece: str) -> bool:
+        if self.arguments or not _WORD.match(piece) or _is_placeholder(piece):
+            return False
+        # argparse writes its arguments as bare words; who has brackets for them means a bare word as it stands.
+        return not self.options or (self.has_placeholders and piece.islower())
+
+    def _take_options(self, place: int) -> None:
+        piece = self.pieces[place]
+        following = self.pieces[place + 1] if place + 1 < len(self.pieces) else ""
+        found = _options_of(piece, following)
+        self.options += found
+        self.takes_value = bool(found) and not piece.startswith("[") and "=" not in piece and bool(found[-1].value)
+
+    def _take_group(self, group: str) -> None:
+        """Read `(-a | --all | <branch>)`: one of several, none of which has to be there by itself."""
+        inner, _, tail = group[1:].rpartition(")")
+        parts = [part.strip() for part in _ALTERNATIVES.split(inner)]
+        self.options += _options_of(f"[{' | '.join(part for part in parts if part.startswith('-'))}]", "")
+        for part in parts:
+            argument = None if part.startswith("-") else _argument_of(part + ("..." if "..." in tail else ""))
+            if argument is not None:
+                self.arguments.append(argument.model_copy(update={"required": argument.required and len(parts) == 1}))
+
+    def _repeat(self) -> None:
+        if self.arguments and "..." not in self.arguments[-1].name:
+            last = self.arguments[-1]
+            self.arguments[-1] = last.model_copy(update={"name": f"{last.name}..."})
+
+
+def _is_option(piece: str) -> bool:
+    """Say whether a piece is an option, or a group of nothing but options."""
+    if piece.startswith("("):
+        return all(part.strip().startswith("-") for part in _ALTERNATIVES.split(piece[1:].rpartition(")")[0]))
+    return bool(re.match(r"\[?\(?--?(?:\[no-\])?[A-Za-z0-9?]", piece))
+
+
+def _is_placeholder(piece: str) -> bool:
+    """Say whether a bare word stands for something: FILE, PATH_TO, `arg...`."""
+    return (piece.isupper() and len(piece) > 1) or piece.endswith("...")
+
+
+def _options_of(piece: str, following: str) -> list[Option]:
+    """Return the options of a piece: `[-q | --quiet]` is one, `[--tags | --no-tags]` are two."""
+    optional = piece.startswith("[")
+    inner = piece[1 : piece.rindex("]")] if optional and "]" in piece else piece
+    inner = inner.replace("(", "").replace(")", "")
+    forms = re.split(r"\|\s*(?=-)", inner)
+    found = [match for form in forms if (match := _OPTION.match(form.strip()))]
+    is_required = not optional and len(_paired(found)) == 1
+    return [_option(pair, following if not optional else "", is_required) for pair in _paired(found)]
+
+
+def _paired(found: list[re.Match[str]]) -> list[list[re.Match[str]]]:
+    """Put a short form and the long one next to it together."""
+    pairs: list[list[re.Match[str]]] = []
+    for match in found:
+        last = pairs[-1] if pairs else []
+        is_short = len(match["name"]) == 2
+        joins = len(last) == 1 and (len(last[0]["name"]) == 2) != is_short and (not is_short or len(found) == 2)
+        if joins:
+            last.append(match)
+        else:
+            pairs.append([match])
+    return pairs
+
+
+def _option(forms: list[re.Match[str]], following: str, required: bool) -> Option:
+    longest = max(forms, key=lambda match: len(match["name"]))
+    short = next((match["name"] for match in forms if match is not longest), "")
+    written = next((match for match in forms if match["value"].strip()), None)
+    value = written["value"].strip().rstrip("]").strip() if written else ""
+    if not value and re.match(r"<[^<>]*>$", following):
+        value = following
+    stands_in = _stand_in(value)
+    if written and written["open"]:
+        stands_in = f"[{stands_in.strip('<>')}]"
+    name = longest["name"].replace("[no-]", "")
+    others = (longest["name"].replace("[no-]", "no-"),) if name != longest["name"] else ()
+    values = choices_in(value)
+    return Option(name=name, short=short, value=stands_in, values=values, required=required, others=others)
+
+
+def choices_in(value: str) -> tuple[str, ...]:
+    """Return the values that a stand-in lists: `table|json`, `{a,b}`; none when it names only a kind of value."""
+    bare = value.strip("<>[](){}=\"' ")
+    separator = "|" if "|" in bare else "," if value.startswith("{") else ""
+    parts = [part.strip() for part in bare.split(separator)] if separator else []
+    return tuple(parts) if len(parts) > 1 and all(re.match(r"[\w./+:-]+$", part) for part in parts) else ()
+
+
+def _stand_in(value: str) -> str:
+    return value if not value or value.startswith(("<", "{", '"', "'")) else f"<{value}>" if "|" in value else value
+
+
+def _argument_of(piece: str) -> Option | None:
+    optional = piece.startswith("[")
+    inner = piece[1:].replace("]", "", 1).strip() if optional else piece
+    if not re.search(r"\w", inner):
+        return None
+    # `{on|off}` says what may stand there, and `on|off` which words do.
+    is_choice = "|" in inner and not inner.startswith("<")
+    return Option(name=inner, values=choices_in(inner), required=not optional and not is_choice)

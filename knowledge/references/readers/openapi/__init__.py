@@ -1,0 +1,115 @@
+"""OpenAPI documents, made into a reference for each endpoint."""
+
+from typing import Any
+
+from bigmind.core.errors import Invalid
+from knowledge.reference_vocabulary import Completeness, ReferenceKind
+from knowledge.references.readers.documents import read_document
+from knowledge.references.readers.drafts import EndpointForm, Generated, ReferenceDraft
+from knowledge.references.readers.openapi.bodies import Body, request_of, responses_of
+from knowledge.references.readers.openapi.contents import PARAMETER_PARTS, content_of
+from knowledge.references.readers.openapi.names import Groups, aliases_of, keys_of, keywords_of
+from knowledge.references.readers.openapi.operations import WEBHOOKS, Endpoint, endpoints_of
+from knowledge.references.readers.openapi.outlines import Outlines
+from knowledge.references.readers.openapi.pointers import Document
+from knowledge.references.readers.openapi.reading import first_sentence, line, mapping
+from knowledge.references.readers.openapi.samples import examples_of
+from knowledge.references.readers.openapi.schemas import Schemas
+from knowledge.references.readers.openapi.security import security_of
+from knowledge.references.readers.openapi.swagger import as_openapi
+from knowledge.references.readers.sources import Source
+
+VERSIONS, SWAGGER = ("3.0", "3.1", "3.2"), "2.0"
+TITLE_CHARS, SUMMARY_CHARS = 200, 300
+
+
+def generate(source: Source) -> Generated:
+    """Make a reference of each operation in an OpenAPI 3 or Swagger 2 document, JSON or YAML.
+
+    Raises:
+        Invalid: it is no such document.
+    """
+    return references_of(open_document(source.text, source.name))
+
+
+def open_document(text: str, name: str) -> Document:
+    """Return the OpenAPI document in a text.
+
+    Raises:
+        Invalid: it is none, or of a version that is not read.
+    """
+    raw = read_document(text, name)
+    if not isinstance(raw, dict) or not ("openapi" in raw or "swagger" in raw):
+        raise Invalid(f"{name} is no OpenAPI document: it has no field `openapi`.")
+    if line(str(raw.get("swagger")), 20) == SWAGGER:
+        return Document(as_openapi(raw), name)
+    version = line(str(raw.get("openapi", raw.get("swagger"))), 20)
+    if "openapi" not in raw or not version.startswith(VERSIONS):
+        raise Invalid(
+            f"{name} is OpenAPI {version}.", hint=f"Versions {', '.join(VERSIONS)} and Swagger {SWAGGER} are read."
+        )
+    return Document(raw, name)
+
+
+def references_of(document: Document) -> Generated:
+    """Make a reference of each operation in a document."""
+    endpoints = list(endpoints_of(document))
+    keys, groups, shared = keys_of(endpoints), Groups(endpoints, document.raw), (Schemas(document), Outlines())
+    version = line(mapping(document.raw.get("info")).get("version"), 100)
+    drafts = []
+    for place, endpoint in enumerate(endpoints):
+        related = tuple(keys[other] for other in groups.related_to(place))
+        drafts.append(_reference(endpoint, *shared, groups, key=keys[place], related=related, version=version))
+    # Webhooks are no paths: that there are some says nothing about these.
+    unread = any(trouble.where != WEBHOOKS for trouble in document.troubles)
+    state = Completeness.PARTIAL if unread else Completeness.COMPLETE
+    return Generated(drafts=tuple(drafts), troubles=document.troubles, completeness={ReferenceKind.API: state})
+
+
+def _reference(
+    endpoint: Endpoint, schemas: Schemas, outlines: Outlines, groups: Groups, **given: Any
+) -> ReferenceDraft:
+    request, responses = request_of(endpoint, schemas), responses_of(endpoint, schemas)
+    category, subcategory = groups.category_of(endpoint)
+    title = _title(endpoint)
+    return ReferenceDraft(
+        kind=ReferenceKind.API,
+        title=title,
+        category=category,
+        subcategory=subcategory,
+        summary=first_sentence(endpoint.raw.get("description"), SUMMARY_CHARS) or title,
+        content=content_of(endpoint, schemas, outlines, request, responses),
+        name=endpoint.name,
+        keywords=keywords_of(endpoint),
+        aliases=aliases_of(endpoint),
+        examples=examples_of(endpoint, request, responses),
+        source=f"{endpoint.document.name}{endpoint.where}",
+        endpoint=_form(endpoint, schemas, request, responses),
+        **given,
+    )
+
+
+def _title(endpoint: Endpoint) -> str:
+    described = first_sentence(endpoint.raw.get("description"), TITLE_CHARS)
+    named = line(endpoint.raw.get("summary"), TITLE_CHARS) or line(endpoint.of_path.get("summary"), TITLE_CHARS)
+    return named or described or line(endpoint.name, TITLE_CHARS)
+
+
+def _form(endpoint: Endpoint, schemas: Schemas, request: Body | None, responses: dict[str, Body]) -> EndpointForm:
+    parameters = []
+    for parameter in endpoint.parameters:
+        told = {"name": parameter.name, "in": parameter.place, "required": parameter.is_required}
+        if description := line(parameter.raw.get("description"), SUMMARY_CHARS):
+            told["description"] = description
+        schema = schemas.written_out(parameter.schema, endpoint.where, parts=PARAMETER_PARTS)
+        parameters.append({**told, "schema": schema})
+    return EndpointForm(
+        method=endpoint.method,
+        path=endpoint.full_path,
+        operation_id=endpoint.operation_id,
+        deprecated=endpoint.is_deprecated,
+        parameters=tuple(parameters),
+        body=request.as_json() if request else None,
+        responses={status: body.as_json() for status, body in responses.items()},
+        security=security_of(endpoint),
+    )

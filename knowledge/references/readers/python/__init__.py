@@ -1,0 +1,1 @@
+"""Readers of commands that are defined in Python."""

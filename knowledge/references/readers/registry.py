@@ -1,0 +1,112 @@
+"""The generators there are: a row each, so that another one is a small module and a line here."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils.module_loading import import_string
+
+from bigmind.core.errors import Invalid
+from knowledge.references.readers.drafts import Generated
+from knowledge.references.readers.sources import STDIN, Source
+
+OPENAPI_SIGN = re.compile(r"""(?m)(?:^\s{0,8}|[{,]\s*)["']?(?:openapi|swagger)["']?\s*:\s*["']?[0-9]""")
+
+
+@dataclass(frozen=True)
+class Generator:
+    """One way to make references.
+
+    Attributes:
+        about: What it takes as its source, in a few words.
+        function: Where the function is in this package: it takes a `Source` and returns `Generated`. It is loaded when it is needed.
+        recognises: Whether a source looks like one of its own, for `--kind auto`.
+    """
+
+    kind: str
+    about: str
+    function: str
+    recognises: Callable[[Source], bool] = lambda source: False
+
+    def generate(self, source: Source) -> Generated:
+        """Make the references of a source.
+
+        Raises:
+            Invalid: it cannot be read at all, and why.
+        """
+        call: Callable[[Source], Generated] = import_string(f"{__package__}.{self.function}")
+        return call(source)
+
+
+def _is_openapi(source: Source) -> bool:
+    return _is_readable(source, ".json", ".yaml", ".yml") and bool(OPENAPI_SIGN.search(source.text))
+
+
+def _is_curated(source: Source) -> bool:
+    return source.path.is_dir() or _is_readable(source, ".json")
+
+
+def _is_readable(source: Source, *suffixes: str) -> bool:
+    return source.given == STDIN or source.fetched is not None or source.path.suffix.lower() in suffixes
+
+
+GENERATORS: dict[str, Generator] = {
+    row.kind: row
+    for row in (
+        Generator(
+            "openapi",
+            "an OpenAPI 3 document, JSON or YAML",
+            "openapi.generate",
+            _is_openapi,
+        ),
+        Generator(
+            "curated",
+            "JSON in the schema of knowledge entries, a file or a folder of files",
+            "curated.generate",
+            _is_curated,
+        ),
+        Generator(
+            "console",
+            "a console's code, TypeScript or TSX",
+            "console.typescript.generate",
+            lambda source: source.path.suffix.lower() in (".ts", ".tsx", ".mts"),
+        ),
+        # What follows runs or imports what the operator names: `auto` never takes it.
+        Generator(
+            "help", "a program to run with --help, such as `git`", "help.trees.generate"
+        ),
+        Generator(
+            "click",
+            "a click command, `package.module:name`",
+            "python.commands.generate_click",
+        ),
+        Generator(
+            "argparse",
+            "an argparse parser, or what returns one, `package.module:name`",
+            "python.commands.generate_argparse",
+        ),
+        Generator(
+            "django",
+            "a Django project's settings, `project.settings`",
+            "python.django_projects.generate",
+        ),
+    )
+}
+"""Every generator by its kind, in the order in which `auto` asks them."""
+
+
+def generator_for(source: Source, kind: str = "auto") -> Generator:
+    """Return the generator of a kind, or the first that recognises the source.
+
+    Raises:
+        Invalid: there is no such kind, or none recognises it.
+    """
+    if kind in GENERATORS:
+        return GENERATORS[kind]
+    kinds = ", ".join(GENERATORS)
+    if kind != "auto":
+        raise Invalid(f"There is no generator {kind}.", hint=f"There are: {kinds}.")
+    for generator in GENERATORS.values():
+        if generator.recognises(source):
+            return generator
+    raise Invalid(f"No generator recognises {source.name}.", hint=f"Say which with --kind: {kinds}.")

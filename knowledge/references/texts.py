@@ -1,0 +1,221 @@
+"""The texts of references: as a draft tells them, as they are stored, and what they are found by."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from bigmind.core.screening import find_secrets, redacted
+from bigmind.core.text import REFUSED, one_line
+from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
+from knowledge.models import Reference, ReferenceName, ReferenceType
+from knowledge.models.references import NAME_CHARS
+from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.search.names import path_form, request_in, spelled
+
+FIELDS = (
+    "kind",
+    "title",
+    "category",
+    "subcategory",
+    "name",
+    "aliases",
+    "keywords",
+    "summary",
+    "content",
+    "examples",
+    "related",
+    "source",
+    "version",
+    "form",
+)
+"""What makes the text of a reference; a version and a draft have the same."""
+PROVENANCE = frozenset({"source", "version"})
+"""Where it was read says nothing about what it says: a line that moved is no change."""
+FORM_BYTES = 128 * 1024
+EXAMPLES = 50
+NAMES = 100
+PLAIN_VERBS = frozenset(
+    """add approve archive assign cancel change check clear close copy count create delete describe destroy
+    disable display download drop edit enable export fetch find get import invite list make modify move new
+    open print read refresh remove rename reset restart restore retrieve revoke run search send set show
+    start stop suspend sync test update upload view write""".split()  # noqa: SIM905 (reads better)
+)
+"""First words of commands and of questions alike: what only these have in common is no program."""
+CUT = "\n\n… (cut here: the source says more)"
+
+Text = dict[str, Any]
+
+
+def text_of_draft(draft: ReferenceDraft) -> Text:
+    """Return what a draft says, as it was generated: `fit_to_store` makes of it what may be stored."""
+    form = draft.command or draft.endpoint
+    return {
+        "kind": draft.kind.value,
+        "title": one_line(draft.title)[:TITLE_CHARS] or draft.key[:TITLE_CHARS],
+        "category": one_line(draft.category)[:TAG_CHARS],
+        "subcategory": one_line(draft.subcategory)[:TAG_CHARS],
+        "name": one_line(draft.name or (draft.command.name if draft.command else ""))[:NAME_CHARS],
+        "aliases": _names(draft.aliases, NAME_CHARS),
+        "keywords": _names(draft.keywords, TAG_CHARS),
+        "summary": draft.summary,
+        "content": draft.content,
+        "examples": [example.model_dump() for example in draft.examples[:EXAMPLES]],
+        "related": _names(draft.related, NAME_CHARS),
+        "source": one_line(draft.source)[:500],
+        "version": one_line(draft.version)[:TAG_CHARS],
+        "form": form.model_dump(mode="json") if form else None,
+    }
+
+
+def digest_of(text: Text) -> str:
+    """Return by what a text is known to be the same, wherever it was read."""
+    said = {name: text[name] for name in FIELDS if name not in PROVENANCE}
+    # What no text may have, such as half a surrogate pair, is taken out only of what is about to be stored.
+    whole = json.dumps(said, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
+    return sha256(whole).hexdigest()
+
+
+def text_of(reference: Reference) -> Text:
+    """Return what a reference says now."""
+    return {name: getattr(reference, name) for name in FIELDS}
+
+
+def write_text(reference: Reference, text: Mapping[str, Any]) -> None:
+    """Let a reference say this. Whoever calls it saves it, and what it is found by."""
+    for name in FIELDS:
+        if name in text:
+            setattr(reference, name, text[name])
+
+
+def passage_of(reference: Reference) -> str:
+    """Return what a search finds a reference by: what it is called, what it is about, and what it says.
+
+    A group of commands is found by what it is called: it names all commands below it, and would come before each.
+    """
+    called = [reference.title, reference.name, ", ".join(reference.aliases), ", ".join(reference.keywords)]
+    if (reference.form or {}).get("is_group"):
+        return "\n".join(part for part in called if part)
+    return "\n".join(part for part in (*called, reference.summary, "", reference.content) if part)
+
+
+def names_of(reference: Reference, *, base_path: str) -> Iterator[ReferenceName]:
+    """Yield what a reference is looked up by. A path is looked up with what stands before every path, and without."""
+    sort = ReferenceName.Sort
+    if reference.kind == ReferenceType.API:
+        yield from _paths(reference, base_path)
+    operation = (reference.form or {}).get("operation_id", "")
+    said = [(sort.NAME, reference.name), (sort.KEY, reference.key), (sort.TITLE, reference.title)]
+    said += [(sort.ALIAS, alias) for alias in (*reference.aliases, operation)]
+    seen: set[str] = set()
+    for which, name in said:
+        lookup = spelled(name)
+        if lookup and lookup not in seen:
+            seen.add(lookup)
+            yield ReferenceName(reference=reference, sort=which, said=name[:NAME_CHARS], lookup=lookup)
+
+
+def program_of(names: Iterable[str]) -> str:
+    """Return the word that all commands begin with, where they have one in common and it is no plain verb.
+
+    `list users` and `list groups` make no program of `list`; that there is a command called just that does.
+    """
+    words = [name.split() for name in names if name]
+    first = {parts[0] for parts in words}
+    if len(first) != 1 or not any(len(parts) > 1 for parts in words):
+        return ""
+    program = first.pop()
+    return program if program.casefold() not in PLAIN_VERBS or [program] in words else ""
+
+
+def base_path_of(paths: Iterable[str]) -> str:
+    """Return what all paths have in common before they differ, such as `/api/v1`: as far as it names no thing."""
+    parts = [path.split("/")[1:] for path in paths if path.startswith("/")]
+    common: list[str] = []
+    for segments in zip(*parts, strict=False):
+        if len(set(segments)) > 1 or not _BASE.fullmatch(segments[0]):
+            break
+        common.append(segments[0])
+    is_whole = any(len(segments) <= len(common) for segments in parts)
+    return "/" + "/".join(common) if common and not is_whole else ""
+
+
+def path_of(reference: Reference | Mapping[str, Any]) -> str:
+    """Return the path of an endpoint as its source writes it; nothing where it says none."""
+    said = reference if isinstance(reference, Mapping) else text_of(reference)
+    named = request_in(said["name"])
+    return str((said["form"] or {}).get("path") or (named.path if named else ""))
+
+
+_BASE = re.compile(r"api|rest|public|v\d+(?:\.\d+)*", re.IGNORECASE)
+
+
+def _paths(reference: Reference, base_path: str) -> Iterator[ReferenceName]:
+    request, path = request_in(reference.name), path_of(reference)
+    if not path:
+        return
+    method = (reference.method or (request.method if request else "")).upper()
+    whole, base = path_form(path), path_form(base_path) if base_path else ""
+    forms = {whole: path}
+    if base and base != "/":
+        forms[whole.removeprefix(base) if whole.startswith(f"{base}/") else base + whole] = path
+    for form, said in forms.items():
+        yield ReferenceName(
+            reference=reference,
+            sort=ReferenceName.Sort.PATH,
+            said=f"{method} {said}".strip()[:NAME_CHARS],
+            lookup=form,
+            method=method,
+        )
+
+
+def _names(said: Sequence[str], chars: int) -> list[str]:
+    return list(dict.fromkeys(name for one in said[:NAMES] if (name := one_line(one)[:chars])))
+
+
+def fit_to_store(text: Text) -> tuple[Text, list[str]]:
+    """Take out what no text here may have, cut what is too long, and say what was done."""
+    troubles = []
+    # Forms say the same few words over and over; looking at each once takes a tenth of the time.
+    whole = "\n".join(dict.fromkeys(_strings(text)))
+    if REFUSED.search(whole):
+        text = _mapped(text, lambda said: REFUSED.sub("", said))
+        troubles.append("control characters were taken out")
+    if kinds := list(dict.fromkeys(secret.kind for secret in find_secrets(whole))):
+        text = _mapped(text, redacted)
+        troubles.append(f"what looks like a secret was taken out ({', '.join(kinds[:5])})")
+    for name in ("summary", "content"):
+        if len(text[name].encode()) > CONTENT_BYTES:
+            cut = text[name].encode()[: CONTENT_BYTES - 100].decode(errors="ignore")
+            text[name] = cut[: cut.rfind("\n") + 1 or len(cut)].rstrip() + CUT
+            troubles.append(f"its {name} was longer than {CONTENT_BYTES:,} bytes and was cut")
+    if text["form"] and len(json.dumps(text["form"])) > FORM_BYTES:
+        bare = {name: value for name, value in text["form"].items() if name not in {"responses", "body"}}
+        text["form"] = bare if len(json.dumps(bare)) <= FORM_BYTES else None
+        troubles.append("the schemas of its form were too large to keep")
+    return text, troubles
+
+
+def _strings(value: Any) -> list[str]:
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, Mapping):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return found
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(str(name)): _mapped(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mapped(one, change) for one in value]
+    return value

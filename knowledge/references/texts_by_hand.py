@@ -1,0 +1,236 @@
+"""References: looking up the exact command, endpoint or text, and changing a text by hand."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+from uuid import UUID
+
+import structlog
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+from pydantic import Field
+
+from accounts.actor import Actor
+from bigmind.core.errors import Invalid, NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.vocabulary import Cursor, Offset, SharedContent, SharedLongText
+from knowledge.models import Reference, ReferenceType
+from knowledge.reference_arguments import (
+    Aliases,
+    CategoryName,
+    CollectionName,
+    CommandText,
+    Keywords,
+    MethodName,
+    PathText,
+    ReferenceId,
+    SharedName,
+)
+from knowledge.references.imports import find_anew, keep_versions, require_documentarian
+from knowledge.references.lookup import commands_in, requested, shelves
+from knowledge.references.nearest import nearest_references
+from knowledge.references.texts import text_of
+from knowledge.search.hybrid import Findings
+from knowledge.search.names import Request, request_in
+from knowledge.services.gaps import note_gap
+
+_COUNT = """
+INSERT INTO knowledge_referenceuse (reference_id, asked, last_asked_at)
+SELECT id, 1, now() FROM unnest(%s::uuid[]) AS told(id) ORDER BY id
+ON CONFLICT (reference_id) DO UPDATE SET asked = knowledge_referenceuse.asked + 1, last_asked_at = now()
+"""
+ALL = "all"
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class FoundReference:
+    """The reference that is called so, or nothing and the nearest real names."""
+
+    asked: str
+    reference: Reference | None
+    matched_on: str = ""
+    others: list[Reference] = field(default_factory=list)
+    did_you_mean: list[str] = field(default_factory=list)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is one."""
+        return self.reference is not None
+
+
+@dataclass(frozen=True)
+class FoundEndpoint:
+    """The endpoint that a request goes to. Without a method, all that the path has; one of several is not chosen."""
+
+    asked: str
+    reference: Reference | None
+    endpoints: list[Reference] = field(default_factory=list)
+    did_you_mean: list[str] = field(default_factory=list)
+
+    @property
+    def found(self) -> bool:
+        """Whether the path is there, with this method where one was named."""
+        return self.reference is not None or (bool(self.endpoints) and not self.did_you_mean)
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods of the path."""
+        return list(dict.fromkeys(endpoint.method for endpoint in self.endpoints))
+
+
+def get_command(actor: Actor, *, command: CommandText, collection: CollectionName = "") -> FoundReference:
+    """Read the exact syntax, options and examples of a command, by its name or an alias.
+
+    Call this before you recommend or run a command; never make one up. Returns the command, or nothing and the nearest
+    real ones: then say that you have no information.
+    """
+    among = shelves(collection)
+    matches = [line.match for line in commands_in(command, among)]
+    if not matches:
+        note_unanswered(actor, command)
+        return FoundReference(
+            command, None, did_you_mean=nearest_references(command, among, kinds=[ReferenceType.COMMAND])
+        )
+    count_use(actor, [matches[0].reference.pk])
+    others = [match.reference for match in matches[1:]]
+    return FoundReference(command, matches[0].reference, matches[0].matched_on, others)
+
+
+def list_commands(
+    actor: Actor,
+    *,
+    category: CategoryName = "",
+    collection: CollectionName = "",
+    limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    offset: Offset = 0,
+    cursor: Cursor | None = None,
+) -> Page[Reference]:
+    """List the commands there are, of a category or all, each with its exact name and what it does.
+
+    Call this when search_knowledge found nothing, before you say that there is no such command. Returns a page of them.
+    """
+    among = shelves(collection)
+    commands = among.references().filter(kind=ReferenceType.COMMAND).select_related("collection")
+    if category and category.casefold() != ALL:
+        commands = commands.in_category(category)
+    return page_of(commands.order_by("collection__slug", "name", "key"), limit=limit, offset=offset, cursor=cursor)
+
+
+def get_api_endpoint(
+    actor: Actor, *, path: PathText, method: MethodName | None = None, collection: CollectionName = ""
+) -> FoundEndpoint:
+    """Read what an API endpoint takes and answers: parameters, body, responses, examples.
+
+    Call this before you write a request; never make an endpoint up. Values stand for parameters (/users/123), and the
+    path's beginning may be left out. Returns the endpoint, or all methods of the path, or nothing and the nearest ones.
+    """
+    among = shelves(collection)
+    request = _request(path, method)
+    asked = f"{request.method} {request.path}".strip()
+    endpoints = [match.reference for match in requested(request, among)]
+    chosen = [one for one in endpoints if not request.method or one.method == request.method]
+    if not chosen:
+        note_unanswered(actor, asked)
+        return FoundEndpoint(asked, None, endpoints, nearest_references(asked, among, request=request))
+    if len(chosen) > 1:
+        return FoundEndpoint(asked, None, chosen)
+    count_use(actor, [chosen[0].pk])
+    return FoundEndpoint(asked, chosen[0], endpoints)
+
+
+def get_reference(actor: Actor, *, reference_id: ReferenceId) -> Reference:
+    """Read one item of documentation, whole: a guide, a feature, a setting.
+
+    Call this when search_knowledge returned a summary and you need all of it. Returns the item.
+    """
+    shown = read_reference(reference_id)
+    count_use(actor, [shown.pk])
+    return shown
+
+
+@transaction.atomic
+def update_reference(
+    actor: Actor,
+    *,
+    reference_id: ReferenceId,
+    title: SharedName | None = None,
+    summary: SharedLongText | None = None,
+    content: SharedContent | None = None,
+    aliases: Aliases | None = None,
+    keywords: Keywords | None = None,
+    category: CategoryName | None = None,
+    subcategory: CategoryName | None = None,
+) -> Reference:
+    """Correct an item of documentation. What you leave out stays as it is; what it is called exactly stays, too.
+
+    Call this when the documentation is wrong or misses an alias; curators and admins may. The next import does not
+    overwrite it: a new text of the source waits for a decision. Returns the item.
+    """
+    require_documentarian(actor)
+    sent: dict[str, Any] = {
+        "title": title,
+        "summary": summary,
+        "content": content,
+        "aliases": aliases,
+        "keywords": keywords,
+        "category": category,
+        "subcategory": subcategory,
+    }
+    reference = read_reference(reference_id, lock=True)
+    changes = {name: value for name, value in sent.items() if value is not None and value != getattr(reference, name)}
+    if changes:
+        rewrite(actor, reference, changes, why="edit")
+    return reference
+
+
+def rewrite(actor: Actor, reference: Reference, changes: dict[str, Any], *, why: str) -> None:
+    """Let a reference say what a person wrote, keeping what it said and what its source says."""
+    keep_versions([reference], why=why, by=actor.user)
+    if reference.edited_at is None:
+        reference.generated = text_of(reference)
+    for name, value in changes.items():
+        setattr(reference, name, value)
+    reference.edited_at = reference.updated_at = timezone.now()
+    reference.edited_by = actor.user
+    reference.save()
+    find_anew([reference], reference.collection)
+
+
+def read_reference(reference_id: UUID, *, lock: bool = False) -> Reference:
+    """Return a reference that is still there.
+
+    Raises:
+        NotFound: there is none, or its source has it no more.
+    """
+    rows = Reference.objects.current().select_related("collection", "edited_by")
+    try:
+        return (rows.select_for_update(of=("self",)) if lock else rows).get(pk=reference_id)
+    except Reference.DoesNotExist as error:
+        hint = "search_knowledge and list_commands show those there are."
+        raise NotFound(f"There is no reference {reference_id}.", hint=hint) from error
+
+
+def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
+    """Note that an agent was given these. Nobody's answer waits for it or fails because of it."""
+    told = list(ids)
+    if not told or (actor.agent is None and actor.key is None):
+        return
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_COUNT, [told])
+    except DatabaseError as error:
+        log.warning("What was looked up was not counted.", error=str(error))
+
+
+def note_unanswered(actor: Actor, asked: str) -> None:
+    """Keep a name that is not known here: what agents ask for in vain is what documentation lacks."""
+    note_gap(actor, asked, Findings([], 0, fallback=False))
+
+
+def _request(path: str, method: str | None) -> Request:
+    request = request_in(path) or request_in(f"/{path.strip().lstrip('/')}")
+    if request is None:
+        raise Invalid.of("path", f"is no path: {path[:100]}", hint="Send one such as /api/v1/users/{id}.")
+    return Request(method or request.method, request.path)

@@ -1,0 +1,141 @@
+"""Receipts: why each line of a start context is in it, and what it cost. Kept as ids, so what is erased is gone."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from accounts.models import User
+from knowledge.models import CompanyEntry, Fact, Hypothesis, Proof, Receipt, Session
+
+from .provenance import day_of, lineages_of
+
+GONE = "(no longer kept)"
+BATCH = 100
+STORED = ("company", "fact", "session")
+"""What counts as told: what somebody would have had to look up otherwise."""
+
+
+@dataclass(frozen=True)
+class ReceiptLine:
+    """One item of a start context: its tier, which it is, its tokens, and why it is in; when it was erased, if so."""
+
+    tier: str
+    kind: str
+    id: str
+    tokens: int
+    why: str
+    erased_at: str = ""
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The line as a receipt keeps it."""
+        return {name: value for name, value in asdict(self).items() if name != "erased_at" or value}
+
+
+@dataclass(frozen=True)
+class ShownLine:
+    """A line as its owner reads it: the words it stands for, from whom it is, and when anybody last cited it."""
+
+    tier: str
+    kind: str
+    id: str
+    tokens: int
+    why: str
+    title: str
+    lineage: str = ""
+    last_cited_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class ShownReceipt:
+    """What a start context cost in all, and its lines."""
+
+    tokens: int
+    lines: list[ShownLine]
+
+
+def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str:
+    """Say why an entry is told to a session of this project and these topics."""
+    said = f" {entry.text} ".casefold()
+    about = {topic.casefold() for topic in entry.topics}
+    named = [topic for topic in topics if topic.casefold() in about or topic.casefold() in said]
+    reasons = []
+    if project and entry.project == project:
+        reasons.append(f"about the project {project}")
+    if named:
+        reasons.append(f"about {named[0]}")
+    return ", ".join([*reasons, f"importance {entry.importance}"])
+
+
+def why_fact(category: str, of_project: str, text: str, project: str, topics: Sequence[str]) -> str:
+    """Say why a fact is told to a session of this project and these topics."""
+    if project and of_project == project:
+        return f"about the project {project}"
+    if named := [topic for topic in topics if topic.casefold() in text.casefold()]:
+        return f"about {named[0]}"
+    return f"among the newest of {category}"
+
+
+def keep_receipt(session: Session, lines: Sequence[ReceiptLine], *, tokens: int) -> Receipt:
+    """Keep what the start context of a session was made of."""
+    told = sum(line.kind in STORED for line in lines)
+    return Receipt.objects.create(session=session, tokens=tokens, told=told, lines=[line.kept for line in lines])
+
+
+def note_erased(user: User, kind: str, id: object) -> None:
+    """Note in the receipts of a person that a thing was erased: without a report, nothing else would tell when."""
+    this, now = {"kind": kind, "id": str(id)}, timezone.now().isoformat()
+    receipts = list(Receipt.objects.filter(session__user=user, lines__contains=[this]).select_for_update(of=("self",)))
+    for receipt in receipts:
+        receipt.lines = [line | {"erased_at": now} if this.items() <= line.items() else line for line in receipt.lines]
+    Receipt.objects.bulk_update(receipts, ["lines"], batch_size=BATCH)
+
+
+def receipt_of(session: Session) -> ShownReceipt | None:
+    """Return what the start context of a session was made of; None for a session that has no receipt."""
+    receipt = Receipt.objects.filter(session=session).first()
+    if receipt is None:
+        return None
+    return ShownReceipt(receipt.tokens, shown_lines(session.user, [ReceiptLine(**line) for line in receipt.lines]))
+
+
+def shown_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
+    """Say what each line stands for. What was erased or is no longer the person's to see has no words left."""
+    company = _ids(lines, "company", int)
+    titles: dict[tuple[str, str], str] = {}
+    for entry in CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=company):
+        titles["company", str(entry.pk)] = titles["decision", str(entry.pk)] = f"[{entry.handle}] {entry.title}"
+    for fact in Fact.objects.of(user).filter(pk__in=_ids(lines, "fact", int)):
+        titles["fact", str(fact.pk)] = fact.fact
+    for belief in Hypothesis.objects.filter(user=user, pk__in=_ids(lines, "hypothesis", int)):
+        titles["hypothesis", str(belief.pk)] = belief.hypothesis
+    for session in Session.objects.of(user).filter(pk__in=_ids(lines, "session", UUID)):
+        titles["session", str(session.pk)] = str(session)
+    lineages = lineages_of(user, [(line.kind, line.id) for line in lines])
+    cited = dict(Proof.objects.filter(entry__in=company).values_list("entry_id", "last_cited_at"))
+    return [
+        ShownLine(
+            tier=line.tier,
+            kind=line.kind,
+            id=line.id,
+            tokens=line.tokens,
+            why=line.why,
+            title=line.id if line.kind == "profile" else titles.get((line.kind, line.id), GONE),
+            lineage=lineages.get((line.kind, line.id)) or _when_erased(line),
+            last_cited_at=cited.get(int(line.id)) if line.kind == "company" else None,
+        )
+        for line in lines
+    ]
+
+
+def _when_erased(line: ReceiptLine) -> str:
+    return f"erased on {day_of(datetime.fromisoformat(line.erased_at))}" if line.erased_at else ""
+
+
+def _ids(lines: Iterable[ReceiptLine], kind: str, read: Callable[[str], Any]) -> list[Any]:
+    kinds = ("company", "decision") if kind == "company" else (kind,)
+    return [read(line.id) for line in lines if line.kind in kinds]

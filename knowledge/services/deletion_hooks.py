@@ -1,0 +1,22 @@
+"""Farewells: what a person leaves in places that do not go with their rows, and must go with them."""
+
+from accounts.models import User
+from accounts.services.erasures import Erased
+from bigmind.core.rls import sees_only
+from knowledge.models import Gap, Kind, Passage
+from knowledge.search.passages import erase_passages, forget_vectors
+from knowledge.services.gaps import forget_questions, questions_asked
+
+
+def forget_texts_of(user: User, erased: Erased) -> None:
+    """Forget the passages of somebody's memory, the vectors of texts that nobody else has, and what they asked."""
+    with sees_only(user.pk):
+        for kind in Passage.objects.filter(owner=user).order_by().values_list("kind", flat=True).distinct():
+            passages = Passage.objects.filter(owner=user, kind=kind)
+            digests = set(passages.values_list("digest", flat=True))
+            erased.note(kind, digests)
+            passages.delete()
+            forget_vectors(digests)
+        erase_passages(Kind.PERSON, [user.pk])
+        forget_questions(questions_asked(user, since=None, until=None))
+        Gap.objects.filter(settled_by=user).update(settled_by=None)

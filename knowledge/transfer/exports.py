@@ -1,0 +1,275 @@
+"""Export: everything a user owns as one document, which `imports` takes back without loss."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from django.core.signing import BadSignature, Signer
+from django.db.models import Prefetch
+from django.utils import timezone
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from accounts.actor import Actor
+from accounts.models import Sharing, User
+from accounts.people.profiles import get_profile
+from accounts.vocabulary import JobTitle
+from bigmind.core.sections import Section
+from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
+from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Usefulness
+from knowledge.transfer.readers.long_messages import split_long_messages
+from knowledge.vocabulary import CategoryName, Domain, Key, Role
+
+LAST_PLACE = 2**31 - 1
+_PLACE_TAKEN = PydanticCustomError("place_taken", "is that of an earlier chunk. Give each chunk a place of its own")
+_PROOFS = Signer(salt="knowledge.session", sep=":")
+
+
+class _Exported(BaseModel):
+    model_config = ConfigDict(from_attributes=True, extra="forbid")
+
+
+class ExportedProfile(_Exported):
+    """Who the user is."""
+
+    role: JobTitle = ""
+    preferences: LongText = ""
+    pinned_facts: list[Content] = []
+    updated_at: Moment | None = None
+
+
+class ExportedFact(_Exported):
+    """One fact. `id` and `superseded_by` refer to each other within the document."""
+
+    id: int
+    category: CategoryName
+    fact: Content
+    confidence: Confidence = 1.0
+    project: Project = ""
+    source_session: UUID | None = Field(default=None, validation_alias="source_session_id")
+    superseded_by: int | None = Field(default=None, validation_alias="superseded_by_id")
+    deprecated_at: Moment | None = None
+    deprecation_reason: LongText = ""
+    created_at: Moment
+
+    model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+
+class _CanBeSetAside(_Exported):
+    set_aside_at: Moment | None = None
+
+
+class ExportedChunk(_CanBeSetAside):
+    """One flagged exchange."""
+
+    seq: Annotated[int, Field(ge=1, le=LAST_PLACE)]
+    role: Role
+    content: Content
+    flag_reason: LongText = ""
+    created_at: Moment
+
+
+class ExportedSummary(_Exported):
+    """The narrative of a session."""
+
+    summary: LongText = ""
+    key_facts: list[Content] = []
+    code_refs: list[Content] = []
+    created_at: Moment
+
+
+class ExportedSession(_CanBeSetAside):
+    """One conversation, with its summary and its chunks. `proof` says that the id was the user's own."""
+
+    id: UUID
+    proof: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9_-]*$")] = ""
+    project: Project = ""
+    started_at: Moment
+    ended_at: Moment | None = None
+    one_liner: Annotated[LongText, Field(max_length=120)] = ""
+    topics: Tags = []
+    outcome: LongText = ""
+    importance: Importance = 5
+    auto_closed: bool = False
+    summary: ExportedSummary | None = None
+    chunks: list[ExportedChunk] = []
+
+    @field_validator("ended_at")
+    @classmethod
+    def _ends_after_it_started(cls, ended_at: datetime | None, info: ValidationInfo) -> datetime | None:
+        started_at = info.data.get("started_at")
+        if ended_at and started_at and ended_at < started_at:
+            raise ValueError("lies before started_at. A session ends after it started")
+        return ended_at
+
+    @field_validator("chunks", mode="before")
+    @classmethod
+    def _split_long(cls, chunks: object) -> object:
+        """Make several chunks of one that is too long, and move those after it on."""
+        return split_long_messages(chunks) if isinstance(chunks, list) else chunks
+
+    @field_validator("chunks")
+    @classmethod
+    def _one_chunk_per_place(cls, chunks: list[ExportedChunk]) -> list[ExportedChunk]:
+        taken: set[int] = set()
+        problems: list[InitErrorDetails] = []
+        for number, chunk in enumerate(chunks):
+            if chunk.seq in taken:
+                problems.append({"type": _PLACE_TAKEN, "loc": (number, "seq"), "input": chunk.seq})
+            taken.add(chunk.seq)
+        if problems:
+            # Only so does pydantic name the chunk that is wrong, instead of the whole list.
+            raise ValidationError.from_exception_data("chunks", problems)
+        return chunks
+
+
+class ExportedHypothesis(_CanBeSetAside):
+    """One belief."""
+
+    hypothesis: Content
+    confidence: Confidence = 0.7
+    status: Literal["open", "confirmed", "refuted", "abandoned"] = "open"
+    resolution: LongText = ""
+    project: Project = ""
+    session: UUID | None = Field(default=None, validation_alias="session_id")
+    created_at: Moment
+    resolved_at: Moment | None = None
+
+    @field_validator("resolved_at")
+    @classmethod
+    def _open_until_resolved(cls, resolved_at: datetime | None, info: ValidationInfo) -> datetime | None:
+        if resolved_at and info.data.get("status") == "open":
+            raise ValueError("is set, but status is open. Leave it out, or say what became of the belief")
+        return resolved_at
+
+    model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+
+class ExportedNote(_CanBeSetAside):
+    """One note."""
+
+    domain: Domain
+    key: Key
+    content: Content
+    project: Project = ""
+    expires_at: Moment | None = None
+    created_at: Moment
+    updated_at: Moment
+
+
+class ExportedHeadline(_Exported):
+    """The headline of one session that everybody here may see."""
+
+    session: UUID = Field(validation_alias="session_id")
+    text: Annotated[LongText, Field(max_length=120)]
+    chosen_at: Moment
+
+    model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
+
+
+class ExportedSharing(_Exported):
+    """What the user chose that everybody here may see. Who has not chosen has none."""
+
+    sections: list[Section] = []
+    in_directory: bool = True
+    updated_at: Moment
+    headlines: list[ExportedHeadline] = []
+
+
+class ExportedFeedback(_Exported):
+    """What the user, or an agent of theirs, said of one thing. `source_id` is its id in the BigMind that wrote this."""
+
+    kind: Annotated[str, Field(max_length=20)]
+    source_id: Annotated[str, Field(max_length=36)]
+    verdict: Usefulness
+    note: LongText = ""
+    created_at: Moment
+    settled_at: Moment | None = None
+
+
+class MemoryDocument(_Exported):
+    """Everything a user owns. The format is versioned: a reader refuses a version it does not know.
+
+    `sharing` and `feedback` tell what holds in the BigMind that wrote this. An import leaves them: what others may see
+    is chosen anew in each BigMind, and what was spoken of is not there.
+    """
+
+    format: Literal["bigmind-memory"] = "bigmind-memory"
+    version: Literal[1] = 1
+    exported_at: Moment | None = None
+    profile: ExportedProfile | None = None
+    sessions: list[ExportedSession] = []
+    facts: list[ExportedFact] = []
+    hypotheses: list[ExportedHypothesis] = []
+    notes: list[ExportedNote] = []
+    sharing: ExportedSharing | None = None
+    feedback: list[ExportedFeedback] = []
+
+
+Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
+
+
+def export_memory(actor: Actor) -> MemoryDocument:
+    """Export everything that is remembered of the user as one JSON document.
+
+    Call this for a backup or to move to another BigMind: memory_import takes the memory back without loss. What the
+    user shares and said of things is told, and left out by an import: it belongs to this BigMind.
+    """
+    user = actor.user
+    sessions = Session.objects.of(user).order_by("started_at", "id").select_related("summary")
+    sessions = sessions.prefetch_related(Prefetch("chunks", Chunk.objects.order_by("seq")))
+    profile = get_profile(actor)
+    return MemoryDocument(
+        exported_at=timezone.now(),
+        profile=None if profile.is_empty else ExportedProfile.model_validate(profile),
+        sessions=[_exported_session(session) for session in sessions],
+        facts=[ExportedFact.model_validate(fact) for fact in Fact.objects.of(user).order_by("created_at", "id")],
+        hypotheses=[
+            ExportedHypothesis.model_validate(belief)
+            for belief in Hypothesis.objects.filter(user=user).order_by("created_at", "id")
+        ],
+        notes=[ExportedNote.model_validate(note) for note in Note.objects.of(user).order_by("domain", "key")],
+        sharing=_exported_sharing(user),
+        feedback=[
+            ExportedFeedback.model_validate(said) for said in Feedback.objects.filter(user=user).order_by("created_at")
+        ],
+    )
+
+
+def was_own(user: User, told: ExportedSession) -> bool:
+    """Whether this BigMind once exported the session, under this id, for the same user."""
+    try:
+        _PROOFS.unsign(f"{_claim(user.pk, told.id)}:{told.proof}")
+    except BadSignature:
+        return False
+    return True
+
+
+def _claim(user_id: UUID, session_id: UUID) -> str:
+    return f"{user_id} {session_id}"
+
+
+def _exported_sharing(user: User) -> ExportedSharing | None:
+    chosen = Sharing.objects.filter(user=user).first()
+    if chosen is None:
+        return None
+    shown = ShownHeadline.objects.of(user).in_view().newest_first()
+    return ExportedSharing(
+        sections=[Section(name) for name in chosen.sections],
+        in_directory=chosen.in_directory,
+        updated_at=chosen.updated_at,
+        headlines=[ExportedHeadline.model_validate(headline) for headline in shown],
+    )
+
+
+def _exported_session(session: Session) -> ExportedSession:
+    narrative = session.narrative
+    return ExportedSession(
+        summary=ExportedSummary.model_validate(narrative) if narrative else None,
+        chunks=[ExportedChunk.model_validate(chunk) for chunk in session.chunks.all()],
+        proof=_PROOFS.signature(_claim(session.user_id, session.pk)),
+        **{
+            name: getattr(session, name)
+            for name in ExportedSession.model_fields.keys() - {"proof", "summary", "chunks"}
+        },
+    )

@@ -1,0 +1,228 @@
+"""Import: takes what `exports` made into the memory of a user, so that twice is once."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Annotated
+from uuid import UUID, uuid5
+
+from django.db import transaction
+from django.utils import timezone
+from pydantic import Field
+
+from accounts.actor import Actor
+from accounts.models import Profile
+from accounts.people.profiles import get_profile
+from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.rls import sees_everybody
+from bigmind.core.text import digest
+from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
+from knowledge.services.facts import index_fact
+from knowledge.services.hypotheses import index_hypothesis
+from knowledge.services.notes import index_note
+from knowledge.services.sessions import index_chunk, index_session
+
+from .exports import (
+    LAST_PLACE,
+    ExportedChunk,
+    ExportedFact,
+    ExportedHypothesis,
+    ExportedNote,
+    ExportedProfile,
+    ExportedSession,
+    MemoryDocument,
+    was_own,
+)
+
+Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
+TryOnly = Annotated[bool, Field(description="True: only say what would happen.")]
+LOCK = 7702
+
+
+@dataclass
+class Imported:
+    """What an import added, and what was there already."""
+
+    dry_run: bool
+    added: dict[str, int] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
+
+    def count(self, kind: str, *, is_new: bool) -> None:
+        """Count one item."""
+        for name, counts in ((True, self.added), (False, self.known)):
+            counts[kind] = counts.get(kind, 0) + (name is is_new)
+
+
+class _DryRun(Exception):
+    """Rolls an import back after it has been counted."""
+
+
+def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False) -> Imported:
+    """Import a document that memory_export made, into the memory of the caller.
+
+    Call this to restore or to merge: what is there already stays as it is, so that importing twice changes nothing.
+    In parts: sessions first, and a superseded fact together with its successor. A session keeps its id where it was
+    exported by the same user of the same BigMind, or where nobody else has sessions; else it gets one of its own.
+    Returns how many of each kind were added and how many were known. One wrong item refuses the whole document.
+    """
+    imported = Imported(dry_run)
+    try:
+        with transaction.atomic():
+            # Two imports of one document would each find nothing known, and then meet at what must be unique.
+            wait_for_turn(LOCK, actor.user.pk)
+            _import(actor, document, imported)
+            if dry_run:
+                raise _DryRun
+    except _DryRun:
+        pass
+    return imported
+
+
+def _import(actor: Actor, document: MemoryDocument, imported: Imported) -> None:
+    _import_profile(actor, document.profile, imported)
+    for session in document.sessions:
+        _import_session(actor, session, imported)
+    sessions = _sessions_meant(
+        actor,
+        {fact.source_session for fact in document.facts} | {belief.session for belief in document.hypotheses},
+    )
+    _import_facts(actor, document.facts, sessions, imported)
+    for belief in document.hypotheses:
+        _import_hypothesis(actor, belief, sessions, imported)
+    for note in document.notes:
+        _import_note(actor, note, imported)
+
+
+def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Imported) -> None:
+    if told is None:
+        return
+    profile = get_profile(actor)
+    is_new = profile.is_empty
+    if is_new:
+        profile.role, profile.preferences, profile.pinned_facts = told.role, told.preferences, told.pinned_facts
+        profile.save()
+        if told.updated_at:
+            Profile.objects.filter(pk=profile.pk).update(updated_at=told.updated_at)
+    imported.count("profile", is_new=is_new)
+
+
+def _sessions_meant(actor: Actor, told: Iterable[UUID | None]) -> dict[UUID | None, Session]:
+    """Return the user's sessions by the ids that documents call them, whether they came with this one or earlier."""
+    ids = {one: _derived_id(actor, one) for one in told if one}
+    own = Session.objects.of(actor.user).in_bulk([*ids.keys(), *ids.values()])
+    meant = {one: own.get(one) or own.get(derived) for one, derived in ids.items()}
+    return {one: session for one, session in meant.items() if session}
+
+
+def _import_session(actor: Actor, told: ExportedSession, imported: Imported) -> None:
+    known = _sessions_meant(actor, [told.id]).get(told.id)
+    session = known or _new_session(actor, told)
+    imported.count("sessions", is_new=known is None)
+    if told.summary and not Summary.objects.filter(session=session).exists():
+        Summary.objects.create(session=session, **told.summary.model_dump(exclude={"created_at"}))
+        Summary.objects.filter(session=session).update(created_at=told.summary.created_at)
+    _import_chunks(session, told.chunks, imported)
+    if known is None and session.ended_at:
+        index_session(session, made=True)
+
+
+def _new_session(actor: Actor, told: ExportedSession) -> Session:
+    """Create a session under its id if that was the user's own or can be nobody's here, else under one derived from it.
+
+    What becomes of the id of another must not depend on whether it exists here: that would tell.
+    """
+    with sees_everybody():
+        is_anothers = Session.objects.exclude(user=actor.user).exists()
+    keeps_id = not is_anothers or (was_own(actor.user, told) and not Session.objects.filter(pk=told.id).exists())
+    fields = told.model_dump(exclude={"id", "proof", "summary", "chunks"})
+    return Session.objects.create(id=told.id if keeps_id else _derived_id(actor, told.id), user=actor.user, **fields)
+
+
+def _derived_id(actor: Actor, session_id: UUID) -> UUID:
+    """The id that a session gets in place of its own: always the same, so that twice is once."""
+    return uuid5(actor.user.pk, str(session_id))
+
+
+def _import_chunks(session: Session, told: Iterable[ExportedChunk], imported: Imported) -> None:
+    Session.objects.select_for_update().get(pk=session.pk)  # An agent who appends to it meanwhile waits.
+    chunks = list(session.chunks.all())
+    there = {(chunk.role, chunk.content, chunk.created_at) for chunk in chunks}
+    places = {chunk.seq for chunk in chunks}
+    for one in told:
+        same = (one.role, one.content, one.created_at)
+        imported.count("chunks", is_new=same not in there)
+        if same not in there:
+            seq = _free_place(one.seq, places)
+            _import_chunk(session, one, seq)
+            there.add(same)
+            places.add(seq)
+
+
+def _free_place(wanted: int, taken: set[int]) -> int:
+    """The place wanted, else the one after the last; should that be beyond what can be stored, the first gap."""
+    if wanted not in taken:
+        return wanted
+    return next(place for place in chain(range(max(taken) + 1, LAST_PLACE + 1), count(1)) if place not in taken)
+
+
+def _import_chunk(session: Session, told: ExportedChunk, seq: int) -> None:
+    fields = told.model_dump(exclude={"seq", "created_at"})
+    chunk = Chunk.objects.create(session=session, user=session.user, seq=seq, **fields)
+    Chunk.objects.filter(pk=chunk.pk).update(created_at=told.created_at)
+    index_chunk(chunk, made=True)
+
+
+def _import_facts(
+    actor: Actor, told: Iterable[ExportedFact], sessions: Mapping[UUID | None, Session], imported: Imported
+) -> None:
+    told = list(told)
+    rows: dict[int, Fact] = {}
+    for one in told:
+        rows[one.id], is_new = _import_fact(actor, one, sessions)
+        imported.count("facts", is_new=is_new)
+    for one in told:
+        fact = rows[one.id]
+        successor = rows.get(one.superseded_by) if one.superseded_by is not None else None
+        if successor and fact.superseded_by_id is None and successor.pk != fact.pk:
+            Fact.objects.filter(pk=fact.pk).update(superseded_by=successor)
+
+
+def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None, Session]) -> tuple[Fact, bool]:
+    """Return the fact and whether it is new. A text is current once; set aside it may be there several times."""
+    same = {"created_at": told.created_at} if told.deprecated_at else {}
+    fact, is_new = Fact.objects.get_or_create(
+        user=actor.user,
+        digest=digest(told.fact),
+        deprecated_at=told.deprecated_at,
+        **same,
+        defaults={
+            **told.model_dump(exclude={"id", "source_session", "superseded_by", "deprecated_at"}),
+            "source_session": sessions.get(told.source_session),
+        },
+    )
+    if is_new and fact.is_current:
+        index_fact(fact, made=True)
+    return fact, is_new
+
+
+def _import_hypothesis(
+    actor: Actor, told: ExportedHypothesis, sessions: Mapping[UUID | None, Session], imported: Imported
+) -> None:
+    same = Hypothesis.objects.filter(user=actor.user, hypothesis=told.hypothesis, created_at=told.created_at)
+    is_new = not same.exists()
+    imported.count("hypotheses", is_new=is_new)
+    if is_new:
+        fields = told.model_dump(exclude={"session"})
+        if told.status != "open":
+            fields["resolved_at"] = told.resolved_at or timezone.now()
+        belief = Hypothesis.objects.create(user=actor.user, session=sessions.get(told.session), **fields)
+        index_hypothesis(belief, made=True)
+
+
+def _import_note(actor: Actor, told: ExportedNote, imported: Imported) -> None:
+    note, is_new = Note.objects.get_or_create(
+        user=actor.user, domain=told.domain, key=told.key, defaults=told.model_dump(exclude={"domain", "key"})
+    )
+    imported.count("notes", is_new=is_new)
+    if is_new:
+        index_note(note, made=True)

@@ -1,0 +1,150 @@
+"""Out of sight and gone: what was set aside, bringing it back, and erasing for good."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Conflict
+from bigmind.core.operations import carry_out
+from bigmind.core.pages import Page
+from knowledge.models import Note
+from knowledge.services.archive import restore, set_aside
+from knowledge.services.facts import erase_fact
+from knowledge.services.hypotheses import erase_hypothesis
+from knowledge.services.notes import delete_note
+from knowledge.services.sessions import erase_chunk, erase_session
+from knowledge.views.forms import OperationForm, Text, posted
+from knowledge.views.kinds import KINDS, address_of, own_thing, things_set_aside
+from knowledge.views.pages import Within, form_page, memory_page, offset_in, own_page, tell, way_back
+
+ASIDES_SHOWN = 50
+
+
+@dataclass(frozen=True)
+class Aside:
+    """One thing that was set aside."""
+
+    kind: str
+    thing: Any
+    since: datetime
+
+
+class SettingAside(OperationForm):
+    """Says why, for the record."""
+
+    reason = Text(required=False, rows=2, help_text="It stays on record with the fact.")
+
+
+@own_page
+@require_safe
+def asides(request: HttpRequest) -> HttpResponse:
+    """List everything that was set aside, the latest first."""
+    actor = actor_of(request)
+    rows, offset = things_set_aside(actor.user), offset_in(request)
+    shown = list(rows[offset : offset + ASIDES_SHOWN])
+    page = Page(_read(actor, shown), total=rows.count(), limit=ASIDES_SHOWN, offset=offset)
+    return memory_page(request, "knowledge/aside.html", section="memory-aside", page=page)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def setting_aside(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
+    """Set one thing aside. A fact keeps the reason, so that page asks for it; the others are one click."""
+    actor = actor_of(request)
+    thing = own_thing(actor, kind, thing_id)
+    form = SettingAside(posted(request))
+    if kind != "fact":
+        del form.fields["reason"]
+    address = address_of(kind, thing.pk)
+    if form.attempt(lambda told: _set_aside(actor, kind, thing, told)):
+        tell(
+            request,
+            f"Set aside: “{thing}”. Your agents will not hear of it again.",
+            undo=reverse("memory-restore", args=[kind, thing.pk]),
+        )
+        return way_back(request, otherwise=address)
+    return form_page(
+        request,
+        form,
+        heading=f"Set this {KINDS[kind].word} aside?",
+        lead=f"“{thing}” will be hidden everywhere and kept on record. You can restore it at any time.",
+        verb="Set it aside",
+        within=Within(KINDS[kind].word.capitalize(), address),
+    )
+
+
+@own_page
+@require_POST
+def restoring(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
+    """Bring one thing back."""
+    actor = actor_of(request)
+    thing = own_thing(actor, kind, thing_id)
+    try:
+        carry_out(restore, actor, {"kind": kind, "id": str(thing.pk)})
+        tell(request, f"Restored: “{thing}”.")
+    except Conflict as refusal:
+        messages.error(request, str(refusal))
+    return way_back(request, otherwise=address_of(kind, thing.pk))
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def erasing(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
+    """Ask once more, saying what goes; then erase it for good."""
+    actor = actor_of(request)
+    thing = own_thing(actor, kind, thing_id)
+    address = address_of(kind, thing.pk)
+    if request.method == "POST":
+        list_address = address_of("session", thing.session_id) if kind == "chunk" else reverse(KINDS[kind].list_route)
+        ERASE[kind](actor, thing)
+        # Without its words: a message is kept in a cookie until it is shown.
+        tell(request, f"The {KINDS[kind].word} is erased for good.")
+        return way_back(request, otherwise=list_address, gone=address)
+    chunks = thing.chunks.count() if kind == "session" else 0
+    context = {"kind": kind, "word": KINDS[kind].word, "thing": thing, "address": address, "chunks": chunks}
+    return render(request, "knowledge/erase.html", context)
+
+
+def _set_aside(actor: Actor, kind: str, thing: Any, told: dict[str, str]) -> Any:
+    reason = {"reason": told["reason"]} if told.get("reason") else {}
+    return carry_out(set_aside, actor, {"kind": kind, "id": str(thing.pk), **reason})
+
+
+@transaction.atomic
+def _erase_note(actor: Actor, note: Note) -> None:
+    # Notes are deleted by their address, and only one in view has an address: it comes back for this moment.
+    restore(actor, kind="note", id=str(note.pk))
+    delete_note(actor, domain=note.domain, key=note.key)
+
+
+ERASE: dict[str, Callable[[Actor, Any], Any]] = {
+    "fact": lambda actor, fact: erase_fact(actor, fact_id=fact.pk),
+    "session": lambda actor, session: erase_session(actor, session_id=str(session.pk)),
+    "chunk": lambda actor, chunk: erase_chunk(actor, chunk_id=chunk.pk),
+    "note": _erase_note,
+    "hypothesis": lambda actor, belief: erase_hypothesis(actor, hypothesis_id=belief.pk),
+}
+
+
+def _read(actor: Actor, rows: list[dict[str, Any]]) -> list[Aside]:
+    """Read the things themselves, in one query for each kind."""
+    things = {
+        kind: {str(thing.pk): thing for thing in KINDS[kind].own(actor.user).filter(pk__in=ids)}
+        for kind, ids in _ids_by_kind(rows).items()
+    }
+    found = [(row, things[row["kind"]].get(row["id_text"])) for row in rows]
+    return [Aside(row["kind"], thing, row["since"]) for row, thing in found if thing is not None]
+
+
+def _ids_by_kind(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    return {kind: [row["id_text"] for row in rows if row["kind"] == kind] for kind in {row["kind"] for row in rows}}

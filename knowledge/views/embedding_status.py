@@ -1,0 +1,83 @@
+"""The page of the embedding pipeline, for admins: what waits, what failed, and what can be done about it."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.authentication import actor_of
+from bigmind.core.errors import Conflict
+from knowledge.models import EmbeddingSpace
+from knowledge.services.embedding import retry_failed, stop_rebuild
+from knowledge.services.embedding_status import pipeline_state
+from knowledge.services.re_embedding import rebuild_embeddings
+from knowledge.views.pages import own_page, tell
+
+
+def _with_an_embedder(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Refuse in words when the settings choose no embedder: nothing can be made then."""
+
+    @wraps(view)
+    def asked(request: HttpRequest) -> HttpResponse:
+        try:
+            return view(request)
+        except ImproperlyConfigured as error:
+            raise Conflict(str(error), hint="Change the setting and start BigMind again.") from error
+
+    return asked
+
+
+@own_page
+@require_safe
+def pipeline(request: HttpRequest) -> HttpResponse:
+    """Show how the making of vectors stands."""
+    return render(request, "knowledge/pipeline.html", {"state": pipeline_state(actor_of(request))})
+
+
+@own_page
+@require_POST
+def retrying(request: HttpRequest) -> HttpResponse:
+    """Let what failed be tried again now."""
+    retried = retry_failed(actor_of(request))
+    tell(request, f"{_texts(retried)} will be tried again now." if retried else "The embedder will be asked again now.")
+    return redirect("embeddings")
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+@_with_an_embedder
+def rebuilding(request: HttpRequest) -> HttpResponse:
+    """Ask once more, saying what it takes; then let all vectors be made anew."""
+    actor = actor_of(request)
+    if request.method == "POST":
+        again = rebuild_embeddings(actor, batch_size=_batch_size(), clear_cache="clear_cache" in request.POST)
+        tell(request, f"{_texts(again.total - again.processed)} will get new vectors. Search goes on meanwhile.")
+        return redirect("embeddings")
+    return render(request, "knowledge/pipeline_rebuild.html", {"state": pipeline_state(actor)})
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+@_with_an_embedder
+def stopping(request: HttpRequest) -> HttpResponse:
+    """Ask once more, saying what becomes of what was made; then stop a rebuild."""
+    actor = actor_of(request)
+    if request.method == "POST":
+        let_go = stop_rebuild(actor)
+        stopped = f"Stopped. {_texts(let_go)} will not get a new vector."
+        tell(request, stopped if let_go else "Stopped. Nothing was left to make anew.")
+        return redirect("embeddings")
+    return render(request, "knowledge/pipeline_stop.html", {"state": pipeline_state(actor)})
+
+
+def _batch_size() -> int:
+    """A rebuild from the page keeps the size that was set before."""
+    size = EmbeddingSpace.objects.order_by("-pk").values_list("batch_size", flat=True).first()
+    return size or EmbeddingSpace().batch_size
+
+
+def _texts(count: int) -> str:
+    return f"{count:,} text{'' if count == 1 else 's'}"
