@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, Role, Sharing, User
 from benchmarks.rows import row
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from bigmind.core.text import digest
 from knowledge.models import CompanyEntry, Session
 
@@ -60,7 +60,9 @@ def _gather(numbers: range) -> None:
     Agent.objects.bulk_create(
         Agent(user=person, client_name=name, host="laptop", last_seen=now) for person in people for name in CLIENTS
     )
-    Sharing.objects.bulk_create(Sharing(user=person, sections=[str(one) for one in Section]) for person in people)
+    Sharing.objects.bulk_create(
+        Sharing(user=person, sections=[str(one) for one in ProfileSection]) for person in people
+    )
     Session.objects.bulk_create(Session(user=person, topics=["payments", "postgres"]) for person in people)
 
 

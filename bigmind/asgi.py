@@ -15,9 +15,9 @@ django = get_wsgi_application()  # sets Django up, which the imports below need
 
 from django.conf import settings  # noqa: E402
 
-from bigmind.core.rls import answering_requests  # noqa: E402
+from bigmind.core.rls import deny_by_default  # noqa: E402
 from bigmind.transports.mcp import guards  # noqa: E402
-from bigmind.transports.mcp.endpoint import Endpoint  # noqa: E402
+from bigmind.transports.mcp.endpoint import McpEndpoint  # noqa: E402
 from bigmind.transports.mcp.oauth.routes import oauth_routes  # noqa: E402
 from bigmind.web import PlainFraming, web_application  # noqa: E402
 
@@ -25,9 +25,9 @@ from bigmind.web import PlainFraming, web_application  # noqa: E402
 # database waits for the lock longer than it worked: calls took twice as long (make bench).
 sys.setswitchinterval(0.0005)
 
-endpoints = {"/mcp": Endpoint(guards.keys())}
+endpoints = {"/mcp": McpEndpoint(guards.keys())}
 if settings.OAUTH:
-    endpoints["/mcp/oauth"] = Endpoint(guards.tokens())
+    endpoints["/mcp/oauth"] = McpEndpoint(guards.tokens())
 web = web_application(django)
 
 
@@ -35,7 +35,7 @@ web = web_application(django)
 async def lifespan(_: Any) -> AsyncIterator[None]:
     """Serve MCP between the start and the stop of the server."""
     async with AsyncExitStack() as running:
-        running.enter_context(answering_requests())
+        running.enter_context(deny_by_default())
         for endpoint in endpoints.values():
             await running.enter_async_context(endpoint.running())
         try:

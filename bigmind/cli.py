@@ -16,7 +16,7 @@ def main() -> None:
     try:
         environment().signing_key()
     except ValidationError as error:
-        sys.exit(_refused(error))
+        sys.exit(_print_errors(error))
     except OSError as error:
         print(f"bigmind: {reason_for(error, environment().home)}", file=sys.stderr)
         sys.exit(1)
@@ -26,7 +26,7 @@ def main() -> None:
     execute_from_command_line(["bigmind", *sys.argv[1:]])
 
 
-def _refused(error: ValidationError) -> int:
+def _print_errors(error: ValidationError) -> int:
     for problem in error.errors():
         field = ".".join(str(part) for part in problem["loc"])
         # What is wrong with several settings names them itself, and comes with the values of all.

@@ -8,13 +8,13 @@ from curation.services.company_exports import export_company
 from knowledge.app_maps.folders import maps_as_files
 from knowledge.parsers.entries import slug
 from knowledge.parsers.yaml_files import write_entries
-from knowledge.references.exports import exported_collections
+from knowledge.references.exports import export_collections
 from knowledge.references.readers.curated import write_entries as write_references
-from knowledge.services.entry_exports import exported_entries
+from knowledge.services.entry_exports import export_entries
 
 
 @dataclass(frozen=True)
-class Section:
+class ExportSection:
     """One part of what everybody here shares.
 
     Attributes:
@@ -31,7 +31,7 @@ class Section:
 def _write_entries(folder: Path) -> int:
     """One YAML file or more for each source, in the form that kb_seed reads."""
     written = 0
-    for number, file in enumerate(exported_entries(), start=1):
+    for number, file in enumerate(export_entries(), start=1):
         (folder / f"{number:04}-{slug(file.source) or 'entries'}.yaml").write_text(write_entries(file))
         written += len(file.entries)
     return written
@@ -46,7 +46,7 @@ def _write_company(folder: Path) -> int:
 def _write_references(folder: Path) -> int:
     """One file of curated entries for each collection."""
     written = 0
-    for collection in exported_collections():
+    for collection in export_collections():
         (folder / f"{collection.slug}.json").write_text(
             write_references(collection.drafts, collection.changed, collection.completeness)
         )
@@ -62,9 +62,11 @@ def _write_apps(folder: Path) -> int:
     return max(0, len(files) - 1)
 
 
-SECTIONS: tuple[Section, ...] = (
-    Section("entries", "the knowledge base", _write_entries, "bigmind kb_seed entries/*.yaml"),
-    Section("company", "company knowledge with its history", _write_company, "bigmind company_import company.json"),
-    Section("references", "documentation", _write_references, "bigmind references_import FILE --collection NAME"),
-    Section("apps", "app maps", _write_apps, "bigmind apps_import apps"),
+SECTIONS: tuple[ExportSection, ...] = (
+    ExportSection("entries", "the knowledge base", _write_entries, "bigmind kb_seed entries/*.yaml"),
+    ExportSection(
+        "company", "company knowledge with its history", _write_company, "bigmind company_import company.json"
+    ),
+    ExportSection("references", "documentation", _write_references, "bigmind references_import FILE --collection NAME"),
+    ExportSection("apps", "app maps", _write_apps, "bigmind apps_import apps"),
 )

@@ -22,8 +22,8 @@ from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.parts import accepted_part, part_of
 from bigmind.core.read_only import is_read_only, is_refused_write, require_writable
-from bigmind.core.rls import sees_only
-from bigmind.core.screening.policy import collected_notices
+from bigmind.core.rls import rls_scope
+from bigmind.core.screening.policy import collect_notices
 from bigmind.core.tokens import count_tokens
 from bigmind.core.tracing import describe, span
 from bigmind.observability.request_ids import current_request_id, tell_once
@@ -50,7 +50,7 @@ class Outcome:
     notices: tuple[str, ...] = ()
     part: int | None = None
 
-    def structured(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, Any]:
         """The reply as JSON-able data."""
         return self.value.model_dump(mode="json")
 
@@ -105,7 +105,7 @@ def perform(
     started, outcome, seconds, tokens = perf_counter(), "error", 0.0, None
     with span(operation.name, door=door, request_id=current_request_id()) as traced:
         try:
-            with collected_notices() as notices, sees_only(actor.user.pk):
+            with collect_notices() as notices, rls_scope(actor.user.pk):
                 arguments, part = _without_part(operation, arguments) if door == "mcp" else (arguments, None)
                 performed = replace(_perform(operation, actor, arguments, idempotency_key, door), part=part)
             if operation.effect is not Effect.READ:

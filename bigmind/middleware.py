@@ -17,8 +17,8 @@ from accounts.actor import Actor, acts
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.read_only import is_read_only, is_refused_write
-from bigmind.core.rls import sees_everybody, sees_only
-from bigmind.core.screening.policy import collected_notices
+from bigmind.core.rls import rls_bypass, rls_scope
+from bigmind.core.screening.policy import collect_notices
 from bigmind.core.tracing import describe, request_span
 from bigmind.observability import health
 from bigmind.observability.metrics.endpoint import metrics
@@ -104,7 +104,7 @@ class WallMiddleware:
         if is_rest(request) or settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.pk:
             return self.get_response(request)
         is_admin_site = request.path_info.startswith(reverse("admin:index")) and request.user.is_admin
-        with sees_everybody() if is_admin_site else sees_only(request.user.pk), acts(Actor.of(request.user)):
+        with rls_bypass() if is_admin_site else rls_scope(request.user.pk), acts(Actor.of(request.user)):
             return self.get_response(request)
 
 
@@ -115,7 +115,7 @@ class NoticeMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with collected_notices() as notices:
+        with collect_notices() as notices:
             response = self.get_response(request)
         # A page that does not lead on stored nothing: it shows the form again, with what was refused.
         if 300 <= response.status_code < 400:

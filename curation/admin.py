@@ -22,7 +22,7 @@ from knowledge.admin import ReadOnlyAdmin
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 
 
-class DecisionForm(ActionForm):
+class AdminDecisionForm(ActionForm):
     """Asks for the reason beside the action: a rejection needs one."""
 
     notes = forms.CharField(required=False, max_length=2_000, label="Notes")
@@ -34,7 +34,7 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
 
     is_for_curators = True
     change_form_template = "curation/admin/entry.html"
-    action_form = DecisionForm
+    action_form = AdminDecisionForm
     actions = ("approve", "reject", "deprecate")
     list_display = (
         "handle",

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import NoSecrets
-from bigmind.core.text import checked_content, clean_name
+from bigmind.core.text import check_content, clean_name
 from bigmind.core.tokens import count_tokens
 from bigmind.core.vocabulary import RowId, SharedContent, SharedLongText
 
@@ -48,6 +48,6 @@ SourceKind = Annotated[Literal["fact", "chunk", "entry", "hypothesis"], Field(de
 SourceId = Annotated[
     str,
     Handle(kind_in="source_kind"),
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(min_length=1, max_length=36, description="Id of what to promote."),
 ]

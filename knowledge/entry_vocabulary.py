@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import refuse_secrets_in_json
-from bigmind.core.text import checked_content
+from bigmind.core.text import check_content
 from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, SharedLongText, SharedTags, Tag
 
 
@@ -17,7 +17,7 @@ def _storable(metadata: dict[str, Any]) -> dict[str, Any]:
     said = json.dumps(metadata, ensure_ascii=False)
     if "\\u0000" in said:
         raise ValueError("has a NUL character")
-    checked_content(said)
+    check_content(said)
     if len(said.encode()) > CONTENT_BYTES:
         raise ValueError(f"is {len(said.encode()):,} bytes; the limit is {CONTENT_BYTES:,}")
     return metadata

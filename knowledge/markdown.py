@@ -48,7 +48,7 @@ SCHEMES = {"http", "https", "mailto"}
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
 
 
-def rendered(text: str, first_heading: int = 3) -> SafeString:
+def render_markdown(text: str, first_heading: int = 3) -> SafeString:
     """Render markdown as HTML that is safe to show: no scripts, no images, links that vouch for nothing.
 
     Its headings begin at the level `first_heading`, below those of the page. Rendering is capped: what lies beyond

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJs
 
 from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
-from bigmind.core.text import checked_content, clean_name
+from bigmind.core.text import check_content, clean_name
 from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.readers.command_names import name_in
@@ -36,12 +36,12 @@ CategoryName = Annotated[
 ]
 CommandText = Annotated[
     str,
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(min_length=1, max_length=ASKED_CHARS, description="The command, such as helios gw users list."),
 ]
 CheckedText = Annotated[
     str,
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(
         min_length=1,
         max_length=ASKED_CHARS,
@@ -50,7 +50,7 @@ CheckedText = Annotated[
 ]
 PathText = Annotated[
     str,
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(min_length=1, max_length=ASKED_CHARS, description="Path, such as /api/v1/users/{id} or /users/123."),
 ]
 MethodName = Annotated[
@@ -101,7 +101,7 @@ Drafts = Annotated[
 
 
 def _words(synonyms: dict[str, list[str]]) -> dict[str, list[str]]:
-    checked_content(json.dumps(synonyms, ensure_ascii=False))
+    check_content(json.dumps(synonyms, ensure_ascii=False))
     if len(synonyms) > 200 or any(len(others) > 50 for others in synonyms.values()):
         raise ValueError("has too many words; the limit is 200 words with 50 synonyms each")
     return {clean_name(word): [clean_name(other) for other in others] for word, others in synonyms.items()}

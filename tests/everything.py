@@ -14,8 +14,8 @@ from accounts.services.erasures import Erased, report_erasure
 from accounts.services.task_statistics import tally_task
 from accounts.sign_in.links import make_sign_in_link
 from accounts.sign_in.tries import count_try
-from bigmind.core.operations import accepted
-from bigmind.core.sections import Section
+from bigmind.core.operations import validate_arguments
+from bigmind.core.sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
@@ -109,12 +109,12 @@ def make_one_of_everything() -> User:
     ReferenceDrift.objects.create(reference=reference)
     ReferenceUse.objects.create(reference=reference)
     spend(100)
-    learn_app(actor, **accepted(learn_app, example_arguments(CATALOGUE["app_learn"])))
+    learn_app(actor, **validate_arguments(learn_app, example_arguments(CATALOGUE["app_learn"])))
     AmbiguousName.objects.create(name="Elicit", look_up="elicit")
     Healing.objects.create(app=App.objects.get(), app_name="CRM", failure="row_gone", outcome="found", user=user)
     AppRun.objects.create(purpose="bootstrap", connector="budibase", asked_by=user)
     sessions = list(Session.objects.of(user).values_list("pk", flat=True))
-    change_sharing(actor, sections=list(Section), in_directory=True, session_ids=sessions)
+    change_sharing(actor, sections=list(ProfileSection), in_directory=True, session_ids=sessions)
     server = CompanyServer.objects.create(url="https://bigmind.example.com")
     Dispatch.objects.create(entry=entry, server=server)
     copied = CompanyEntry.objects.create(

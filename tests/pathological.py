@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 from bigmind.core.errors import Invalid
 from bigmind.core.injections import find_injections
 from bigmind.core.screening import find_secrets
-from bigmind.core.text import checked_content, fence, hidden_characters, inline, normalised
+from bigmind.core.text import check_content, fence, find_hidden_characters, inline, normalise
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from curation.proposals.contradictions import contradictions
 from curation.views.differences import words_changed
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
-from knowledge.markdown import rendered
+from knowledge.markdown import render_markdown
 from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.outline import words_of as plain_words
 from knowledge.parsers.sources import SourceKind, parse_text
-from knowledge.parsers.tags import inferred_tags
-from knowledge.parsers.yaml_files import parsed_entries
+from knowledge.parsers.tags import infer_tags
+from knowledge.parsers.yaml_files import parse_entries
 from knowledge.references.readers.command_names import name_in
 from knowledge.references.readers.commands import first_sentence
 from knowledge.references.readers.help import options as help_options
@@ -26,7 +26,7 @@ from knowledge.references.readers.help.usage import choices_in, read_usage
 from knowledge.references.readers.registry import generator_for
 from knowledge.references.readers.sources import Source
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
-from knowledge.search.names import path_form, request_in, spelled, words_typed
+from knowledge.search.names import path_form, request_in, spell, words_typed
 from knowledge.search.splits import pieces_of
 from knowledge.transfer import readers as importers
 from knowledge.transfer.readers.bundles import bundle_from
@@ -246,12 +246,12 @@ def _excerpt(text: str) -> object:
 
 
 ENTRANCES: dict[str, Callable[[str], object]] = {
-    "rendering markdown": rendered,
+    "rendering markdown": render_markdown,
     "headings of entries": heading_and_body,
     "titles of entries": words_of,
     "inline for agents": inline,
     "fences for agents": lambda text: fence(text, label=text[:1000]),
-    "checking content": lambda text: (checked_content(text), hidden_characters(text), normalised(text)),
+    "checking content": lambda text: (check_content(text), find_hidden_characters(text), normalise(text)),
     "counting tokens": lambda text: (count_tokens(text), cut_to_tokens(text, 1_000)),
     "screening": find_secrets,
     "signs of injection": find_injections,
@@ -260,8 +260,8 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "error in a log": error_in,
     "errors in a lesson": errors_in,
     "fix in a lesson": fix_in,
-    "names": lambda text: (spelled(text), words_typed(text), request_in(text), path_form(text[:4_000])),
-    "tags": inferred_tags,
+    "names": lambda text: (spell(text), words_typed(text), request_in(text), path_form(text[:4_000])),
+    "tags": infer_tags,
     "words of markdown": plain_words,
     "contradictions": lambda text: contradictions(text, text),
     "differences": lambda text: list(words_changed(text, text[1:] + "b")),
@@ -274,7 +274,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "sources of references": _generate,
     "typescript": _generate_typescript,
     "learnings": _pending,
-    "entry files": lambda text: parsed_entries("entries:\n- content: |\n" + text, "a.yaml"),
+    "entry files": lambda text: parse_entries("entries:\n- content: |\n" + text, "a.yaml"),
     "an import, recognised": _import("auto"),
     "an import of basic-memory": _basic_memory,
     "documents by their name": _parses(None, "a.md"),

@@ -81,8 +81,8 @@ def test_an_embedder_is_asked_although_nobody_can_keep_the_state_of_its_circuit(
     circuit = Circuit("three-numbers:3")
     redis.kill()
 
-    circuit.failed()
-    circuit.succeeded()
+    circuit.note_failure()
+    circuit.note_success()
 
     assert circuit.admits()
 

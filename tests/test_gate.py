@@ -68,7 +68,7 @@ def test_a_retried_write_has_one_effect_and_the_same_reply():
     again = perform(ADD, actor, {"hypothesis": "x"}, door="mcp", idempotency_key="k-1")
 
     assert (first.replayed, again.replayed) == (False, True)
-    assert again.structured() == first.structured()
+    assert again.to_data() == first.to_data()
     assert Hypothesis.objects.count() == 1
 
 
@@ -110,7 +110,7 @@ def test_what_was_erased_is_not_repeated_by_a_kept_reply():
     store = CATALOGUE["memory_store_fact"]
     stored = perform(store, actor, {"category": "identity", "fact": "x"}, door="rest", idempotency_key="k-1")
 
-    perform(ERASE, actor, {"fact_id": stored.structured()["fact"]["id"]}, door="rest")
+    perform(ERASE, actor, {"fact_id": stored.to_data()["fact"]["id"]}, door="rest")
 
     assert KeptReply.objects.get().reply is None
     with pytest.raises(Conflict, match="performed before"):
@@ -121,11 +121,11 @@ def test_what_was_erased_is_not_repeated_by_a_kept_reply():
 def test_an_erasure_with_an_idempotency_key_keeps_nothing_of_what_it_erased():
     actor = make_actor()
     stored = perform(CATALOGUE["memory_store_fact"], actor, {"category": "identity", "fact": "x"}, door="rest")
-    erase = {"fact_id": stored.structured()["fact"]["id"]}
+    erase = {"fact_id": stored.to_data()["fact"]["id"]}
 
     erased = perform(ERASE, actor, erase, door="rest", idempotency_key="k-2")
 
-    assert erased.structured()["fact"] == "x"
+    assert erased.to_data()["fact"] == "x"
     assert KeptReply.objects.get().reply is None
     with pytest.raises(Conflict, match="performed before"):
         perform(ERASE, actor, erase, door="rest", idempotency_key="k-2")
@@ -170,7 +170,7 @@ def test_of_many_retries_at_once_one_has_an_effect():
         outcomes = list(threads.map(store, range(24)))
 
     assert sum(not outcome.replayed for outcome in outcomes) == 1
-    assert len({str(outcome.structured()) for outcome in outcomes}) == 1
+    assert len({str(outcome.to_data()) for outcome in outcomes}) == 1
     assert Fact.objects.count() == 1
 
 
@@ -181,7 +181,7 @@ def test_the_same_fact_stored_by_many_at_once_is_stored_once():
     def store(_):
         try:
             arguments = {"category": "identity", "fact": "Name is Lumen."}
-            return perform(CATALOGUE["memory_store_fact"], actor, arguments, door="rest").structured()
+            return perform(CATALOGUE["memory_store_fact"], actor, arguments, door="rest").to_data()
         finally:
             connection.close()
 

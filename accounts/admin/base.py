@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 
 
-class Record:
+class RecordAdmin:
     """A record of what happened is looked at, not written."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -5,11 +5,11 @@ from django.http import HttpRequest
 
 from accounts.models import Alert, AuditEvent, Call, ErasureReport, KeptReply, TaskTally
 
-from .base import Record
+from .base import RecordAdmin
 
 
 @admin.register(Call)
-class CallAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class CallAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """The usage log: who did what, and how it ended; never what was said."""
 
     list_display = ("at", "operation", "user", "door", "outcome", "milliseconds", "tokens", "agent", "request_id")
@@ -21,7 +21,7 @@ class CallAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(TaskTally)
-class TaskTallyAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class TaskTallyAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """How often each background task ran and failed. Deleting a row counts it anew."""
 
     list_display = ("task", "runs", "failures", "seconds", "ended_at", "scheduled_at", "failed_at", "error")
@@ -31,7 +31,7 @@ class TaskTallyAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(KeptReply)
-class KeptReplyAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class KeptReplyAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Replies kept for writes that are sent again. What they say is the user's, so it is not shown."""
 
     list_display = ("at", "operation", "user", "idempotency_key")
@@ -43,7 +43,7 @@ class KeptReplyAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Alert)
-class AlertAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class AlertAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """What people were told about their keys and their sign-in."""
 
     list_display = ("created_at", "user", "kind", "text", "by_name", "seen_at", "mailed_at")
@@ -55,7 +55,7 @@ class AlertAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(AuditEvent)
-class AuditEventAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class AuditEventAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """What was done to people and keys. The table only grows."""
 
     list_display = ("number", "at", "event", "by_name", "about_name", "details")
@@ -69,7 +69,7 @@ class AuditEventAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(ErasureReport)
-class ErasureReportAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class ErasureReportAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """What was erased. The table only grows."""
 
     list_display = ("__str__", "at", "asked_by", "whose")

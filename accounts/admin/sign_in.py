@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from accounts.models import Invitation, SignIn, SignInLink, SignInTry
 
-from .base import Record
+from .base import RecordAdmin
 
 # What is configured in the environment or not used at all must not look as if it could be set here.
 admin.site.unregister([EmailAddress, SocialApp, SocialToken, SocialAccount, Authenticator])
@@ -49,7 +49,7 @@ class InvitationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(SignInTry)
-class SignInTryAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class SignInTryAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Passwords that were tried lately. Deleting the tries of an address lets it try again at once."""
 
     list_display = ("at", "address", "name_digest")
@@ -59,7 +59,7 @@ class SignInTryAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(SignIn)
-class SignInAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class SignInAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Browsers in which people are signed in. Deleting a row forgets the browser; the page “People” signs out."""
 
     list_display = ("user", "address", "user_agent", "since", "last_seen")
@@ -72,7 +72,7 @@ class SignInAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(Authenticator)
-class AuthenticatorAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class AuthenticatorAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Second factors. They are reset on the page of the person, who is told then."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
@@ -88,7 +88,7 @@ class AuthenticatorAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 @admin.register(SocialAccount)
-class SocialAccountAdmin(Record, admin.ModelAdmin):  # type: ignore[type-arg]
+class SocialAccountAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Who signs in with the company's own sign-in. Deleting a row unlinks the person, until they are found again."""
 
     list_display = ("user", "provider", "uid", "last_login", "date_joined")

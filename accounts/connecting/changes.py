@@ -8,18 +8,18 @@ from pathlib import Path
 
 from bigmind.core.errors import BigMindError, Invalid
 
-from .files import Found, find_file, fingerprint_of, remove_folders, replace_file, require_writable
+from .files import FoundFile, find_file, fingerprint_of, remove_folders, replace_file, require_writable
 from .machines import project_at
-from .malformed import Malformed
-from .parts import Part, masked
-from .records import Record, Records, is_as_written
+from .malformed import MalformedFile
+from .parts import ClientFile, mask_keys
+from .records import ChangeRecord, ChangeRecords, is_as_written
 
 LONGEST_LINE = 160
 OTHERS_MODE = 0o077
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """What happens to one file.
 
     Attributes:
@@ -29,11 +29,11 @@ class Change:
         notes: What its owner should know.
     """
 
-    part: Part
-    found: Found
+    part: ClientFile
+    found: FoundFile
     content: bytes | None
     mode: int
-    record: Record | None
+    record: ChangeRecord | None
     notes: tuple[str, ...] = ()
 
     @property
@@ -50,20 +50,20 @@ class Change:
         """The difference, line by line: no line but the changed ones, for the others may hold secrets."""
         old, new = self.found.text, (self.content or b"").decode()
         lines = unified_diff(old.splitlines(), new.splitlines(), "before", "after", n=0, lineterm="")
-        return "\n".join(_cut(masked(line)) for line in list(lines)[2:])
+        return "\n".join(_cut(mask_keys(line)) for line in list(lines)[2:])
 
 
-def plan_connection(program: str, parts: Sequence[Part], records: Records) -> list[Change]:
+def plan_connection(program: str, parts: Sequence[ClientFile], records: ChangeRecords) -> list[FileChange]:
     """Return what connecting a program would change. Nothing is written.
 
     Raises:
         Invalid: a file is not what its program reads. The refusal names the line.
         Forbidden: a file may not be read or written.
     """
-    return [_connected(program, part, records) for part in parts]
+    return [_plan_connect(program, part, records) for part in parts]
 
 
-def plan_disconnection(program: str, parts: Sequence[Part], records: Records) -> list[Change]:
+def plan_disconnection(program: str, parts: Sequence[ClientFile], records: ChangeRecords) -> list[FileChange]:
     """Return what disconnecting a program would change. Nothing is written.
 
     Raises:
@@ -71,17 +71,17 @@ def plan_disconnection(program: str, parts: Sequence[Part], records: Records) ->
         Forbidden: a file may not be read or written.
     """
     # The last first, so that a folder that was made for the first file is empty when its turn comes.
-    return [_disconnected(program, part, records) for part in reversed(parts)]
+    return [_plan_disconnect(program, part, records) for part in reversed(parts)]
 
 
-def carry_out(changes: Sequence[Change], records: Records) -> None:
+def carry_out(changes: Sequence[FileChange], records: ChangeRecords) -> None:
     """Write all changes, or none of them.
 
     Raises:
         Conflict: a file was changed meanwhile.
         Forbidden: a file may not be written.
     """
-    done: list[tuple[Change, Record | None, list[Path]]] = []
+    done: list[tuple[FileChange, ChangeRecord | None, list[Path]]] = []
     for change in changes:
         known = records.of(change.found)
         try:
@@ -93,7 +93,7 @@ def carry_out(changes: Sequence[Change], records: Records) -> None:
             raise
 
 
-def _connected(program: str, part: Part, records: Records) -> Change:
+def _plan_connect(program: str, part: ClientFile, records: ChangeRecords) -> FileChange:
     found = find_file(part.path)
     known = records.of(found)
     text = _or_refusal(found, lambda: part.write(found.text))
@@ -102,7 +102,7 @@ def _connected(program: str, part: Part, records: Records) -> Change:
     if content == found.content and known is None:
         record = None
     else:
-        base = known or Record("", [], None, None, "")
+        base = known or ChangeRecord("", [], None, None, "")
         before = _before(part, found, known)
         record = replace(
             base,
@@ -112,37 +112,37 @@ def _connected(program: str, part: Part, records: Records) -> Change:
             mode=base.mode if known else found.mode,
             after=fingerprint_of(content),
         )
-    change = Change(part, found, content, mode, record, _notes(part, found, mode))
+    change = FileChange(part, found, content, mode, record, _notes(part, found, mode))
     if change.state != "unchanged":
         require_writable(found)
     return change
 
 
-def _disconnected(program: str, part: Part, records: Records) -> Change:
+def _plan_disconnect(program: str, part: ClientFile, records: ChangeRecords) -> FileChange:
     found = find_file(part.path)
     known = records.of(found)
     others = [name for name in known.programs if name != program] if known else []
     mode = found.mode or 0
     if known and others:
         kept = replace(known, programs=others)
-        return Change(part, found, found.content, mode, kept, (f"It stays: it serves {', '.join(others)} too.",))
+        return FileChange(part, found, found.content, mode, kept, (f"It stays: it serves {', '.join(others)} too.",))
     if known and is_as_written(found, known):
-        change = Change(part, found, known.before, known.mode or mode, None, _link_note(found))
+        change = FileChange(part, found, known.before, known.mode or mode, None, _link_note(found))
     else:
-        change = Change(part, found, _without_ours(part, found, known), mode, None, _link_note(found))
+        change = FileChange(part, found, _without_ours(part, found, known), mode, None, _link_note(found))
     if change.state != "unchanged":
         require_writable(found)
     return change
 
 
-def _before(part: Part, found: Found, known: Record | None) -> bytes | None:
+def _before(part: ClientFile, found: FoundFile, known: ChangeRecord | None) -> bytes | None:
     """Return what disconnecting would restore: the file as its owner has it, without our part."""
     if known is None:
         return found.content
     return known.before if is_as_written(found, known) else _without_ours(part, found, known)
 
 
-def _without_ours(part: Part, found: Found, known: Record | None) -> bytes | None:
+def _without_ours(part: ClientFile, found: FoundFile, known: ChangeRecord | None) -> bytes | None:
     if found.content is None:
         return None
     before = ((known.before if known else None) or b"").decode()
@@ -152,7 +152,7 @@ def _without_ours(part: Part, found: Found, known: Record | None) -> bytes | Non
     return None if was_ours_alone or made_by_us else left.encode()
 
 
-def _write(change: Change, known: Record | None, records: Records) -> list[Path]:
+def _write(change: FileChange, known: ChangeRecord | None, records: ChangeRecords) -> list[Path]:
     """Write one change. What is known is kept first: whatever happens then, the backup is there."""
     if change.record is not None and change.record != known:
         records.keep(change.found, change.record)
@@ -169,7 +169,7 @@ def _write(change: Change, known: Record | None, records: Records) -> list[Path]
     return made
 
 
-def _take_back(change: Change, known: Record | None, made: list[Path], records: Records) -> None:
+def _take_back(change: FileChange, known: ChangeRecord | None, made: list[Path], records: ChangeRecords) -> None:
     if change.state != "unchanged":
         mode = change.found.mode if change.found.mode is not None else change.mode
         replace_file(find_file(change.part.path), change.found.content, mode=mode)
@@ -177,14 +177,14 @@ def _take_back(change: Change, known: Record | None, made: list[Path], records: 
     _remember(change.found, known, records)
 
 
-def _remember(found: Found, known: Record | None, records: Records) -> None:
+def _remember(found: FoundFile, known: ChangeRecord | None, records: ChangeRecords) -> None:
     if known is None:
         records.forget(found)
     else:
         records.keep(found, known)
 
 
-def _mode_for(part: Part, found: Found) -> int:
+def _mode_for(part: ClientFile, found: FoundFile) -> int:
     if os.name == "nt":  # there the folder says who may read, and the home is its owner's alone
         return found.mode if found.mode is not None else 0o666
     if part.holds_key:
@@ -196,7 +196,7 @@ def _mode_for(part: Part, found: Found) -> int:
     return 0o666 & ~umask
 
 
-def _notes(part: Part, found: Found, mode: int) -> tuple[str, ...]:
+def _notes(part: ClientFile, found: FoundFile, mode: int) -> tuple[str, ...]:
     notes = list(_link_note(found))
     if found.mode is not None and mode != found.mode:
         notes.append("Others on this machine could read it; with a key in it, only you can.")
@@ -206,14 +206,14 @@ def _notes(part: Part, found: Found, mode: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _link_note(found: Found) -> tuple[str, ...]:
+def _link_note(found: FoundFile) -> tuple[str, ...]:
     return (f"It is a link: what is written is {found.real}.",) if found.is_linked else ()
 
 
-def _or_refusal(found: Found, work: Callable[[], str]) -> str:
+def _or_refusal(found: FoundFile, work: Callable[[], str]) -> str:
     try:
         return work()
-    except Malformed as error:
+    except MalformedFile as error:
         hint = "Nothing was changed: mend the file, then try again."
         raise Invalid(f"{found.path}, line {error.line}: {error.reason}.", hint=hint) from error
 

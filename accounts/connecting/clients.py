@@ -10,12 +10,12 @@ from django.conf import settings
 
 from accounts.connecting import snippets
 from accounts.connecting.programs import program_called
-from accounts.connecting.server_config import KEY_PLACEHOLDER, LOOPBACK, Door
+from accounts.connecting.server_config import KEY_PLACEHOLDER, LOOPBACK, ServerConfig
 from accounts.connecting.snippets import Snippet
 
 
 @dataclass(frozen=True)
-class Client:
+class ClientProgram:
     """A program that can talk to BigMind, and how it is told to.
 
     Attributes:
@@ -27,11 +27,11 @@ class Client:
 
     slug: str
     name: str
-    write: Callable[[Door], list[Snippet]]
+    write: Callable[[ServerConfig], list[Snippet]]
     then: str
     rules: str = ""
 
-    def command(self, door: Door) -> str:
+    def command(self, door: ServerConfig) -> str:
         """Return the one command that writes all this; empty where there is no file to write."""
         program = program_called(self.slug)
         if program is None or program.configuration is None:
@@ -43,18 +43,18 @@ class Client:
         return " ".join([f"bigmind connect {self.slug}", *address, *key, *toolsets])
 
 
-def door(*, key: str = "", toolsets: Collection[str] = ()) -> Door:
+def door(*, key: str = "", toolsets: Collection[str] = ()) -> ServerConfig:
     """Return the door of this instance, for a key and the toolsets a client is to list."""
     command, environment = _local_command()
-    return Door(settings.PUBLIC_URL, key or KEY_PLACEHOLDER, tuple(toolsets), command, environment)
+    return ServerConfig(settings.PUBLIC_URL, key or KEY_PLACEHOLDER, tuple(toolsets), command, environment)
 
 
-def client_called(slug: str) -> Client | None:
+def client_called(slug: str) -> ClientProgram | None:
     """Return the client of this slug, if there is one."""
     return next((client for client in CLIENTS if client.slug == slug), None)
 
 
-def ways_in(door: Door) -> list[tuple[Client, list[Snippet], str]]:
+def ways_in(door: ServerConfig) -> list[tuple[ClientProgram, list[Snippet], str]]:
     """Return every client with what to paste into it for this door, and the one command that does it all."""
     return [(client, client.write(door), client.command(door)) for client in CLIENTS]
 
@@ -74,14 +74,14 @@ def _local_command() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
 
 
 CLIENTS = (
-    Client(
+    ClientProgram(
         "claude-code",
         "Claude Code",
         snippets.claude_code,
         "Start a session and type /mcp: bigmind is listed as connected.",
         "CLAUDE.md of a project, or ~/.claude/CLAUDE.md for all of them",
     ),
-    Client(
+    ClientProgram(
         "claude-desktop",
         "Claude Desktop",
         snippets.claude_desktop,
@@ -89,57 +89,57 @@ CLIENTS = (
         "starts itself.",
         "Settings, General, personal preferences",
     ),
-    Client(
+    ClientProgram(
         "cursor",
         "Cursor",
         snippets.cursor,
         "In Settings, MCP, bigmind shows a green dot.",
         ".cursor/rules/bigmind.mdc or AGENTS.md of a project, or Settings, Rules for all of them",
     ),
-    Client(
+    ClientProgram(
         "vscode",
         "VS Code with Copilot",
         snippets.vscode,
         "Choose Start above the entry, then switch Copilot Chat to Agent.",
         ".github/copilot-instructions.md of a project, or ~/.copilot/instructions/ for all of them",
     ),
-    Client(
+    ClientProgram(
         "jetbrains",
         "JetBrains with Copilot",
         snippets.jetbrains,
         "Save the file, then switch Copilot Chat to Agent.",
         ".github/copilot-instructions.md of a project, or Settings, Tools, GitHub Copilot, Customizations for all",
     ),
-    Client(
+    ClientProgram(
         "jetbrains-ai",
         "JetBrains AI Assistant",
         snippets.jetbrains_ai,
         "Press Apply: the status of bigmind turns green.",
         ".aiassistant/rules/bigmind.md of a project",
     ),
-    Client(
+    ClientProgram(
         "windsurf",
         "Windsurf",
         snippets.windsurf,
         "Press Refresh in the MCP panel of Cascade.",
         "AGENTS.md of a project, or ~/.codeium/windsurf/memories/global_rules.md for all of them",
     ),
-    Client(
+    ClientProgram(
         "codex",
         "Codex",
         snippets.codex,
         "Start Codex and type /mcp: bigmind is listed.",
         "AGENTS.md of a project, or ~/.codex/AGENTS.md for all of them",
     ),
-    Client(
+    ClientProgram(
         "gemini-cli",
         "Gemini CLI",
         snippets.gemini,
         "Start Gemini and type /mcp list: bigmind is ready.",
         "GEMINI.md of a project, or ~/.gemini/GEMINI.md for all of them",
     ),
-    Client("python", "Python", snippets.python, "Run it: it prints what your agent would be told."),
-    Client(
+    ClientProgram("python", "Python", snippets.python, "Run it: it prints what your agent would be told."),
+    ClientProgram(
         "other",
         "Any other client",
         snippets.any_other,

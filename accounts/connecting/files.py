@@ -15,7 +15,7 @@ PRIVATE = 0o600
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFile:
     """A file as it was found.
 
     Attributes:
@@ -41,7 +41,7 @@ class Found:
         return self.path.is_symlink() or self.path.parent.is_symlink()
 
 
-def find_file(path: Path) -> Found:
+def find_file(path: Path) -> FoundFile:
     """Read a file, following links.
 
     Raises:
@@ -51,13 +51,13 @@ def find_file(path: Path) -> Found:
     try:
         real = path.resolve()
         if not real.exists():
-            return Found(path, real, None, None)
+            return FoundFile(path, real, None, None)
         if not real.is_file():
             raise Invalid(f"{path} is not a file.", hint="Move it away, then try again.")
         status = real.stat()
         if status.st_size > MOST_BYTES:
             raise Invalid(f"{path} has {status.st_size:,} bytes; at most {MOST_BYTES:,} are read.")
-        found = Found(path, real, real.read_bytes(), stat.S_IMODE(status.st_mode))
+        found = FoundFile(path, real, real.read_bytes(), stat.S_IMODE(status.st_mode))
         found.text  # noqa: B018 - reading it is the check
     except UnicodeDecodeError as error:
         line = (error.object[: error.start].count(b"\n")) + 1
@@ -68,7 +68,7 @@ def find_file(path: Path) -> Found:
     return found
 
 
-def require_writable(found: Found) -> None:
+def require_writable(found: FoundFile) -> None:
     """Refuse at once what could not be written later.
 
     Raises:
@@ -83,7 +83,7 @@ def require_writable(found: Found) -> None:
         raise Forbidden(f"{found.path} cannot be written: it is read-only for you.")
 
 
-def replace_file(found: Found, content: bytes | None, *, mode: int) -> list[Path]:
+def replace_file(found: FoundFile, content: bytes | None, *, mode: int) -> list[Path]:
     """Put new content in the place of what was found, or remove the file. Return the folders that had to be made.
 
     The file is exchanged in one step, so that no reader ever sees half of it.
@@ -128,7 +128,7 @@ def fingerprint_of(content: bytes | None) -> str:
     return hashlib.sha256(content).hexdigest() if content is not None else ""
 
 
-def _exchange(found: Found, content: bytes, mode: int) -> None:
+def _exchange(found: FoundFile, content: bytes, mode: int) -> None:
     descriptor, name = tempfile.mkstemp(prefix=f".{found.real.name}.", dir=found.real.parent)
     temporary = Path(name)
     try:
@@ -144,7 +144,7 @@ def _exchange(found: Found, content: bytes, mode: int) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _keep_owner(found: Found, temporary: Path) -> None:
+def _keep_owner(found: FoundFile, temporary: Path) -> None:
     """A file that somebody else owns stays theirs when an administrator changes it."""
     if found.content is None or not hasattr(os, "chown"):
         return
@@ -153,7 +153,7 @@ def _keep_owner(found: Found, temporary: Path) -> None:
         os.chown(temporary, status.st_uid, status.st_gid)
 
 
-def _require_unchanged(found: Found) -> None:
+def _require_unchanged(found: FoundFile) -> None:
     content = found.real.read_bytes() if found.real.exists() else None
     if content != found.content:
         raise Conflict(f"{found.path} was changed by another program just now.", hint="Nothing is lost: try again.")

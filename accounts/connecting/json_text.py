@@ -4,15 +4,15 @@ import json
 import re
 from typing import Any
 
-from .json_tree import BETWEEN, Entry, Node, read_tree
-from .malformed import Malformed, line_of
+from .json_tree import BETWEEN, JsonMember, JsonNode, read_tree
+from .malformed import MalformedFile, line_of
 from .servers import Setting
 
 INDENTATION = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 STEP = "  "
 
 
-def found_in(text: str, setting: Setting) -> Any:
+def read_setting(text: str, setting: Setting) -> Any:
     """Return what the file says at the place of a setting, or None.
 
     Raises:
@@ -32,21 +32,21 @@ def with_setting(text: str, setting: Setting) -> str:
         Malformed: the file is not JSON, or something else stands where the setting belongs.
     """
     if not text.strip("\ufeff \t\r\n"):
-        return _rendered(_wrapped(setting), "", STEP, "\n") + "\n"
+        return _render(_wrap(setting), "", STEP, "\n") + "\n"
     root = read_tree(text)
     if not isinstance(root.value, dict):
-        raise Malformed(line_of(text, root.start), "an object in braces is expected")
+        raise MalformedFile(line_of(text, root.start), "an object in braces is expected")
     container = _container(text, root, setting)
     if container is None:
-        wrapped = _wrapped(setting)[setting.within]
-        return _inserted(text, root, setting.within, wrapped)
+        wrapped = _wrap(setting)[setting.within]
+        return _insert_entry(text, root, setting.within, wrapped)
     entry = _entry_of(container, setting)
     if entry is None:
-        return _inserted(text, container, "" if setting.is_listed else setting.name, setting.value)
+        return _insert_entry(text, container, "" if setting.is_listed else setting.name, setting.value)
     value = setting.over(entry.node.value)
     if entry.node.value == value:
         return text
-    rendered = _rendered(value, _indentation_at(text, entry.start), _step(text), _newline(text))
+    rendered = _render(value, _indentation_at(text, entry.start), _step(text), _newline(text))
     return text[: entry.node.start] + rendered + text[entry.node.end :]
 
 
@@ -56,7 +56,7 @@ def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
     Raises:
         Malformed: the file is not JSON.
     """
-    if found_in(text, setting) is None:
+    if read_setting(text, setting) is None:
         return text
     container = _container(text, read_tree(text), setting)
     entry = _entry_of(container, setting) if container else None
@@ -73,38 +73,38 @@ def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
 def _names_in(before: str) -> dict[str, Any]:
     try:
         value = read_tree(before).value
-    except Malformed:
+    except MalformedFile:
         return {}
     return value if isinstance(value, dict) else {}
 
 
-def _container(text: str, root: Node, setting: Setting) -> Node | None:
+def _container(text: str, root: JsonNode, setting: Setting) -> JsonNode | None:
     entry = _entry_called(root, setting.within)
     if entry is None:
         return None
     expected, words = (list, "a list in brackets") if setting.is_listed else (dict, "an object in braces")
     if not isinstance(entry.node.value, expected):
-        raise Malformed(line_of(text, entry.start), f"“{setting.within}” must be {words}")
+        raise MalformedFile(line_of(text, entry.start), f"“{setting.within}” must be {words}")
     return entry.node
 
 
-def _entry_called(node: Node, name: str) -> Entry | None:
+def _entry_called(node: JsonNode, name: str) -> JsonMember | None:
     # Of two members with one name every reader takes the last.
     return next((entry for entry in reversed(node.entries) if entry.name == name), None)
 
 
-def _entry_of(container: Node, setting: Setting) -> Entry | None:
+def _entry_of(container: JsonNode, setting: Setting) -> JsonMember | None:
     if not setting.is_listed:
         return _entry_called(container, setting.name)
     ours = (e for e in container.entries if isinstance(e.node.value, dict) and e.node.value.get("id") == setting.name)
     return next(ours, None)
 
 
-def _wrapped(setting: Setting) -> dict[str, Any]:
+def _wrap(setting: Setting) -> dict[str, Any]:
     return {setting.within: [setting.value] if setting.is_listed else {setting.name: setting.value}}
 
 
-def _inserted(text: str, container: Node, name: str, value: object) -> str:
+def _insert_entry(text: str, container: JsonNode, name: str, value: object) -> str:
     """Return the text with one more entry at the end of an object or a list, spaced like its neighbours."""
     newline, step = _newline(text), _step(text)
     opened, closed = container.start + 1, container.end - 1
@@ -118,13 +118,13 @@ def _inserted(text: str, container: Node, name: str, value: object) -> str:
     comma = "," if container.entries and not container.ends_with_comma else ""
     # Comments after the last entry are about that one, so ours stands below them.
     told = last + len(text[last:closed].rstrip())
-    entry = f"{newline}{inner}{prefix}{_rendered(value, inner, step, newline)}"
+    entry = f"{newline}{inner}{prefix}{_render(value, inner, step, newline)}"
     is_alone = "\n" in text[told:closed]
     tail = text[told:] if is_alone else f"{newline}{outer}{text[closed:]}"
     return f"{text[:last]}{comma}{text[last:told]}{entry}{tail}"
 
 
-def _cut(text: str, container: Node, entry: Entry) -> str:
+def _cut(text: str, container: JsonNode, entry: JsonMember) -> str:
     """Return the text without an entry, its comma and its line."""
     place, entries = container.entries.index(entry), container.entries
     start = len(text[: entry.start].rstrip(" \t"))
@@ -146,7 +146,7 @@ def _comma_after(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _rendered(value: object, indentation: str, step: str, newline: str) -> str:
+def _render(value: object, indentation: str, step: str, newline: str) -> str:
     return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", newline + indentation)
 
 

@@ -28,7 +28,7 @@ class Machine:
     def configuration(self) -> Path:
         """Where programs with windows keep their settings: what Electron calls `appData`."""
         if self.system == "windows":
-            return self.named("APPDATA", self.home / "AppData" / "Roaming")
+            return self.folder_of("APPDATA", self.home / "AppData" / "Roaming")
         if self.system == "macos":
             return self.home / "Library" / "Application Support"
         return self.dotted
@@ -36,14 +36,14 @@ class Machine:
     @property
     def dotted(self) -> Path:
         """Where programs from the terminal keep their settings on systems of Unix' kind: `~/.config`."""
-        return self.named("XDG_CONFIG_HOME", self.home / ".config")
+        return self.folder_of("XDG_CONFIG_HOME", self.home / ".config")
 
     @property
     def local(self) -> Path:
         """Where Windows keeps what does not travel with a person."""
-        return self.named("LOCALAPPDATA", self.home / "AppData" / "Local")
+        return self.folder_of("LOCALAPPDATA", self.home / "AppData" / "Local")
 
-    def named(self, variable: str, default: Path) -> Path:
+    def folder_of(self, variable: str, default: Path) -> Path:
         """Return the folder that a variable names, if it names one from the root on; else the default."""
         path = Path(self.variables.get(variable, ""))
         return path if path.is_absolute() else default

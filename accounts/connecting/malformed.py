@@ -1,7 +1,7 @@
 """What is said of a file that cannot be changed safely."""
 
 
-class Malformed(Exception):
+class MalformedFile(Exception):
     """The file is not what its client reads, so nothing in it can be changed safely.
 
     Attributes:

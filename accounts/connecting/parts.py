@@ -13,15 +13,15 @@ from bigmind.core.errors import Invalid
 from . import json_text, rules, toml_text
 from .files import find_file
 from .machines import Machine
-from .programs import Program
-from .server_config import Door
+from .programs import AgentProgram
+from .server_config import ServerConfig
 from .servers import Setting, Settings
 
 
-class Format(Protocol):
+class ConfigurationFormat(Protocol):
     """What is asked of a format in which programs are configured. The modules `json_text` and `toml_text` answer."""
 
-    def found_in(self, text: str, setting: Setting) -> Any:
+    def read_setting(self, text: str, setting: Setting) -> Any:
         """Return what the file says at the place of a setting, or None."""
 
     def with_setting(self, text: str, setting: Setting) -> str:
@@ -36,7 +36,7 @@ SHOWN_CHARS = 8
 
 
 @dataclass(frozen=True)
-class Part:
+class ClientFile:
     """One file of a connection.
 
     Attributes:
@@ -60,7 +60,9 @@ class ByHand:
     text: str
 
 
-def parts_of(program: Program, door: Door, machine: Machine, project: Path | None = None) -> list[Part]:
+def parts_of(
+    program: AgentProgram, door: ServerConfig, machine: Machine, project: Path | None = None
+) -> list[ClientFile]:
     """Return the files of a connection: those of the person, or those of a project.
 
     Raises:
@@ -79,7 +81,7 @@ def parts_of(program: Program, door: Door, machine: Machine, project: Path | Non
     return [_configuration(project / program.project_configuration, program.project_settings, door), told]
 
 
-def by_hand(program: Program, door: Door, project: Path | None = None) -> list[ByHand]:
+def by_hand(program: AgentProgram, door: ServerConfig, project: Path | None = None) -> list[ByHand]:
     """Return what no file can say, so that a person must."""
     steps = []
     if program.configure_by_hand:
@@ -90,31 +92,31 @@ def by_hand(program: Program, door: Door, project: Path | None = None) -> list[B
     return steps
 
 
-def present_key(program: Program, door: Door, machine: Machine) -> str:
+def present_key(program: AgentProgram, door: ServerConfig, machine: Machine) -> str:
     """Return the key that a person's configuration has for us already, or an empty text."""
     if program.configuration is None:
         return ""
     found = find_file(program.configuration(machine))
-    entries = [_format_of(found.path).found_in(found.text, setting) for setting in program.settings(door)]
+    entries = [_format_of(found.path).read_setting(found.text, setting) for setting in program.settings(door)]
     key = KEY.search(json.dumps(entries, default=str))
     return key[0] if key else ""
 
 
-def masked(text: str) -> str:
+def mask_keys(text: str) -> str:
     """Return a text in which keys can be recognised and not used."""
     return KEY.sub(lambda key: f"{key[0][:SHOWN_CHARS]}…", text)
 
 
-def _configuration_of_person(program: Program, door: Door, machine: Machine) -> list[Part]:
+def _configuration_of_person(program: AgentProgram, door: ServerConfig, machine: Machine) -> list[ClientFile]:
     return [_configuration(program.configuration(machine), program.settings, door)] if program.configuration else []
 
 
-def _instructions_of_person(program: Program, machine: Machine) -> list[Part]:
+def _instructions_of_person(program: AgentProgram, machine: Machine) -> list[ClientFile]:
     told = program.instructions
     return [_instructions(told.place(machine), told.heading)] if told else []
 
 
-def _configuration(path: Path, settings: Settings, door: Door) -> Part:
+def _configuration(path: Path, settings: Settings, door: ServerConfig) -> ClientFile:
     form = _format_of(path)
     wanted = settings(door)
 
@@ -128,15 +130,15 @@ def _configuration(path: Path, settings: Settings, door: Door) -> Part:
         return reduce(without, wanted, text)
 
     says_key = door.key in json.dumps([setting.value for setting in wanted])
-    return Part(path, "configuration", write, remove, holds_key=says_key)
+    return ClientFile(path, "configuration", write, remove, holds_key=says_key)
 
 
-def _instructions(path: Path, heading: str) -> Part:
+def _instructions(path: Path, heading: str) -> ClientFile:
     def remove(text: str, _: str) -> str:
         return rules.without_rules(text, heading=heading)
 
-    return Part(path, "instructions", partial(rules.with_rules, heading=heading), remove)
+    return ClientFile(path, "instructions", partial(rules.with_rules, heading=heading), remove)
 
 
-def _format_of(path: Path) -> Format:
+def _format_of(path: Path) -> ConfigurationFormat:
     return toml_text if path.suffix == ".toml" else json_text

@@ -22,7 +22,7 @@ ALWAYS_IN_WINDSURF = "---\ntrigger: always_on\n---\n\n"
 
 
 @dataclass(frozen=True)
-class Instructions:
+class InstructionFile:
     """A file that an agent reads before it works. `heading` is how one that holds only our rules begins."""
 
     place: Place
@@ -38,7 +38,7 @@ class ProjectInstructions:
 
 
 @dataclass(frozen=True)
-class Program:
+class AgentProgram:
     """A program with an agent in it, and the files by which it is told of BigMind.
 
     Attributes:
@@ -58,7 +58,7 @@ class Program:
     name: str
     settings: Settings
     configuration: Place | None = None
-    instructions: Instructions | None = None
+    instructions: InstructionFile | None = None
     project_settings: Settings | None = None
     project_configuration: str = ""
     project_instructions: ProjectInstructions | None = None
@@ -72,7 +72,7 @@ def _claude_code(name: str) -> Place:
 
     def place(machine: Machine) -> Path:
         default = machine.home if name == ".claude.json" else machine.home / ".claude"
-        return machine.named("CLAUDE_CONFIG_DIR", default) / name
+        return machine.folder_of("CLAUDE_CONFIG_DIR", default) / name
 
     return place
 
@@ -113,7 +113,7 @@ def _codex(*names: str) -> Place:
     """`CODEX_HOME` moves the folder. `AGENTS.override.md` is read instead of `AGENTS.md` where it exists."""
 
     def place(machine: Machine) -> Path:
-        folder = machine.named("CODEX_HOME", machine.home / ".codex")
+        folder = machine.folder_of("CODEX_HOME", machine.home / ".codex")
         return next((folder / name for name in names if (folder / name).exists()), folder / names[-1])
 
     return place
@@ -122,25 +122,25 @@ def _codex(*names: str) -> Place:
 COPILOT_PROJECT = ProjectInstructions((".github/copilot-instructions.md",))
 
 PROGRAMS = (
-    Program(
+    AgentProgram(
         "claude-code",
         "Claude Code",
         servers.claude_code,
         _claude_code(".claude.json"),
-        Instructions(_claude_code("CLAUDE.md")),
+        InstructionFile(_claude_code("CLAUDE.md")),
         with_variable(servers.claude_code, f"${{{KEY_VARIABLE}}}"),
         ".mcp.json",
         ProjectInstructions(("CLAUDE.md", ".claude/CLAUDE.md")),
         key_by=f"Claude Code reads the key from the variable {KEY_VARIABLE}.",
     ),
-    Program(
+    AgentProgram(
         "claude-desktop",
         "Claude Desktop",
         servers.claude_desktop,
         _claude_desktop,
         instruct_by_hand="Settings, General, personal preferences",
     ),
-    Program(
+    AgentProgram(
         "cursor",
         "Cursor",
         servers.cursor,
@@ -152,26 +152,26 @@ PROGRAMS = (
         instruct_by_hand="Settings, Rules, User Rules",
         key_by=f"Cursor reads the key from the variable {KEY_VARIABLE}.",
     ),
-    Program(
+    AgentProgram(
         "vscode",
         "VS Code with Copilot",
         servers.vscode,
         _vscode,
-        Instructions(_in_home(".copilot", "instructions", "bigmind.instructions.md"), ALWAYS_IN_VSCODE),
+        InstructionFile(_in_home(".copilot", "instructions", "bigmind.instructions.md"), ALWAYS_IN_VSCODE),
         servers.vscode_asking,
         ".vscode/mcp.json",
         COPILOT_PROJECT,
         key_by="VS Code asks for the key when the server starts for the first time, and keeps it.",
     ),
-    Program(
+    AgentProgram(
         "jetbrains",
         "JetBrains with Copilot",
         servers.jetbrains,
         _copilot_of_jetbrains("mcp.json"),
-        Instructions(_copilot_of_jetbrains("global-copilot-instructions.md")),
+        InstructionFile(_copilot_of_jetbrains("global-copilot-instructions.md")),
         project_instructions=COPILOT_PROJECT,
     ),
-    Program(
+    AgentProgram(
         "jetbrains-ai",
         "JetBrains AI Assistant",
         servers.claude_desktop,
@@ -179,31 +179,31 @@ PROGRAMS = (
         configure_by_hand="Settings, Tools, AI Assistant, Model Context Protocol (MCP), Add, as JSON",
         instruct_by_hand="Settings, Tools, AI Assistant, Rules (a file of each project)",
     ),
-    Program(
+    AgentProgram(
         "windsurf",
         "Windsurf",
         servers.windsurf,
         _in_home(".codeium", "windsurf", "mcp_config.json"),
-        Instructions(_in_home(".codeium", "windsurf", "memories", "global_rules.md")),
+        InstructionFile(_in_home(".codeium", "windsurf", "memories", "global_rules.md")),
         project_instructions=ProjectInstructions((".windsurf/rules/bigmind.md",), ALWAYS_IN_WINDSURF),
     ),
-    Program(
+    AgentProgram(
         "codex",
         "Codex",
         servers.codex,
         _codex("config.toml"),
-        Instructions(_codex("AGENTS.override.md", "AGENTS.md")),
+        InstructionFile(_codex("AGENTS.override.md", "AGENTS.md")),
         servers.codex_by_variable,
         ".codex/config.toml",
         ProjectInstructions(("AGENTS.md",)),
         key_by=f"Codex reads the key from the variable {KEY_VARIABLE}, in projects that it trusts.",
     ),
-    Program(
+    AgentProgram(
         "gemini-cli",
         "Gemini CLI",
         servers.gemini,
         _in_home(".gemini", "settings.json"),
-        Instructions(_in_home(".gemini", "GEMINI.md")),
+        InstructionFile(_in_home(".gemini", "GEMINI.md")),
         with_variable(servers.gemini, f"${{{KEY_VARIABLE}}}"),
         ".gemini/settings.json",
         ProjectInstructions(("GEMINI.md",)),
@@ -212,6 +212,6 @@ PROGRAMS = (
 )
 
 
-def program_called(slug: str) -> Program | None:
+def program_called(slug: str) -> AgentProgram | None:
     """Return the program of this slug, if there is one."""
     return next((program for program in PROGRAMS if program.slug == slug), None)

@@ -5,11 +5,11 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from .files import PRIVATE, Found, find_file, fingerprint_of, remove_folders, replace_file
+from .files import PRIVATE, FoundFile, find_file, fingerprint_of, remove_folders, replace_file
 
 
 @dataclass(frozen=True)
-class Record:
+class ChangeRecord:
     """What is known of one changed file.
 
     Attributes:
@@ -31,27 +31,27 @@ class Record:
     key: str = ""
 
 
-class Records:
+class ChangeRecords:
     """The records in a folder, two files each: what is known, and the backup as it was."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def of(self, found: Found) -> Record | None:
+    def of(self, found: FoundFile) -> ChangeRecord | None:
         """Return what is known of a file, if anything is."""
         described = find_file(self._about(found))
         if described.content is None:
             return None
         try:
-            return Record(**{**json.loads(described.text), "before": find_file(self.backup_of(found)).content})
+            return ChangeRecord(**{**json.loads(described.text), "before": find_file(self.backup_of(found)).content})
         except (ValueError, TypeError):  # what cannot be understood is as good as not known
             return None
 
-    def backup_of(self, found: Found) -> Path:
+    def backup_of(self, found: FoundFile) -> Path:
         """Return where the backup of a file is."""
         return self.folder / f"{self._name(found)}.before"
 
-    def keep(self, found: Found, record: Record) -> None:
+    def keep(self, found: FoundFile, record: ChangeRecord) -> None:
         """Write down what is known of a file, before it is changed."""
         backup = find_file(self.backup_of(found))
         if backup.content != record.before:
@@ -59,20 +59,20 @@ class Records:
         described = {key: value for key, value in asdict(record).items() if key != "before"}
         replace_file(find_file(self._about(found)), json.dumps(described, indent=1).encode(), mode=PRIVATE)
 
-    def forget(self, found: Found) -> None:
+    def forget(self, found: FoundFile) -> None:
         """Drop what is known of a file."""
         for path in (self.backup_of(found), self._about(found)):
             path.unlink(missing_ok=True)
         remove_folders([self.folder])
 
-    def _about(self, found: Found) -> Path:
+    def _about(self, found: FoundFile) -> Path:
         return self.folder / f"{self._name(found)}.json"
 
-    def _name(self, found: Found) -> str:
+    def _name(self, found: FoundFile) -> str:
         place = hashlib.sha256(str(found.real).encode()).hexdigest()[:12]
         return f"{found.real.name.lstrip('.')}.{place}"
 
 
-def is_as_written(found: Found, record: Record) -> bool:
+def is_as_written(found: FoundFile, record: ChangeRecord) -> bool:
     """Whether nobody has changed a file since we did."""
     return fingerprint_of(found.content) == record.after

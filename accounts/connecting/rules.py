@@ -2,7 +2,7 @@
 
 import re
 
-from .malformed import Malformed, line_of
+from .malformed import MalformedFile, line_of
 
 RULES = """\
 You have access to a BigMind persistent memory MCP server.
@@ -63,5 +63,5 @@ def _place_of_block(text: str) -> tuple[int, int] | None:
         return None
     if [mark[1] for mark in marks] != ["begin", "end"]:
         lonely = next((mark for mark in marks if mark[1] == "end"), marks[0]) if marks[0][1] == "end" else marks[-1]
-        raise Malformed(line_of(text, lonely.start()), f"one pair of {BEGIN} and {END} is expected")
+        raise MalformedFile(line_of(text, lonely.start()), f"one pair of {BEGIN} and {END} is expected")
     return marks[0].start(), marks[1].end()

@@ -8,7 +8,7 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True)
-class Door:
+class ServerConfig:
     """What a client must be told to come in.
 
     Attributes:

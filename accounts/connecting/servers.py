@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from .server_config import KEY_VARIABLE, LOOPBACK, Door
+from .server_config import KEY_VARIABLE, LOOPBACK, ServerConfig
 
 NAME = "bigmind"
 ASKED_KEY = "bigmind-key"
@@ -55,30 +55,30 @@ class Setting:
         return {**theirs, **self.value}
 
 
-Settings = Callable[[Door], list[Setting]]
+Settings = Callable[[ServerConfig], list[Setting]]
 
 
-def claude_code(door: Door) -> list[Setting]:
+def claude_code(door: ServerConfig) -> list[Setting]:
     """`mcpServers`, where a remote server needs its type. `${NAME}` is replaced from the environment."""
     return [Setting("mcpServers", NAME, {"type": "http", "url": door.endpoint, "headers": door.headers})]
 
 
-def claude_desktop(door: Door) -> list[Setting]:
+def claude_desktop(door: ServerConfig) -> list[Setting]:
     """`mcpServers`, with programs that it starts itself: `bigmind mcp` where that is possible, else a bridge."""
-    return [Setting("mcpServers", NAME, _started_here(door) or _bridged(door))]
+    return [Setting("mcpServers", NAME, _local_command(door) or _bridge_command(door))]
 
 
-def cursor(door: Door) -> list[Setting]:
+def cursor(door: ServerConfig) -> list[Setting]:
     """`mcpServers`. `${env:NAME}` is replaced from the environment."""
     return [Setting("mcpServers", NAME, {"url": door.endpoint, "headers": door.headers})]
 
 
-def vscode(door: Door) -> list[Setting]:
+def vscode(door: ServerConfig) -> list[Setting]:
     """`servers`, each with a type."""
     return [Setting("servers", NAME, {"type": "http", "url": door.endpoint, "headers": door.headers})]
 
 
-def vscode_asking(door: Door) -> list[Setting]:
+def vscode_asking(door: ServerConfig) -> list[Setting]:
     """`servers`, with a key that VS Code asks for once and keeps among its secrets.
 
     `${env:NAME}` is documented, yet in headers some versions send it unreplaced; `${input:…}` works in all of them.
@@ -90,27 +90,27 @@ def vscode_asking(door: Door) -> list[Setting]:
     ]
 
 
-def jetbrains(door: Door) -> list[Setting]:
+def jetbrains(door: ServerConfig) -> list[Setting]:
     """`servers`; the Copilot plugin of JetBrains hands `requestInit` to its HTTP client."""
     return [Setting("servers", NAME, {"url": door.endpoint, "requestInit": {"headers": door.headers}})]
 
 
-def windsurf(door: Door) -> list[Setting]:
+def windsurf(door: ServerConfig) -> list[Setting]:
     """`mcpServers`, where the address is called `serverUrl`."""
     return [Setting("mcpServers", NAME, {"serverUrl": door.endpoint, "headers": door.headers})]
 
 
-def codex(door: Door) -> list[Setting]:
+def codex(door: ServerConfig) -> list[Setting]:
     """`mcp_servers`, in TOML. A `bearer_token` in the file is refused by Codex, a header is not."""
     return [Setting("mcp_servers", NAME, {"url": door.endpoint, "http_headers": door.headers})]
 
 
-def codex_by_variable(door: Door) -> list[Setting]:
+def codex_by_variable(door: ServerConfig) -> list[Setting]:
     """`mcp_servers`, with the name of the variable that holds the key."""
     return [Setting("mcp_servers", NAME, {"url": door.endpoint, "bearer_token_env_var": KEY_VARIABLE})]
 
 
-def gemini(door: Door) -> list[Setting]:
+def gemini(door: ServerConfig) -> list[Setting]:
     """`mcpServers`; the address is `httpUrl`, for `url` means the older transport. `${NAME}` is replaced."""
     return [Setting("mcpServers", NAME, {"httpUrl": door.endpoint, "headers": door.headers})]
 
@@ -120,7 +120,7 @@ def with_variable(settings: Settings, reference: str) -> Settings:
     return lambda door: settings(replace(door, key=reference))
 
 
-def _started_here(door: Door) -> dict[str, Any] | None:
+def _local_command(door: ServerConfig) -> dict[str, Any] | None:
     if not door.command:
         return None
     program, *arguments = door.command
@@ -129,7 +129,7 @@ def _started_here(door: Door) -> dict[str, Any] | None:
     return {"command": program, "args": arguments, "env": {KEY_VARIABLE: door.key, **dict(door.environment)}}
 
 
-def _bridged(door: Door) -> dict[str, Any]:
+def _bridge_command(door: ServerConfig) -> dict[str, Any]:
     parts = urlsplit(door.public_url)
     arguments = ["-y", "mcp-remote", door.endpoint, "--header", "Authorization:${BIGMIND_AUTHORIZATION}"]
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.connecting import servers
-from accounts.connecting.server_config import Door
+from accounts.connecting.server_config import ServerConfig
 from accounts.connecting.servers import Setting
 
 
@@ -25,47 +25,47 @@ def _settings(label: str, settings: list[Setting]) -> Snippet:
     return Snippet(label, _json({setting.within: {setting.name: setting.value} for setting in settings}))
 
 
-def claude_code(door: Door) -> list[Snippet]:
+def claude_code(door: ServerConfig) -> list[Snippet]:
     """One command."""
     # Double quotes hold in every shell, Windows' included; unquoted, the ? of an address is a pattern to zsh.
     command = f'claude mcp add --scope user --transport http bigmind "{door.endpoint}"'
     return [Snippet("Run this once in a terminal", f'{command} --header "Authorization: {door.authorization}"')]
 
 
-def claude_desktop(door: Door) -> list[Snippet]:
+def claude_desktop(door: ServerConfig) -> list[Snippet]:
     """Its file takes programs that it starts itself."""
     label = "claude_desktop_config.json (Settings, Developer, Edit Config)"
     return [_settings(label, servers.claude_desktop(door))]
 
 
-def cursor(door: Door) -> list[Snippet]:
+def cursor(door: ServerConfig) -> list[Snippet]:
     """The file of all projects."""
     return [_settings("~/.cursor/mcp.json", servers.cursor(door))]
 
 
-def vscode(door: Door) -> list[Snippet]:
+def vscode(door: ServerConfig) -> list[Snippet]:
     """The file of the user's profile."""
     return [_settings("mcp.json (command palette: MCP: Open User Configuration)", servers.vscode(door))]
 
 
-def jetbrains(door: Door) -> list[Snippet]:
+def jetbrains(door: ServerConfig) -> list[Snippet]:
     """The file of the Copilot plugin, the same for all IDEs."""
     label = "mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)"
     return [_settings(label, servers.jetbrains(door))]
 
 
-def jetbrains_ai(door: Door) -> list[Snippet]:
+def jetbrains_ai(door: ServerConfig) -> list[Snippet]:
     """AI Assistant takes JSON in a dialog and keeps it itself. A program to start is what every version takes."""
     label = "Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON"
     return [_settings(label, servers.claude_desktop(door))]
 
 
-def windsurf(door: Door) -> list[Snippet]:
+def windsurf(door: ServerConfig) -> list[Snippet]:
     """The file of Cascade, which Devin Desktop reads as well."""
     return [_settings("~/.codeium/windsurf/mcp_config.json", servers.windsurf(door))]
 
 
-def codex(door: Door) -> list[Snippet]:
+def codex(door: ServerConfig) -> list[Snippet]:
     """Codex reads TOML."""
     lines = (
         "[mcp_servers.bigmind]",
@@ -75,12 +75,12 @@ def codex(door: Door) -> list[Snippet]:
     return [Snippet("~/.codex/config.toml", "\n".join(lines))]
 
 
-def gemini(door: Door) -> list[Snippet]:
+def gemini(door: ServerConfig) -> list[Snippet]:
     """The file of all projects."""
     return [_settings("~/.gemini/settings.json", servers.gemini(door))]
 
 
-def python(door: Door) -> list[Snippet]:
+def python(door: ServerConfig) -> list[Snippet]:
     """A whole program with the official client."""
     program = f"""\
 import asyncio
@@ -104,7 +104,7 @@ asyncio.run(main())"""
     return [Snippet('Python, after: pip install "mcp>=2.3"', program)]
 
 
-def any_other(door: Door) -> list[Snippet]:
+def any_other(door: ServerConfig) -> list[Snippet]:
     """What most clients read, and the two ways to do without one."""
     server = {"type": "http", "url": door.endpoint, "headers": door.headers}
     return [
@@ -114,7 +114,7 @@ def any_other(door: Door) -> list[Snippet]:
     ]
 
 
-def _mcp_by_hand(door: Door) -> str:
+def _mcp_by_hand(door: ServerConfig) -> str:
     """One call without a handshake, as the revision 2026-07-28 allows: everything it needs is in its envelope."""
     revision, tool = "2026-07-28", "memory_start_session"
     sender = {"protocolVersion": revision, "clientCapabilities": {}, "clientInfo": {"name": "curl", "version": "1"}}
@@ -131,6 +131,6 @@ def _mcp_by_hand(door: Door) -> str:
     )
 
 
-def _curl(door: Door, url: str, body: dict[str, Any], *headers: str) -> str:
+def _curl(door: ServerConfig, url: str, body: dict[str, Any], *headers: str) -> str:
     sent = (f"Authorization: {door.authorization}", "Content-Type: application/json", *headers)
     return " \\\n  ".join([f'curl "{url}"', *(f'-H "{header}"' for header in sent), f"-d '{_json(body)}'"])

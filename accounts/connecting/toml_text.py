@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from .malformed import Malformed, line_of
+from .malformed import MalformedFile, line_of
 from .servers import TRANSPORT, Setting
 
 PLACE = re.compile(r" ?\(?at (?:line (\d+), column \d+|end of document)\)?$")
@@ -22,7 +22,7 @@ TOLD = re.compile(r"[ \t]*(?:#.*)?\r?\n?")
 
 
 @dataclass(frozen=True)
-class Section:
+class TomlTable:
     """A table of the file: its name, from its header up to what is said about the next one."""
 
     name: tuple[str, ...]
@@ -31,7 +31,7 @@ class Section:
     end: int
 
 
-def found_in(text: str, setting: Setting) -> Any:
+def read_setting(text: str, setting: Setting) -> Any:
     """Return what the file says at the place of a setting, or None.
 
     Raises:
@@ -47,18 +47,18 @@ def with_setting(text: str, setting: Setting) -> str:
     Raises:
         Malformed: the file is not TOML, or the setting stands there in a form that cannot be changed safely.
     """
-    found = found_in(text, setting)
+    found = read_setting(text, setting)
     value = setting.over(found)
     if found == value:
         return text
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = newline.join([f"{name} = {_rendered(one)}" for name, one in setting.value.items()]) + newline
+    lines = newline.join([f"{name} = {_render(one)}" for name, one in setting.value.items()]) + newline
     if found is None:
         gap = "" if not text.strip() else newline if text.endswith("\n") else 2 * newline
         changed = f"{text}{gap}[{setting.within}.{setting.name}]{newline}{lines}"
     else:
-        changed = _replaced(text, setting, lines)
-    return _checked(text, changed, setting, value)
+        changed = _replace_lines(text, setting, lines)
+    return _require_unchanged_rest(text, changed, setting, value)
 
 
 def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
@@ -67,7 +67,7 @@ def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
     Raises:
         Malformed: the file is not TOML, or the setting stands there in a form that cannot be cut out safely.
     """
-    if found_in(text, setting) is None:
+    if read_setting(text, setting) is None:
         return text
     changed = text
     for section in reversed(list(_sections_of(text, setting))):
@@ -75,10 +75,10 @@ def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
         # The empty line above the table goes with it.
         above = re.sub(r"(\r?\n)\r?\n\Z", r"\1", above)
         changed = above + changed[section.end :]
-    return _checked(text, changed, setting, None)
+    return _require_unchanged_rest(text, changed, setting, None)
 
 
-def _replaced(text: str, setting: Setting, lines: str) -> str:
+def _replace_lines(text: str, setting: Setting, lines: str) -> str:
     """Put our lines in the place of those about the way to the server; what people added stays."""
     for section in reversed(list(_sections_of(text, setting))):
         body = text[section.body : section.end]
@@ -90,7 +90,7 @@ def _replaced(text: str, setting: Setting, lines: str) -> str:
     return text
 
 
-def _sections_of(text: str, setting: Setting) -> Iterator[Section]:
+def _sections_of(text: str, setting: Setting) -> Iterator[TomlTable]:
     headers = [(found, _name_of(found[0])) for found in HEADER.finditer(text)]
     headers = [(found, name) for found, name in headers if name]
     for place, (found, name) in enumerate(headers):
@@ -98,7 +98,7 @@ def _sections_of(text: str, setting: Setting) -> Iterator[Section]:
             continue
         body = min(found.end() + 1, len(text))
         end = headers[place + 1][0].start() if place + 1 < len(headers) else len(text)
-        yield Section(name, found.start(), body, end - _chars_about_next(text[body:end]))
+        yield TomlTable(name, found.start(), body, end - _chars_about_next(text[body:end]))
 
 
 def _chars_about_next(text: str) -> int:
@@ -127,27 +127,27 @@ def _read(text: str) -> dict[str, Any]:
         place = PLACE.search(str(error))
         line = int(place[1]) if place and place[1] else line_of(text, len(text.rstrip()))
         reason = PLACE.sub("", str(error))
-        raise Malformed(line, reason[:1].lower() + reason[1:]) from error
+        raise MalformedFile(line, reason[:1].lower() + reason[1:]) from error
 
 
-def _rendered(value: object) -> str:
+def _render(value: object) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(name)} = {_rendered(one)}" for name, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(name)} = {_render(one)}" for name, one in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False)
 
 
-def _checked(text: str, changed: str, setting: Setting, value: dict[str, Any] | None) -> str:
+def _require_unchanged_rest(text: str, changed: str, setting: Setting, value: dict[str, Any] | None) -> str:
     """Return the changed text if it says what the old one said, but for our entry: then nothing else was touched."""
     wrong = f"[{setting.within}.{setting.name}] cannot be changed safely in this form: write it as a table"
     old = _read(text)
     try:
         new = tomllib.loads(changed)
     except tomllib.TOMLDecodeError as error:
-        raise Malformed(_line_about(text, setting), wrong) from error
+        raise MalformedFile(_line_about(text, setting), wrong) from error
     ours = new.get(setting.within, {}).pop(setting.name, None)
     old.get(setting.within, {}).pop(setting.name, None)
     if ours != value or _without_empty(old, setting.within) != _without_empty(new, setting.within):
-        raise Malformed(_line_about(text, setting), wrong)
+        raise MalformedFile(_line_about(text, setting), wrong)
     return changed
 
 

@@ -67,7 +67,7 @@ def create_key(
     audit(
         "key_created",
         about=user,
-        **_known_by(key),
+        **_audit_details(key),
         scopes=key.scopes,
         toolsets=key.toolsets,
         expires_at=expires_at,
@@ -128,7 +128,7 @@ def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
     )
     key.revoked_at = now + overlap
     key.save(update_fields=["revoked_at"])
-    audit("key_rotated", about=key.user, **_known_by(key), successor=new.key.pk, works_until=key.revoked_at)
+    audit("key_rotated", about=key.user, **_audit_details(key), successor=new.key.pk, works_until=key.revoked_at)
     return new
 
 
@@ -139,7 +139,7 @@ def revoke_key(key: ApiKey) -> ApiKey:
     if key.revoked_at is None or key.revoked_at > now:
         key.revoked_at = now
         key.save(update_fields=["revoked_at"])
-        audit("key_revoked", about=key.user, **_known_by(key))
+        audit("key_revoked", about=key.user, **_audit_details(key))
     return key
 
 
@@ -157,7 +157,7 @@ def find_key(reference: str, *, user: User | None = None) -> ApiKey:
     raise NotFound(f"{'Several keys begin' if fitting else 'No key begins'} with “{reference[:12]}”.", hint=hint)
 
 
-def _known_by(key: ApiKey) -> dict[str, Any]:
+def _audit_details(key: ApiKey) -> dict[str, Any]:
     """What the audit log says of a key: not its label, which people name after themselves."""
     return {"key": key.pk, "begins": key.prefix, "app": key.app_id}
 

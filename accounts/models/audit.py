@@ -52,15 +52,15 @@ class AuditEvent(models.Model):
         """Whether it took the secret key to seal this row."""
         return self.seal.startswith(KEYED)
 
-    def sealed_after(self, previous: str, secret: str | None = None) -> str:
+    def seal_after(self, previous: str, secret: str | None = None) -> str:
         """Return the seal that this row must have after one with the seal `previous`. Default: by the present key."""
-        return _seal(_SALT, self._sealed_text(previous), secret)
+        return _seal(_SALT, self._seal_input(previous), secret)
 
-    def hashed_after(self, previous: str) -> str:
+    def hash_after(self, previous: str) -> str:
         """Return the seal of a row from the time before there was a key to it."""
-        return hashlib.sha256(self._sealed_text(previous).encode()).hexdigest()
+        return hashlib.sha256(self._seal_input(previous).encode()).hexdigest()
 
-    def _sealed_text(self, previous: str) -> str:
+    def _seal_input(self, previous: str) -> str:
         said = {
             "previous": previous,
             "number": self.number,

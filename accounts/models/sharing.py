@@ -3,11 +3,11 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 
 from .users import User
 
-CHOICES = [(section.value, section.value) for section in Section]
+CHOICES = [(section.value, section.value) for section in ProfileSection]
 
 
 class Sharing(models.Model):
@@ -22,7 +22,7 @@ class Sharing(models.Model):
         verbose_name_plural = "sharing"
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(sections__contained_by=[section.value for section in Section]),
+                condition=models.Q(sections__contained_by=[section.value for section in ProfileSection]),
                 name="sharing_sections_are_known",
             )
         ]

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.services.client_addresses import place_of
 from accounts.services.rate_windows import count_in, this_minute
-from bigmind.core.addresses import Refused, fetch
+from bigmind.core.addresses import AddressRefused, fetch
 from bigmind.core.errors import Invalid, TooMany
 
 from .connected_apps import CLIENT_ID_CHARS, app_called, require_room
@@ -26,7 +26,7 @@ TROUBLE_KEPT = 60
 
 
 @dataclass(frozen=True)
-class Document:
+class ClientDocument:
     """What an app says of itself."""
 
     name: str
@@ -67,7 +67,7 @@ def must_be_read(client_id: str, *, address: str) -> bool:
     return True
 
 
-def read_document(client_id: str) -> Document:
+def read_document(client_id: str) -> ClientDocument:
     """Fetch a document and return what it says. What could not be read is not asked for again for a minute.
 
     Raises:
@@ -77,16 +77,16 @@ def read_document(client_id: str) -> Document:
     if trouble := cache.get(remembered):
         raise Invalid(trouble)
     try:
-        return _document(client_id, _fetched(client_id))
+        return _document(client_id, _fetch_document(client_id))
     except Invalid as refusal:
         cache.set(remembered, str(refusal), TROUBLE_KEPT)
         raise
 
 
-def _fetched(client_id: str) -> dict[str, Any]:
+def _fetch_document(client_id: str) -> dict[str, Any]:
     try:
         answer = fetch(client_id, most_bytes=DOCUMENT_BYTES, seconds=DOCUMENT_SECONDS, **settings.OAUTH_DOCUMENTS)
-    except Refused as refusal:
+    except AddressRefused as refusal:
         raise Invalid(f"The document of this app cannot be read. {refusal}") from refusal
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise Invalid("The document of this app cannot be read: its address does not answer.") from error
@@ -101,7 +101,7 @@ def _fetched(client_id: str) -> dict[str, Any]:
     return document
 
 
-def _document(client_id: str, said: dict[str, Any]) -> Document:
+def _document(client_id: str, said: dict[str, Any]) -> ClientDocument:
     if said.get("client_id") != client_id:
         raise Invalid("The document of this app names another client_id than its own address.")
     if said.get("token_endpoint_auth_method", "none") != "none":
@@ -111,7 +111,7 @@ def _document(client_id: str, said: dict[str, Any]) -> Document:
     uris, name = said.get("redirect_uris"), said.get("client_name", "")
     if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris) or not isinstance(name, str):
         raise Invalid("The document of this app must have redirect_uris, a list of addresses, and a client_name.")
-    return Document(name, uris)
+    return ClientDocument(name, uris)
 
 
 def _count_fetch(address: str) -> None:

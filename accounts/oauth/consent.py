@@ -17,7 +17,7 @@ _SALT = "accounts.consent"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ConsentRequest:
     """What an app asks for.
 
     Attributes:
@@ -35,12 +35,12 @@ class Asked:
     resource: str
 
 
-def seal(asked: Asked) -> str:
+def seal(asked: ConsentRequest) -> str:
     """Return a request as a text that nobody can change: so nothing is stored for somebody who may never come."""
     return signing.dumps(asdict(asked), salt=_SALT, compress=True)
 
 
-def unseal(text: str) -> tuple[Asked, ConnectedApp]:
+def unseal(text: str) -> tuple[ConsentRequest, ConnectedApp]:
     """Return the request that was sealed, and the app that asks.
 
     Raises:
@@ -48,7 +48,7 @@ def unseal(text: str) -> tuple[Asked, ConnectedApp]:
     """
     try:
         said = signing.loads(text, salt=_SALT, max_age=ASKED_FOR)
-        asked = Asked(**{**said, "scopes": tuple(said["scopes"])})
+        asked = ConsentRequest(**{**said, "scopes": tuple(said["scopes"])})
     except (signing.BadSignature, TypeError, KeyError) as error:
         raise Invalid("This request of an app is too old, or not one of ours.") from error
     app = app_called(asked.client_id)
@@ -57,7 +57,7 @@ def unseal(text: str) -> tuple[Asked, ConnectedApp]:
     return asked, app
 
 
-def permit(actor: Actor, asked: Asked, app: ConnectedApp, *, scopes: list[str], toolsets: list[str]) -> str:
+def permit(actor: Actor, asked: ConsentRequest, app: ConnectedApp, *, scopes: list[str], toolsets: list[str]) -> str:
     """Let the app in, and return the address that sends the person back to it with a code.
 
     Raises:
@@ -78,12 +78,12 @@ def permit(actor: Actor, asked: Asked, app: ConnectedApp, *, scopes: list[str], 
     return way_back(asked, code=code)
 
 
-def refuse(asked: Asked) -> str:
+def refuse(asked: ConsentRequest) -> str:
     """Return the address that sends the person back to the app, which is told that they refused."""
     return way_back(asked, error="access_denied", error_description="The user refused.")
 
 
-def way_back(asked: Asked, **said: str) -> str:
+def way_back(asked: ConsentRequest, **said: str) -> str:
     """Return the app's address with what it is told, by whom (RFC 9207), and the state it sent."""
     state = {} if asked.state is None else {"state": asked.state}
     parts = urlsplit(asked.redirect_uri)

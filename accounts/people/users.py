@@ -15,7 +15,7 @@ from accounts.models import ApiKey, Role, User
 from accounts.services.audit import audit, take_names_from_audit
 from accounts.services.erasures import Erased, report_erasure
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.rls import sees_only
+from bigmind.core.rls import rls_scope
 from bigmind.core.text import clean_name
 
 LONGEST_STEM = 140
@@ -84,7 +84,7 @@ def delete_user(user: User) -> dict[str, int]:
     erased.counts["lines of the audit log without a name"] = take_names_from_audit(user)
     # The admin site logs names.
     LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk)).delete()
-    with sees_only(user.pk):
+    with rls_scope(user.pk):
         _, counted = user.delete()
     counts = {label.rpartition(".")[2]: count for label, count in sorted(counted.items())}
     erased.counts = {**counts, **erased.counts}

@@ -28,12 +28,12 @@ def note_agent(user: User, *, client_name: str, client_version: str = "", host: 
     if agent is None:
         if is_read_only():
             return Agent.objects.filter(user=user, client_name=name, host=where).first()
-        agent = _seen_now(user, name, version, where)
+        agent = _touch_agent(user, name, version, where)
         cache.set(remembered, agent, SEEN_EVERY.total_seconds())
     return agent
 
 
-def _seen_now(user: User, name: str, version: str, host: str) -> Agent:
+def _touch_agent(user: User, name: str, version: str, host: str) -> Agent:
     now = timezone.now()
     agent, is_new = Agent.objects.get_or_create(
         user=user, client_name=name, host=host, defaults={"client_version": version, "last_seen": now}

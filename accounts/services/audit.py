@@ -52,7 +52,7 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
         about_name=str(about)[:200] if _still_here(about) else "",
         details=json.loads(json.dumps(details, cls=DjangoJSONEncoder)),
     )
-    noted.seal = noted.sealed_after(last.seal if last else "")
+    noted.seal = noted.seal_after(last.seal if last else "")
     noted.save(force_insert=True)
     move_head(noted, is_first=not (last or head))
     return noted
@@ -64,7 +64,7 @@ def take_names_from_audit(user: User) -> int:
     return done + AuditEvent.objects.filter(about_id_kept=user.pk).update(about=None, about_name="")
 
 
-def broken_events() -> Iterator[BrokenEvent]:
+def find_broken_events() -> Iterator[BrokenEvent]:
     """Yield every row of the log that was changed, every place where one is missing, and the last one if it is gone."""
     number, seal, keyed = 0, "", False
     for event in AuditEvent.objects.order_by("number").iterator(chunk_size=500):
@@ -84,9 +84,9 @@ def events_without_key() -> int:
 def _is_sealed(event: AuditEvent, previous: str, *, must_be_keyed: bool) -> bool:
     """Whether a row has the seal it must have. After the first keyed one a hash is none: anybody could have made it."""
     if not event.is_keyed:
-        return not must_be_keyed and event.seal == event.hashed_after(previous)
+        return not must_be_keyed and event.seal == event.hash_after(previous)
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return any(event.seal == event.sealed_after(previous, secret) for secret in secrets)
+    return any(event.seal == event.seal_after(previous, secret) for secret in secrets)
 
 
 def _still_here(user: User | None) -> User | None:

@@ -37,7 +37,7 @@ NOT_REACHED = (
 _SIGNING, _DIGESTING = b"bigmind.erasures.sign", b"bigmind.erasures.digest"
 
 
-class Verdict(StrEnum):
+class ReportVerdict(StrEnum):
     """What checking a report came to."""
 
     OURS = "ours"
@@ -58,12 +58,12 @@ class Erased:
 
     def note(self, kind: str, texts: Iterable[str]) -> None:
         """Note the digests of texts of one kind."""
-        self.digests.setdefault(kind, []).extend(keyed_digest(text) for text in texts)
+        self.digests.setdefault(kind, []).extend(digest_with_key(text) for text in texts)
 
 
-def keyed_digest(text: str) -> str:
+def digest_with_key(text: str) -> str:
     """Return the digest of a text under a key of this instance: nobody without the key can try texts against it."""
-    return hmac.new(_derived(_DIGESTING), text.encode(), hashlib.sha256).hexdigest()
+    return hmac.new(_derive_key(_DIGESTING), text.encode(), hashlib.sha256).hexdigest()
 
 
 def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
@@ -147,14 +147,14 @@ def as_file(report: ErasureReport) -> dict[str, Any]:
     }
 
 
-def check_report(said: Mapping[str, Any]) -> Verdict:
+def check_report(said: Mapping[str, Any]) -> ReportVerdict:
     """Say whether a report is word for word what was signed, and whether this instance has signed it."""
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(said["public_key"]))
         key.verify(bytes.fromhex(said["signature"]), _canonical(said["signed"]))
     except (InvalidSignature, KeyError, TypeError, ValueError):
-        return Verdict.CHANGED
-    return Verdict.OURS if key.public_bytes_raw() in _our_keys() else Verdict.FOREIGN
+        return ReportVerdict.CHANGED
+    return ReportVerdict.OURS if key.public_bytes_raw() in _our_keys() else ReportVerdict.FOREIGN
 
 
 def person_in(report: ErasureReport, field: str) -> str:
@@ -174,8 +174,8 @@ def _our_keys() -> set[bytes]:
 
 
 def _signing_key(secret: str | None = None) -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(_derived(_SIGNING, secret))
+    return Ed25519PrivateKey.from_private_bytes(_derive_key(_SIGNING, secret))
 
 
-def _derived(purpose: bytes, secret: str | None = None) -> bytes:
+def _derive_key(purpose: bytes, secret: str | None = None) -> bytes:
     return hmac.new((secret or settings.SECRET_KEY).encode(), purpose, hashlib.sha256).digest()

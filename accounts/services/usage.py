@@ -64,7 +64,7 @@ class DayOfCalls:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class FailedCalls:
     """Calls of one operation that ended alike, and not well; the log says more under the latest request ids."""
 
     operation: str
@@ -94,16 +94,17 @@ def calls_since(since: datetime, *, user: User | None = None) -> "QuerySet[Call]
 
 def use_by_operation(calls: "QuerySet[Call]") -> list[Use]:
     """Add up calls by what was called, the most called first."""
-    rows = _added_up(calls.values("operation"), "-calls", "operation")
+    rows = _aggregate(calls.values("operation"), "-calls", "operation")
     return [Use(row["operation"], *_figures(row)) for row in rows]
 
 
 def use_by_agent(calls: "QuerySet[Call]") -> list[AgentUse]:
     """Add up calls by the agent that made them, the busiest first; those without an agent by the person."""
     named = calls.values("agent", "agent__client_name", "agent__client_version", "agent__host", "user__username")
-    rows = _added_up(named.annotate(last_call=Max("at")), "-calls", "agent")[:AGENTS_SHOWN]
+    rows = _aggregate(named.annotate(last_call=Max("at")), "-calls", "agent")[:AGENTS_SHOWN]
     return [
-        AgentUse(_named(row), *_figures(row), owner=row["user__username"], last_call=row["last_call"]) for row in rows
+        AgentUse(_agent_name(row), *_figures(row), owner=row["user__username"], last_call=row["last_call"])
+        for row in rows
     ]
 
 
@@ -112,7 +113,7 @@ def outcomes(calls: "QuerySet[Call]") -> list[tuple[str, int]]:
     return list(calls.values_list("outcome").annotate(calls=Count("pk")).order_by("-calls", "outcome"))
 
 
-def troubles(calls: "QuerySet[Call]") -> list[Trouble]:
+def troubles(calls: "QuerySet[Call]") -> list[FailedCalls]:
     """Group the calls that were refused or failed by operation and outcome: our own faults first, then by number.
 
     Those that came too often are left out: `limit_hits` has them.
@@ -120,7 +121,7 @@ def troubles(calls: "QuerySet[Call]") -> list[Trouble]:
     grouped = calls.exclude(outcome__in=["ok", TooMany.code]).values("operation", "outcome")
     counted = grouped.annotate(calls=Count("pk"), last=Max("at"), request_ids=LatestRequests("request_id"))
     rows: Any = counted.order_by(Case(When(outcome=FAULT, then=0), default=1), "-calls", "operation")[:TROUBLES_SHOWN]
-    return [Trouble(**{**row, "request_ids": [id for id in row["request_ids"] if id]}) for row in rows]
+    return [FailedCalls(**{**row, "request_ids": [id for id in row["request_ids"] if id]}) for row in rows]
 
 
 def limit_hits(calls: "QuerySet[Call]") -> list[LimitHits]:
@@ -143,7 +144,7 @@ def limit_hits(calls: "QuerySet[Call]") -> list[LimitHits]:
 
 def calls_by_day(calls: "QuerySet[Call]", *, days: int) -> list[DayOfCalls]:
     """Count the calls of each of the last days, today last; a day without calls is 0."""
-    counted = calls.annotate(day=TruncDate("at")).values("day").annotate(calls=Count("pk"), refused=_refused())
+    counted = calls.annotate(day=TruncDate("at")).values("day").annotate(calls=Count("pk"), refused=_count_refusals())
     rows = {row["day"]: row for row in counted}
     most = max((row["calls"] for row in rows.values()), default=0)
     today = timezone.localdate()
@@ -160,17 +161,17 @@ def calls_by_day(calls: "QuerySet[Call]", *, days: int) -> list[DayOfCalls]:
     ]
 
 
-def _added_up(calls: "QuerySet[Call, Any]", *order: str) -> "QuerySet[Call, Any]":
+def _aggregate(calls: "QuerySet[Call, Any]", *order: str) -> "QuerySet[Call, Any]":
     figures: dict[str, Any] = {
         "calls": Count("pk"),
-        "refused": _refused(),
+        "refused": _count_refusals(),
         "took": HalfAndMost("milliseconds"),
         "read": Sum("tokens", default=0),
     }
     return calls.annotate(**figures).order_by(*order)
 
 
-def _refused() -> Count:
+def _count_refusals() -> Count:
     return Count("pk", filter=~Q(outcome="ok"))
 
 
@@ -179,7 +180,7 @@ def _figures(row: dict[str, Any]) -> tuple[int, int, float, float, int]:
     return row["calls"], row["refused"], half, most, row["read"]
 
 
-def _named(row: dict[str, Any]) -> str:
+def _agent_name(row: dict[str, Any]) -> str:
     """What the agent of a row is called, as it calls itself anywhere else."""
     if row["agent"] is None:
         return "(no agent named)"

@@ -45,7 +45,7 @@ def lockouts_of(users: Collection[User]) -> dict[User, list[Lockout]]:
     return found
 
 
-def locked_addresses(actor: Actor) -> list[Lockout]:
+def list_locked_addresses(actor: Actor) -> list[Lockout]:
     """Return the addresses from which too many names were tried: nobody can sign in from there."""
     actor.require("admin")
     counting = _counting().exclude(address="")

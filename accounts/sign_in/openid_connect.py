@@ -35,7 +35,7 @@ class Protocol(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         Raises:
             OAuth2Error: what the provider has sent cannot be trusted.
         """
-        signed = self._signed_claims(app, kwargs["response"].get("id_token", ""))
+        signed = self._read_claims(app, kwargs["response"].get("id_token", ""))
         told = self._fetch_user_info(token.token) if "userinfo_endpoint" in self.openid_config else {}
         if told and told.get("sub") != signed["sub"]:
             raise OAuth2Error("The provider speaks of two people.")
@@ -46,7 +46,7 @@ class Protocol(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         login.claims = {**told, **signed}
         return login
 
-    def _signed_claims(self, app: SocialApp, id_token: str) -> dict[str, Any]:
+    def _read_claims(self, app: SocialApp, id_token: str) -> dict[str, Any]:
         with get_adapter().get_requests_session() as session:
             answer = session.get(self.openid_config["jwks_uri"])
             answer.raise_for_status()

@@ -112,7 +112,7 @@ def set_up_second_factor(user: User, enrolment: Enrolment, *, code: str) -> list
     except IntegrityError as error:
         raise Conflict("You have a second factor already.", hint="Remove it first to set up another app.") from error
     if not _app_made(user, code):
-        raise _refused()
+        raise _wrong_code()
     codes: list[str] = RecoveryCodes.activate(user).generate_codes()
     tell(user, Alert.Kind.FACTOR_SET_UP, "Your second factor was set up: signing in asks for a code.")
     return codes
@@ -126,7 +126,7 @@ def check_code(user: User, code: str) -> None:
         Conflict: the secret cannot be read any more.
     """
     if not _app_made(user, code) and not _is_recovery_code(user, code):
-        raise _refused()
+        raise _wrong_code()
 
 
 @transaction.atomic
@@ -193,7 +193,7 @@ def _app_made(user: User, code: str) -> bool:
     row, said = rows.first(), _digits(code)
     if row is None:
         return False
-    secret = _decrypted(row)
+    secret = _decrypt(row)
     for counter in yield_hotp_counters_from_time():
         is_it = constant_time_compare(said, format_hotp_value(hotp_value(secret, counter)))
         if is_it and counter > row.data.get("last_counter", 0):
@@ -213,7 +213,7 @@ def _is_recovery_code(user: User, code: str) -> bool:
     return True
 
 
-def _decrypted(row: Authenticator) -> str:
+def _decrypt(row: Authenticator) -> str:
     try:
         return str(get_adapter().decrypt(row.data["secret"]))
     except InvalidToken as error:
@@ -228,5 +228,5 @@ def _digits(code: str) -> str:
     return "".join(char for char in code if char in "0123456789")
 
 
-def _refused() -> Invalid:
+def _wrong_code() -> Invalid:
     return Invalid.of("code", WRONG)

@@ -63,7 +63,9 @@ def admit(identity: Identity, *, address: str) -> User:
     count_try(f"sso {identity.subject}", address)
     _require_domain(identity)
     with transaction.atomic():
-        user = _known(identity) or _linked(identity) or _invited(identity) or _newcomer(identity)
+        user = (
+            _find_linked_user(identity) or _link_user(identity) or _accept_invitation(identity) or _newcomer(identity)
+        )
         if not user.is_active:
             raise Forbidden("Your user here is deactivated.", hint=ASK)
         user = _with_role_of_groups(user, identity)
@@ -80,13 +82,13 @@ def _require_domain(identity: Identity) -> None:
         raise Forbidden("People of your organisation may not come in here.", hint=f"Verified addresses of: {allowed}.")
 
 
-def _known(identity: Identity) -> User | None:
+def _find_linked_user(identity: Identity) -> User | None:
     account = SocialAccount.objects.filter(provider=identity.issuer, uid=identity.subject).select_related("user")
     user: User | None = next((each.user for each in account), None)
     return user
 
 
-def _linked(identity: Identity) -> User | None:
+def _link_user(identity: Identity) -> User | None:
     """Link somebody who is here already. An address that they gave themselves finds nobody: it could be anyone's."""
     _require_verified_email(identity)
     found = list(User.objects.filter(email__iexact=identity.email, is_email_vouched=True)[:2])
@@ -105,7 +107,7 @@ def _linked(identity: Identity) -> User | None:
     return user
 
 
-def _invited(identity: Identity) -> User | None:
+def _accept_invitation(identity: Identity) -> User | None:
     """Make the user that an open invitation to this address promises, and use it up."""
     invitations = Invitation.objects.open().filter(email__iexact=identity.email).select_for_update(of=("self",))
     invitation = invitations.order_by("-created_at", "-pk").first()

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
 from accounts.models import ConnectedApp
-from accounts.oauth.consent import Asked, permit, refuse, unseal
+from accounts.oauth.consent import ConsentRequest, permit, refuse, unseal
 from accounts.oauth.redirects import host_of, is_this_machine
 from accounts.views.key_forms import ConsentForm
 from bigmind.core.errors import Invalid
@@ -35,21 +35,25 @@ def consent(request: HttpRequest, toolsets: Mapping[str, str]) -> HttpResponse:
     return _way_back(request, asked, app, way_back, is_let_in=True)
 
 
-def _question(request: HttpRequest, asked: Asked, app: ConnectedApp, form: ConsentForm, *, status: int) -> HttpResponse:
-    return render(request, "accounts/consent.html", _described(asked, app) | {"form": form}, status=status)
+def _question(
+    request: HttpRequest, asked: ConsentRequest, app: ConnectedApp, form: ConsentForm, *, status: int
+) -> HttpResponse:
+    return render(request, "accounts/consent.html", _page_context(asked, app) | {"form": form}, status=status)
 
 
-def _way_back(request: HttpRequest, asked: Asked, app: ConnectedApp, url: str, *, is_let_in: bool) -> HttpResponse:
+def _way_back(
+    request: HttpRequest, asked: ConsentRequest, app: ConnectedApp, url: str, *, is_let_in: bool
+) -> HttpResponse:
     """Send the person back by a page, not by a redirection.
 
     Browsers apply `form-action` to every redirection that follows a form, also to those of the app's own site, which
     nobody here knows. And where a program on the machine takes over, a page is what stays in the browser.
     """
-    context = _described(asked, app) | {"url": url, "is_let_in": is_let_in}
+    context = _page_context(asked, app) | {"url": url, "is_let_in": is_let_in}
     return render(request, "accounts/consent_given.html", context)
 
 
-def _described(asked: Asked, app: ConnectedApp) -> dict[str, object]:
+def _page_context(asked: ConsentRequest, app: ConnectedApp) -> dict[str, object]:
     return {
         "app": app,
         "host": host_of(asked.redirect_uri),

@@ -57,16 +57,16 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     """Ask whoever has the link for a name and a password, and sign them in."""
     invitation = open_invitation(token)
     if invitation is None:
-        return _gone(request, token)
+        return _gone_page(request, token)
     if settings.PASSWORDS_ONLY_FOR:
         return _join_by_provider(request, invitation)
-    form = JoinForm(request.POST if request.method == "POST" else None, initial=_suggested(invitation))
+    form = JoinForm(request.POST if request.method == "POST" else None, initial=_suggest_names(invitation))
     if form.is_bound and form.is_valid():
         said = {name: form.cleaned_data[name] for name in ("username", "display_name", "password")}
         try:
             user = accept_invitation(token, **said)
         except NotFound:
-            return _gone(request, token)
+            return _gone_page(request, token)
         except (Invalid, Conflict) as refusal:
             form.refuse(refusal)
         else:
@@ -77,7 +77,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "accounts/join.html", context, status=422 if form.is_bound else 200)
 
 
-def _suggested(invitation: Invitation) -> dict[str, str]:
+def _suggest_names(invitation: Invitation) -> dict[str, str]:
     stem = invitation.email.partition("@")[0] or slugify(invitation.name)
     return {"display_name": invitation.name, "username": fresh_username(stem) if stem else ""}
 
@@ -88,6 +88,6 @@ def _join_by_provider(request: HttpRequest, invitation: Invitation) -> HttpRespo
     return render(request, "accounts/join_by_provider.html", {"invitation": invitation}, status=status)
 
 
-def _gone(request: HttpRequest, token: str) -> HttpResponse:
+def _gone_page(request: HttpRequest, token: str) -> HttpResponse:
     count_guess(token, request.META.get("REMOTE_ADDR", ""))
     return render(request, "accounts/invitation_gone.html", status=410)

@@ -36,7 +36,7 @@ def hand_over(new: NewKey, **chosen: str) -> HttpResponse:
     return response
 
 
-def handed_over(request: HttpRequest, key: ApiKey) -> str:
+def reveal_key(request: HttpRequest, key: ApiKey) -> str:
     """Return the text of this key if it was handed over just now, else an empty text.
 
     Only the key's own text counts, so a cookie from elsewhere cannot show a key that is not this person's.

@@ -34,7 +34,7 @@ from accounts.models import ApiKey
 from accounts.oauth.app_tokens import oauth_address
 from accounts.services.onboarding import arrival_of
 from accounts.views.key_forms import KeyForm, RotateForm, default_lifetime, ends_after
-from accounts.views.key_reveal import end_handover, hand_over, handed_over
+from accounts.views.key_reveal import end_handover, hand_over, reveal_key
 from bigmind.core.errors import Conflict
 from bigmind.core.pages import page_of
 
@@ -97,7 +97,7 @@ def create(request: HttpRequest, toolsets: Mapping[str, str]) -> HttpResponse:
 def new(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Show a key that was just made, once; afterwards, whether an agent has used it."""
     key = _own_key(request, key_id)
-    text = handed_over(request, key)
+    text = reveal_key(request, key)
     asked = request.GET.get("toolsets", "")
     # They become part of a command that is pasted into a terminal, so nothing else may stand there.
     toolsets = key.toolsets or (asked.split(",") if TOOLSET_NAMES.fullmatch(asked) else [])

@@ -21,7 +21,7 @@ from accounts.people.deletion_preview import noun_of, what_goes_with
 from accounts.people.invitations import list_invitations
 from accounts.people.roles import role_matrix
 from accounts.services.alerts import alerts_of
-from accounts.sign_in.lockouts import let_address_try_again, let_try_again, locked_addresses, lockouts_of
+from accounts.sign_in.lockouts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
 from accounts.views.people_forms import DeleteForm, RoleForm
 from bigmind.core.errors import Conflict, Invalid
@@ -48,7 +48,7 @@ def people(request: HttpRequest) -> HttpResponse:
         "page": page,
         "rows": [(person, locked.get(person, [])) for person in page.items],
         "invitations": list_invitations(actor),
-        "locked_addresses": locked_addresses(actor),
+        "locked_addresses": list_locked_addresses(actor),
         "roles": Role.values,
         "matrix": role_matrix(),
     }
@@ -64,7 +64,7 @@ def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
     return _person_page(request, services.find_person(actor, person_id))
 
 
-def _deed(act: Deed) -> Callable[[HttpRequest, UUID], HttpResponse]:
+def _admin_action(act: Deed) -> Callable[[HttpRequest, UUID], HttpResponse]:
     """Let an admin do something for somebody, by a button; what cannot be done is said on the page of that person."""
 
     @never_cache
@@ -83,7 +83,7 @@ def _deed(act: Deed) -> Callable[[HttpRequest, UUID], HttpResponse]:
     return view
 
 
-@_deed
+@_admin_action
 def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Give somebody another role."""
     form = RoleForm(request.POST)
@@ -95,7 +95,7 @@ def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("home") if changed == actor.user and not changed.is_admin else redirect("person", changed.pk)
 
 
-@_deed
+@_admin_action
 def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Close all doors for somebody."""
     services.deactivate(actor, found)
@@ -103,7 +103,7 @@ def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-@_deed
+@_admin_action
 def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Let somebody in again."""
     services.activate(actor, found)
@@ -111,7 +111,7 @@ def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-@_deed
+@_admin_action
 def sign_out(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """End somebody's sign-ins in all browsers."""
     browsers = services.sign_out_person(actor, found)
@@ -119,7 +119,7 @@ def sign_out(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-@_deed
+@_admin_action
 def unlock(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Let somebody try their password again."""
     let_try_again(actor, found)
@@ -127,14 +127,14 @@ def unlock(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-@_deed
+@_admin_action
 def reset_password(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Take somebody's password, and show the link by which they choose a new one: once, here."""
     url = services.reset_password(actor, found)
     return render(request, "accounts/password_reset.html", {"person": found, "url": url})
 
 
-@_deed
+@_admin_action
 def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Take the second factor of somebody who has lost it."""
     reset_second_factor(actor, found)

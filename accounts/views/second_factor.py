@@ -79,7 +79,7 @@ def _with_code(act: Deed) -> Callable[[HttpRequest], HttpResponse]:
         try:
             response = act(request, user, form.cleaned_data["code"])
         except (Invalid, Conflict) as refusal:
-            return _refused(request, user, form, refusal)
+            return _refusal_page(request, user, form, refusal)
         forget_tries(guesser_of_code(user), "")
         return response
 
@@ -101,7 +101,7 @@ def remove(request: HttpRequest, user: User, code: str) -> HttpResponse:
     return redirect("second-factor")
 
 
-def _refused(request: HttpRequest, user: User, form: CodeForm, refusal: BigMindError) -> HttpResponse:
+def _refusal_page(request: HttpRequest, user: User, form: CodeForm, refusal: BigMindError) -> HttpResponse:
     form.refuse(refusal)
     return _page(request, user, form, status=409 if isinstance(refusal, Conflict) else 422)
 

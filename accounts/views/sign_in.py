@@ -18,7 +18,7 @@ from accounts.sign_in.failed_attempts import count_guess
 from accounts.sign_in.links import redeem_sign_in_link
 from accounts.sign_in.passwords import may_use_password
 from accounts.sign_in.tries import count_try, forget_tries
-from accounts.views.sign_in_completion import enter, wanted_page
+from accounts.views.sign_in_completion import enter, next_page
 from bigmind.core.errors import Invalid, TooMany
 
 WRONG = "The user name and the password do not belong together."
@@ -46,7 +46,7 @@ class SignInForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Ask for user name and password; sign in whoever knows both, and turn to the page they wanted."""
-    wanted = wanted_page(request)
+    wanted = next_page(request)
     if request.method != "POST":
         return redirect(wanted) if request.user.is_authenticated else _form(request, SignInForm(), wanted)
     form = SignInForm(request.POST)

@@ -21,7 +21,7 @@ _DOOR = "signed_in_by"
 
 
 @dataclass(frozen=True)
-class Waiting:
+class PendingSignIn:
     """Somebody who has opened the first door, and owes the code."""
 
     user: str
@@ -41,7 +41,7 @@ def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpR
         return redirect(wanted)
     # Whoever was signed in here before is not any more, and nothing of their session goes on.
     logout(request)
-    waiting = Waiting(str(user.pk), user.get_session_auth_hash(), door, wanted, time.time())
+    waiting = PendingSignIn(str(user.pk), user.get_session_auth_hash(), door, wanted, time.time())
     request.session[_WAITING] = asdict(waiting)
     return redirect("sign-in-code")
 
@@ -59,12 +59,12 @@ def came_by_sso(request: HttpRequest) -> bool:
     return request.session.get(_DOOR) == "sso"
 
 
-def who_waits(request: HttpRequest) -> tuple[User, Waiting] | None:
+def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
     """Return who owes a code in this browser; None when nobody does, or the first door has closed meanwhile."""
     kept = request.session.get(_WAITING)
     if not isinstance(kept, dict):
         return None
-    waiting = Waiting(**kept)
+    waiting = PendingSignIn(**kept)
     user = User.objects.filter(pk=waiting.user, is_active=True).first()
     is_late = time.time() - waiting.since > WAITS_SECONDS
     if user is None or is_late or user.get_session_auth_hash() != waiting.password_state:
@@ -73,7 +73,7 @@ def who_waits(request: HttpRequest) -> tuple[User, Waiting] | None:
     return user, waiting
 
 
-def wanted_page(request: HttpRequest) -> str:
+def next_page(request: HttpRequest) -> str:
     """Return where to go next: the page that asked to sign in, if it is one of ours."""
     wanted = request.POST.get("next", request.GET.get("next", ""))
     is_ours = url_has_allowed_host_and_scheme(

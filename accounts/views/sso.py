@@ -14,7 +14,7 @@ from requests import RequestException
 
 from accounts.sign_in.failed_attempts import count_guess
 from accounts.sign_in.openid_connect import Protocol, provider_for
-from accounts.views.sign_in_completion import wanted_page
+from accounts.views.sign_in_completion import next_page
 from bigmind.core.errors import BigMindError, Forbidden, TooMany
 
 # What a provider that is broken makes of its answers: no JSON, or JSON without what must be in it.
@@ -32,7 +32,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider. It is a link: a form that leads elsewhere is stopped by our own policy."""
     _require_provider()
     try:
-        return provider_for(request).send_there(request, wanted=wanted_page(request))
+        return provider_for(request).send_there(request, wanted=next_page(request))
     except NONSENSE as error:
         return trouble(request, exception=error)
 
@@ -46,7 +46,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         view = OAuth2CallbackView.adapter_view(Protocol(request, settings.OIDC_ISSUER))
         response: HttpResponse = view(request)
     except (Forbidden, TooMany) as refusal:
-        return _refused(request, refusal)
+        return _refusal_page(request, refusal)
     except NONSENSE as error:
         return trouble(request, exception=error)
     return response
@@ -66,7 +66,7 @@ def trouble(request: HttpRequest, *, error: str | None = None, exception: Except
     return _page(request, AWAY, "Try again in a while. BigMind itself is well, and so are your agents.", 502)
 
 
-def _refused(request: HttpRequest, refusal: BigMindError) -> HttpResponse:
+def _refusal_page(request: HttpRequest, refusal: BigMindError) -> HttpResponse:
     response = _page(request, refusal.message, refusal.hint, 429 if isinstance(refusal, TooMany) else 403)
     if isinstance(refusal, TooMany):
         response["Retry-After"] = str(refusal.retry_after)

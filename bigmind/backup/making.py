@@ -18,8 +18,8 @@ from bigmind import __version__
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.embedded.database import vector_version
 
-from .manifest import DUMP, MANIFEST, SECRET_KEY, FileInBackup, Manifest, described, read_manifest, write_private
-from .programs import connected, run, server_version
+from .manifest import DUMP, MANIFEST, SECRET_KEY, FileInBackup, Manifest, describe_file, read_manifest, write_private
+from .programs import open_connection, run, server_version
 
 PREFIX, STAMP, PARTIAL = "bigmind-", "%Y%m%dT%H%M%SZ", ".partial"
 LOCK = (7700, 2)
@@ -76,7 +76,7 @@ def make_backup(place: Path, *, keep: int = 0) -> Backup:
 def back_up_when_due(place: Path, *, every: timedelta, keep: int) -> Backup | None:
     """Make a backup if the newest one there is old enough. The scheduler calls this, however often it was restarted."""
     newest = next(iter(backups_in(place)), None)
-    if newest is not None and datetime.now(UTC) - made_when(newest.folder) < every:
+    if newest is not None and datetime.now(UTC) - time_of_backup(newest.folder) < every:
         return None
     try:
         return make_backup(place, keep=keep)
@@ -90,14 +90,14 @@ def backups_in(place: Path) -> list[Backup]:
     return [Backup(path, read_manifest(path)) for path in found]
 
 
-def made_when(folder: Path) -> datetime:
+def time_of_backup(folder: Path) -> datetime:
     """Return when a backup was made, from its name."""
     return datetime.strptime(folder.name, f"{PREFIX}{STAMP}").replace(tzinfo=UTC)
 
 
 def _is_whole(path: Path) -> bool:
     try:
-        made_when(path)
+        time_of_backup(path)
         read_manifest(path)
     except (ValueError, Invalid):
         return False
@@ -126,7 +126,7 @@ def _files(folder: Path, snapshot: str) -> dict[str, FileInBackup]:
     _dump(folder / DUMP, snapshot)
     if key := _own_secret_key():
         write_private(folder / SECRET_KEY, key)
-    return {path.name: described(path) for path in sorted(folder.iterdir())}
+    return {path.name: describe_file(path) for path in sorted(folder.iterdir())}
 
 
 def _dump(file: Path, snapshot: str) -> None:
@@ -173,7 +173,7 @@ def _value(database: "psycopg.Connection[Any]", query: sql.SQL | sql.Composed) -
 @contextmanager
 def _alone() -> Iterator["psycopg.Connection[Any]"]:
     """Yield a connection that holds the lock of backups: two at once would only take each other's time."""
-    with connected() as database:
+    with open_connection() as database:
         database.autocommit = True
         if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*LOCK)):
             raise Conflict("Another backup is being made.", hint="Wait for it.")

@@ -67,14 +67,14 @@ def check_files(folder: Path, manifest: Manifest) -> None:
         path = folder / name
         if Path(name).name != name or path.is_symlink() or not path.is_file():
             raise Invalid(f"{folder.name}: {name} is missing.", hint="The backup is not whole: take another.")
-        if described(path) != told:
+        if describe_file(path) != told:
             hint = "The file was changed or damaged: take another backup."
             raise Invalid(f"{folder.name}: {name} is not what was written.", hint=hint)
     if DUMP not in manifest.files:
         raise Invalid(f"{folder.name}: the manifest names no {DUMP}.", hint="The backup is not whole: take another.")
 
 
-def described(path: Path) -> FileInBackup:
+def describe_file(path: Path) -> FileInBackup:
     """Return the size and the checksum of a file."""
     with path.open("rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()

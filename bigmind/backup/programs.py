@@ -39,7 +39,7 @@ _ENVIRONMENT = {
 }
 
 
-def connected() -> psycopg.Connection[Any]:
+def open_connection() -> psycopg.Connection[Any]:
     """Open a connection of our own to the database, without the limits that requests have."""
     told = {name: value for name, value in owner().get_connection_params().items() if name in _ENVIRONMENT}
     return psycopg.connect(**told, options=_options(), application_name="bigmind-backup")

@@ -59,7 +59,7 @@ LEFT_OUT = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION|SCHEMA|COMM
 NEWER_SETTINGS = {b"SET transaction_timeout = 0;\n": 17}
 
 
-def verified(folder: Path) -> Backup:
+def verify_backup(folder: Path) -> Backup:
     """Return a backup after looking at every byte of it. Nothing is touched.
 
     Raises:
@@ -81,7 +81,7 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
         Invalid: the backup is not whole, was made by a newer BigMind, or cannot be loaded; nothing was changed.
         Conflict: the database is not empty.
     """
-    backup = verified(folder)
+    backup = verify_backup(folder)
     _refuse_newer(backup.manifest)
     if vector_version() is None:
         raise Invalid(vector_advice())
@@ -169,14 +169,14 @@ def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manif
     hang_up()
     with into:
         into.write(f"BEGIN;\nSET LOCAL client_min_messages = warning;\n{EMPTY}".encode())
-        for line in _restricted(unpacking.stdout or ()):
+        for line in _require_restricted(unpacking.stdout or ()):
             if line not in too_new:
                 into.write(line)
         if unpacking.wait() == 0:
             into.write(_count_script(manifest).encode())
 
 
-def _restricted(script: Iterable[bytes]) -> Iterator[bytes]:
+def _require_restricted(script: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the script that pg_restore writes, if psql will hold what is in it for SQL and nothing else."""
     is_restricted = False
     for line in script:

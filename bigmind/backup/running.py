@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.embedded.database import hang_up
-from bigmind.embedded.home import locked, prepare_home, running_on
+from bigmind.embedded.home import lock_home, prepare_home, running_on
 from bigmind.embedded.postgres import Cluster
 from bigmind.embedded.refusal import CannotStart
 from bigmind.environment import environment
@@ -36,7 +36,7 @@ def running_database(*, alone: bool = False) -> Iterator[None]:
         raise NotFound(f"There is no BigMind in {own.home} yet.", hint="BIGMIND_HOME says where it is.")
     try:
         prepare_home(own.home)
-        with locked(own.home, own.url):
+        with lock_home(own.home, own.url):
             cluster = Cluster(own.home)
             cluster.start()
             try:

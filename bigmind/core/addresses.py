@@ -11,17 +11,17 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bigmind.core.deadlines import hung_up_after
+from bigmind.core.deadlines import deadline
 
 CARRY_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
 """IPv6 addresses that end in one of IPv4, which a gateway (NAT64) calls in their stead."""
 
 
-class Refused(Exception):
+class AddressRefused(Exception):
     """The address may not be called, or answers with too much. The sentence says why."""
 
 
-class Private(Refused):
+class Private(AddressRefused):
     """The address is in a private network."""
 
 
@@ -46,12 +46,12 @@ def public_address(url: str, *, may_be_private: bool = False) -> tuple[str, str]
     parts = urlsplit(url)
     host = parts.hostname
     if parts.scheme not in {"http", "https"} or not host:
-        raise Refused("It is no http or https address.")
+        raise AddressRefused("It is no http or https address.")
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise Refused(f"The name {host} is unknown.") from error
+        raise AddressRefused(f"The name {host} is unknown.") from error
     addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
     if not may_be_private and any(not _is_public(address) for address in addresses):
         raise Private(f"{host} is in a private network.")
@@ -91,12 +91,12 @@ def fetch(
         for piece in answer.iter_raw():
             body += piece
             if len(body) > most_bytes:
-                raise Refused(f"It sends more than {most_bytes:,} bytes.")
+                raise AddressRefused(f"It sends more than {most_bytes:,} bytes.")
             if monotonic() > deadline:
                 break
         # Whoever was hung up on may look as if they had come to their end.
         if monotonic() > deadline:
-            raise Refused(f"It sends for more than {seconds:g} seconds.")
+            raise AddressRefused(f"It sends for more than {seconds:g} seconds.")
         return Fetched(answer.status_code, answer.headers, bytes(body))
 
 
@@ -116,7 +116,7 @@ def _answer(
     sent = {**headers, "Host": urlsplit(url).netloc.rpartition("@")[2]}
     with (
         httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False, verify=verify) as client,
-        hung_up_after(seconds) as exchange,
+        deadline(seconds) as exchange,
     ):
         more = {"sni_hostname": host, "trace": exchange.notice}
         request = client.build_request(method, address, content=body, headers=sent, extensions=more)

@@ -15,7 +15,7 @@ Row = TypeVar("Row", bound=Model)
 
 def copy_in(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Store rows of values, as the driver takes them, in these columns. It knows no conflicts: one refuses all."""
-    _copy(_quoted(model._meta.db_table), [_quoted(column) for column in columns], rows)
+    _copy(_quote(model._meta.db_table), [_quote(column) for column in columns], rows)
 
 
 def copy_new(rows: Sequence[Row], *, unique: str) -> list[Row]:
@@ -25,9 +25,9 @@ def copy_new(rows: Sequence[Row], *, unique: str) -> list[Row]:
     """
     if not rows:
         return []
-    fields, table = _fields(rows[0]), _quoted(rows[0]._meta.db_table)
-    named, reads = [_quoted(str(field.column)) for field in fields], [_reader(field) for field in fields]
-    columns, column = ", ".join(named), _quoted(str(rows[0]._meta.get_field(unique).name))
+    fields, table = _fields(rows[0]), _quote(rows[0]._meta.db_table)
+    named, reads = [_quote(str(field.column)) for field in fields], [_reader(field) for field in fields]
+    columns, column = ", ".join(named), _quote(str(rows[0]._meta.get_field(unique).name))
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE TEMPORARY TABLE staged ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA")
         _copy("staged", named, ([read(row) for read in reads] for row in rows))
@@ -63,5 +63,5 @@ def _fields(row: Model) -> list["Field[Any, Any]"]:
     ]
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return connection.ops.quote_name(name)

@@ -45,7 +45,7 @@ class Exchange:
 
 
 @contextmanager
-def hung_up_after(seconds: float) -> Iterator[Exchange]:
+def deadline(seconds: float) -> Iterator[Exchange]:
     """Hang up on whoever has not answered to the end in time: head, body and TLS together."""
     exchange = Exchange(seconds)
     timer = Timer(seconds, exchange.hang_up)

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bigmind.core.injection_signs import SIGNS, Severity
-from bigmind.core.text import hidden_places
+from bigmind.core.text import find_hidden_spans
 
 
 @dataclass(frozen=True, slots=True)
-class Suspicion:
+class InjectionSign:
     """One suspicious place: what it is, in words, where it stands, why it matters, and how much.
 
     A `warning` has hardly an innocent reason; a `notice` is worth a look.
@@ -39,25 +39,25 @@ _HIDDEN_WHY = {
 }
 
 
-def find_injections(text: str) -> list[Suspicion]:
+def find_injections(text: str) -> list[InjectionSign]:
     """Return what in a text looks like an attempt to steer agents, in its order.
 
     What lies within something of the same kind, or within a warning, is told once.
     """
-    found = [*_signs(text), *_encoded(text), *_hidden(text), *_mixed_scripts(text)]
+    found = [*_signs(text), *_find_encoded(text), *_find_hidden(text), *_find_mixed_scripts(text)]
     return _each_place_once(sorted(found, key=lambda one: (one.start, one.severity != "warning", -one.end)))
 
 
-def _signs(text: str) -> Iterator[Suspicion]:
+def _signs(text: str) -> Iterator[InjectionSign]:
     for sign in SIGNS:
         for pattern in sign.patterns:
             for match in pattern.finditer(text):
-                yield Suspicion(sign.kind, match.start(), match.end(), sign.why, sign.severity)
+                yield InjectionSign(sign.kind, match.start(), match.end(), sign.why, sign.severity)
 
 
-def _each_place_once(found: list[Suspicion]) -> list[Suspicion]:
+def _each_place_once(found: list[InjectionSign]) -> list[InjectionSign]:
     """Leave out what lies within a suspicion of the same kind or of a greater one."""
-    kept: list[Suspicion] = []
+    kept: list[InjectionSign] = []
     for one in found:
         around = [each for each in kept[-8:] if each.start <= one.start and one.end <= each.end]
         if not any(each.kind == one.kind or each.severity == "warning" for each in around):
@@ -65,16 +65,16 @@ def _each_place_once(found: list[Suspicion]) -> list[Suspicion]:
     return kept
 
 
-def _encoded(text: str) -> Iterator[Suspicion]:
+def _find_encoded(text: str) -> Iterator[InjectionSign]:
     """Look into base64: what is a sentence there was hidden on purpose."""
     why = "Somebody wrote an instruction so that people do not read it and agents do."
     for match in _BASE64.finditer(text):
-        said = _decoded(match[0][:_BLOB_CHARS])
+        said = _decode(match[0][:_BLOB_CHARS])
         if any(one.severity == "warning" or one.kind == "order to an agent" for one in _signs(said)):
-            yield Suspicion("encoded instruction", match.start(), match.end(), why, "warning")
+            yield InjectionSign("encoded instruction", match.start(), match.end(), why, "warning")
 
 
-def _decoded(blob: str) -> str:
+def _decode(blob: str) -> str:
     whole = blob.rstrip("=")
     try:
         said = b64decode(whole + "=" * (-len(whole) % 4)).decode()
@@ -83,20 +83,20 @@ def _decoded(blob: str) -> str:
     return said if said.isprintable() or "\n" in said else ""
 
 
-def _hidden(text: str) -> Iterator[Suspicion]:
-    for kind, start, end in hidden_places(text):
+def _find_hidden(text: str) -> Iterator[InjectionSign]:
+    for kind, start, end in find_hidden_spans(text):
         why = _HIDDEN_WHY.get(kind, "Nobody sees it, and an agent reads it.")
-        yield Suspicion(f"hidden text ({kind})", start, end, why, "warning")
+        yield InjectionSign(f"hidden text ({kind})", start, end, why, "warning")
 
 
-def _mixed_scripts(text: str) -> Iterator[Suspicion]:
+def _find_mixed_scripts(text: str) -> Iterator[InjectionSign]:
     """Find words that mix Latin with look-alikes, such as a Cyrillic letter in the name of a bank."""
     if text.isascii():
         return
     why = "Letters that look alike come from different alphabets: the word is not the one that it seems to be."
     for match in _WORD.finditer(text):
         if not match[0].isascii() and _looks_latin(match[0]):
-            yield Suspicion("letters of two alphabets", match.start(), match.end(), why, "warning")
+            yield InjectionSign("letters of two alphabets", match.start(), match.end(), why, "warning")
 
 
 _LOOK_ALIKE = {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "MATHEMATICAL", "FULLWIDTH"}

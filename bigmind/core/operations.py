@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from bigmind.core.errors import Invalid
 from bigmind.core.forgiving import forgive
 from bigmind.core.nesting import trouble_in
-from bigmind.core.screening import redacted
+from bigmind.core.screening import redact
 from bigmind.core.screening.policy import arriving
 
 
@@ -86,7 +86,7 @@ class Operation:
         Raises:
             Invalid: naming each field that is wrong, the limit, and what was seen.
         """
-        return accepted(self.call, arguments)
+        return validate_arguments(self.call, arguments)
 
     def forgive(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Bring arguments whose meaning is plain into the form the schema asks for.
@@ -122,7 +122,7 @@ def arguments_of(call: Callable[..., Any]) -> type[BaseModel]:
     return create_model(name, __config__=_CONFIG, **fields)
 
 
-def accepted(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def validate_arguments(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return `arguments` as the function wants them, leaving out what was not sent.
 
     Raises:
@@ -141,7 +141,7 @@ def accepted(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
 def _refuse_what_is_no_json(arguments: Mapping[str, Any]) -> None:
     """REST has read its body strictly; over MCP and from a page anything comes that Python can hold."""
     problems = [
-        {"field": _shown(trouble[0]), "message": trouble[1]}
+        {"field": _printable(trouble[0]), "message": trouble[1]}
         for name, argument in arguments.items()
         if isinstance(argument, dict | list) and (trouble := trouble_in(argument, name))
     ]
@@ -155,7 +155,7 @@ def carry_out(call: Callable[..., Any], actor: Any, arguments: Mapping[str, Any]
     Raises:
         BigMindError: the arguments are wrong, or the operation refuses.
     """
-    return call(actor, **accepted(call, arguments))
+    return call(actor, **validate_arguments(call, arguments))
 
 
 def refusal(error: ValidationError, *, known: list[str]) -> Invalid:
@@ -194,14 +194,14 @@ _PHRASES: dict[str, str] = {
 def _problem(found: ErrorDetails, known: list[str]) -> dict[str, Any]:
     field = ".".join(str(part) for part in found["loc"]) or "arguments"
     if found["type"] == "extra_forbidden":
-        return {"field": _shown(field), "message": f"is not an argument here. Known: {', '.join(known) or 'none'}"}
+        return {"field": _printable(field), "message": f"is not an argument here. Known: {', '.join(known) or 'none'}"}
     context = dict(found.get("ctx", {}))
-    message = str(context.pop("error")) if found["type"] == "value_error" else _phrased(found)
+    message = str(context.pop("error")) if found["type"] == "value_error" else _phrase(found)
     limits = {name: value for name, value in context.items() if isinstance(value, str | int | float)}
-    return {"field": _shown(field), "message": message, **limits}
+    return {"field": _printable(field), "message": message, **limits}
 
 
-def _phrased(found: ErrorDetails) -> str:
+def _phrase(found: ErrorDetails) -> str:
     """Say what is wrong in our words where we have some. A text that a validator made is measured like a list."""
     kind = found["type"]
     if isinstance(found["input"], str) and kind in {"too_long", "too_short"}:
@@ -213,9 +213,9 @@ def _phrased(found: ErrorDetails) -> str:
     return phrase.format(seen=seen, **found.get("ctx", {}))
 
 
-def _shown(field: str) -> str:
+def _printable(field: str) -> str:
     """An unknown argument's name comes from outside: show a short, printable part of it, and no secret."""
-    return "".join(char if char.isprintable() else "?" for char in redacted(field[:1000])[:100])
+    return "".join(char if char.isprintable() else "?" for char in redact(field[:1000])[:100])
 
 
 def compact(schema: dict[str, Any]) -> dict[str, Any]:

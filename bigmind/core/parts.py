@@ -21,7 +21,7 @@ _STRETCH = 1_000
 
 
 @dataclass(frozen=True)
-class Part:
+class ReplyPart:
     """One part of a text, and how many characters of the text come after it."""
 
     text: str
@@ -42,24 +42,24 @@ def accepted_part(number: object) -> int:
     return said
 
 
-def part_of(text: str, number: int) -> Part | None:
+def part_of(text: str, number: int) -> ReplyPart | None:
     """Return a part of a text, counted from 1, or None if the text has fewer. Short texts have one."""
     return next(islice(_parts(text), number - 1, None), None)
 
 
-def _parts(text: str) -> Iterator[Part]:
+def _parts(text: str) -> Iterator[ReplyPart]:
     """Cut between lines, and close a fence before the cut to open it again after it."""
     part, fence, spent, left = [""], "", _Spent(), len(text)
     for line in _lines(text):
         cost = _Spent.on(line)
         if part[1:] and spent.leaves_no_room_for(cost):
-            yield Part("".join(part).rstrip() + _closing(fence), left)
+            yield ReplyPart("".join(part).rstrip() + _closing(fence), left)
             part, spent = [fence], _Spent.on(fence)
         part.append(line)
         spent = spent.plus(cost)
         left -= len(line)
         fence = _fence_after(line, fence)
-    yield Part("".join(part), 0)
+    yield ReplyPart("".join(part), 0)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def begin_seeing(whom: str) -> None:
 
 
 @contextmanager
-def answering_requests() -> Iterator[None]:
+def deny_by_default() -> Iterator[None]:
     """Let connections that are opened within begin by seeing nobody's rows: who asks is not known yet."""
     begin_seeing(NOBODY)
     try:
@@ -41,14 +41,14 @@ def answering_requests() -> Iterator[None]:
 
 
 @contextmanager
-def sees_only(user_id: UUID) -> Iterator[None]:
+def rls_scope(user_id: UUID) -> Iterator[None]:
     """Let what is done within read and write private rows of this person alone."""
     with _seeing(str(user_id)):
         yield
 
 
 @contextmanager
-def sees_everybody() -> Iterator[None]:
+def rls_bypass() -> Iterator[None]:
     """Let what is done within read and write everybody's private rows.
 
     Call this around the query that needs it and nothing else: where people chose to share, where an admin takes back

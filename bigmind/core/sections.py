@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Section(StrEnum):
+class ProfileSection(StrEnum):
     """One section of a person's page."""
 
     WHO = "who"
@@ -17,5 +17,5 @@ class Section(StrEnum):
     HEADLINES = "headlines"
 
 
-SHARED_IN_A_TEAM = (Section.WHO, Section.ROLE, Section.BADGES, Section.CONTRIBUTIONS)
+SHARED_IN_A_TEAM = (ProfileSection.WHO, ProfileSection.ROLE, ProfileSection.BADGES, ProfileSection.CONTRIBUTIONS)
 """What colleagues see of somebody who has not chosen yet, in the mode `team`. In `enterprise` they see nothing."""

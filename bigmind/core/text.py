@@ -65,7 +65,7 @@ class HiddenCharacter:
         return f"{self.kind} ({named})" if self.codepoint != "U+0000" else self.kind
 
 
-def hidden_characters(text: str) -> list[HiddenCharacter]:
+def find_hidden_characters(text: str) -> list[HiddenCharacter]:
     """Return the hidden characters of a text, each once, in the order in which they first appear.
 
     Joiners and variation selectors do not count where emoji, Persian or the scripts of India are spelled with them.
@@ -75,10 +75,10 @@ def hidden_characters(text: str) -> list[HiddenCharacter]:
         if character := found["hidden"]:
             counts[character] += 1
             positions.setdefault(character, found.start() + 1)
-    return [_described(character, counts[character], position) for character, position in positions.items()]
+    return [_describe(character, counts[character], position) for character, position in positions.items()]
 
 
-def hidden_places(text: str) -> list[tuple[str, int, int]]:
+def find_hidden_spans(text: str) -> list[tuple[str, int, int]]:
     """Return each run of hidden characters of one kind: the kind, where it starts and where it ends."""
     places: list[tuple[str, int, int]] = []
     for found in SPELLED_OR_HIDDEN.finditer(text):
@@ -95,7 +95,7 @@ def _kind_of(character: str) -> str:
     return next(kind for kind, members in KINDS.items() if members.match(character))
 
 
-def _described(character: str, count: int, position: int) -> HiddenCharacter:
+def _describe(character: str, count: int, position: int) -> HiddenCharacter:
     name = unicodedata.name(character, "")
     return HiddenCharacter(_codepoint(character), name, _kind_of(character), count, position)
 
@@ -110,7 +110,7 @@ def clean_name(text: str) -> str:
     Raises:
         ValueError: it has a hidden character, or a line break or tab inside; the message says which, and where.
     """
-    if hidden := hidden_characters(text):
+    if hidden := find_hidden_characters(text):
         raise ValueError(f"has a {hidden[0]} at position {hidden[0].position}")
     begins, ends = len(text) - len(text.lstrip()), len(text.rstrip())
     if broken := LINE_BREAK.search(text, begins, ends):
@@ -118,7 +118,7 @@ def clean_name(text: str) -> str:
     return unicodedata.normalize("NFC", text[begins:ends])
 
 
-def checked_content(text: str) -> str:
+def check_content(text: str) -> str:
     """Return a text unchanged, byte for byte.
 
     Raises:
@@ -126,7 +126,7 @@ def checked_content(text: str) -> str:
             the message says which, and where.
     """
     if refused := REFUSED.search(text):
-        hidden = _described(refused[0], 1, refused.start() + 1)
+        hidden = _describe(refused[0], 1, refused.start() + 1)
         raise ValueError(f"has a {hidden} at position {hidden.position}")
     return text
 
@@ -206,12 +206,12 @@ def fence(text: str, *, label: str) -> str:
     return f"{ticks}{heading}\n{shown}\n{ticks}"
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """Return what makes two texts the same fact: NFC, white space collapsed, case kept."""
     return one_line(unicodedata.normalize("NFC", text))
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return what a name is looked up by: case, spaces, hyphens and underscores do not matter, other signs do."""
     said = one_line(unicodedata.normalize("NFKC", name)).casefold()
     # Some characters become eighteen: what is looked up must not outgrow what a name may be.
@@ -220,4 +220,4 @@ def folded(name: str) -> str:
 
 def digest(text: str) -> str:
     """Return the SHA-256 of the normalised text in hexadecimal, by which the same fact is found again."""
-    return hashlib.sha256(normalised(text).encode()).hexdigest()
+    return hashlib.sha256(normalise(text).encode()).hexdigest()

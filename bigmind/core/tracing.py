@@ -32,7 +32,7 @@ def span(name: str, **attributes: Value) -> "AbstractContextManager[Span | None]
         return nullcontext()
     # An error is told by its kind alone: its words may quote what was sent.
     return tracer.start_as_current_span(
-        name, attributes=_named(attributes), record_exception=False, set_status_on_exception=False
+        name, attributes=_prefix_names(attributes), record_exception=False, set_status_on_exception=False
     )
 
 
@@ -56,12 +56,12 @@ def describe(span: "Span | None", *, failed: bool = False, name: str = "", **att
         return
     if name:
         span.update_name(name)
-    span.set_attributes(_named(attributes))
+    span.set_attributes(_prefix_names(attributes))
     if failed:
         from opentelemetry.trace import StatusCode
 
         span.set_status(StatusCode.ERROR)
 
 
-def _named(attributes: Mapping[str, Value]) -> dict[str, Value]:
+def _prefix_names(attributes: Mapping[str, Value]) -> dict[str, Value]:
     return {f"bigmind.{name}": value for name, value in attributes.items()}

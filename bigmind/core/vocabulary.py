@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, Valida
 
 from bigmind.core.forgiving import list_in
 from bigmind.core.screening.policy import NoSecrets, Screened
-from bigmind.core.text import checked_content, clean_name
+from bigmind.core.text import check_content, clean_name
 
 CONTENT_BYTES = 64 * 1024
 TITLE_CHARS = 200
@@ -89,7 +89,7 @@ _ANY_MOMENT = TypeAdapter(datetime)
 Moment = Annotated[datetime, BeforeValidator(_read_moment), BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
 """A point in time, in UTC."""
 
-UnscreenedLongText = Annotated[str, AfterValidator(checked_content), AfterValidator(_within_bytes)]
+UnscreenedLongText = Annotated[str, AfterValidator(check_content), AfterValidator(_within_bytes)]
 UnscreenedContent = Annotated[UnscreenedLongText, AfterValidator(_not_blank)]
 
 Content = Annotated[UnscreenedContent, Screened]
@@ -123,7 +123,7 @@ Lines = Annotated[list[Sentence], Field(max_length=TAGS), BeforeValidator(_split
 
 Query = Annotated[
     str,
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(min_length=1, max_length=QUERY_CHARS, description="What to look for, in plain words."),
 ]
 Project = Annotated[
@@ -132,12 +132,12 @@ Project = Annotated[
     AfterValidator(clean_name),
     Field(max_length=TAG_CHARS),
 ]
-Reason = Annotated[str, AfterValidator(checked_content), AfterValidator(_not_blank), Screened, Field(max_length=1_000)]
+Reason = Annotated[str, AfterValidator(check_content), AfterValidator(_not_blank), Screened, Field(max_length=1_000)]
 Limit = Annotated[int, Field(ge=1, le=PAGE_ROWS)]
 Offset = Annotated[int, Field(ge=0, le=10**9)]
 Cursor = Annotated[
     str,
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(min_length=1, max_length=CURSOR_CHARS, description="`next_cursor` of the page before, instead of an offset."),
 ]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]

@@ -34,7 +34,7 @@ START = "Start BigMind: make run"
 _POWERS = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
 
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     """How a check came out."""
 
     OK = "ok"
@@ -48,7 +48,7 @@ class Check:
     """One thing that was looked at."""
 
     name: str
-    status: Status
+    status: CheckStatus
     found: str
     advice: str = ""
 
@@ -64,10 +64,10 @@ def examine(environment: Environment) -> Iterator[Check]:
         "settings": lambda: [settings()],
         "process": lambda: [process(environment)],
         "port": lambda: [port(environment, is_local)],
-        "database": lambda: database() if is_up else [_skipped(name) for name in OF_THE_DATABASE],
+        "database": lambda: database() if is_up else [_skip(name) for name in OF_THE_DATABASE],
         "disk": lambda: shared(is_known=is_up),
         "broker": lambda: [broker(environment)],
-        "worker": lambda: [worker()] if has_worker else [_skipped("worker")],
+        "worker": lambda: [worker()] if has_worker else [_skip("worker")],
         "web": lambda: [web(environment.url)],
     }
     for name, look in looks.items():
@@ -82,9 +82,9 @@ def shared(is_known: bool) -> Iterator[Check]:
     }
     for part in [health.disk(), health.embedder(is_known=is_known)]:
         yield (
-            Check(part.name, Status.PROBLEM, part.trouble, advice[part.name])
+            Check(part.name, CheckStatus.PROBLEM, part.trouble, advice[part.name])
             if part.trouble
-            else Check(part.name, Status.OK, "well")
+            else Check(part.name, CheckStatus.OK, "well")
         )
 
 
@@ -94,15 +94,15 @@ def guarded(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
         yield from look()
     except Exception as error:  # noqa: BLE001  # The outermost loop: the next check may say what the matter is.
         words = f"cannot be looked at: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        yield Check(name, Status.PROBLEM, words, "See the disk and the logs; then ask doctor again.")
+        yield Check(name, CheckStatus.PROBLEM, words, "See the disk and the logs; then ask doctor again.")
 
 
 def python() -> Check:
     """Look at the Python that runs us."""
     version = sys.version.split()[0]
     if sys.version_info[:2] < OLDEST_PYTHON:
-        return Check("python", Status.PROBLEM, version, "Make the environment anew with Python 3.11 or later.")
-    return Check("python", Status.OK, version)
+        return Check("python", CheckStatus.PROBLEM, version, "Make the environment anew with Python 3.11 or later.")
+    return Check("python", CheckStatus.OK, version)
 
 
 def home(folder: Path) -> Check:
@@ -114,45 +114,45 @@ def home(folder: Path) -> Check:
         trial.unlink()
         others = folder.stat().st_mode & 0o077
     except OSError as error:
-        return Check("home", Status.PROBLEM, str(folder), reason_for(error, folder))
+        return Check("home", CheckStatus.PROBLEM, str(folder), reason_for(error, folder))
     free = free_bytes(folder)
     found = f"{folder}, {free / 1024**3:.1f} GB free"
     if others:
-        return Check("home", Status.PROBLEM, f"{folder} is open to other users", f"Run: chmod 700 {folder}")
+        return Check("home", CheckStatus.PROBLEM, f"{folder} is open to other users", f"Run: chmod 700 {folder}")
     if free < COMFORTABLE_FREE_BYTES:
-        return Check("home", Status.WARNING, found, "Free some disk space before the database needs it.")
-    return Check("home", Status.OK, found)
+        return Check("home", CheckStatus.WARNING, found, "Free some disk space before the database needs it.")
+    return Check("home", CheckStatus.OK, found)
 
 
 def settings() -> Check:
     """Look for variables that mean nothing to BigMind."""
     unknown = unknown_variables()
     if not unknown:
-        return Check("settings", Status.OK, "every BIGMIND_* variable is known")
+        return Check("settings", CheckStatus.OK, "every BIGMIND_* variable is known")
     advice = "; ".join(f"{name}: did you mean {near}?" if near else f"unset {name}" for name, near in unknown.items())
-    return Check("settings", Status.WARNING, f"not known: {', '.join(unknown)}", advice)
+    return Check("settings", CheckStatus.WARNING, f"not known: {', '.join(unknown)}", advice)
 
 
 def process(environment: Environment) -> Check:
     """Look for a `bigmind up` on this data."""
     running = running_on(environment.home)
     if running is not None:
-        return Check("process", Status.OK, f"bigmind up runs as process {running.pid}")
+        return Check("process", CheckStatus.OK, f"bigmind up runs as process {running.pid}")
     if environment.is_embedded:
-        return Check("process", Status.PROBLEM, "not running", START)
-    return Check("process", Status.OK, "not on this machine; the database is elsewhere")
+        return Check("process", CheckStatus.PROBLEM, "not running", START)
+    return Check("process", CheckStatus.OK, "not on this machine; the database is elsewhere")
 
 
 def port(environment: Environment, is_local: bool) -> Check:
     """Look whether the port could be taken, when we do not hold it ourselves."""
     if is_local:
-        return Check("port", Status.OK, f"{environment.port} is BigMind's")
+        return Check("port", CheckStatus.OK, f"{environment.port} is BigMind's")
     try:
         for listener in listen(environment.bind, environment.port):
             listener.close()
     except CannotStart as refusal:
-        return Check("port", Status.WARNING, f"{environment.port} is not free", str(refusal))
-    return Check("port", Status.OK, f"{environment.port} is free")
+        return Check("port", CheckStatus.WARNING, f"{environment.port} is not free", str(refusal))
+    return Check("port", CheckStatus.OK, f"{environment.port} is free")
 
 
 def database() -> Iterator[Check]:
@@ -165,8 +165,8 @@ def database() -> Iterator[Check]:
             role, is_above = server.execute(_POWERS).fetchone() or ("", False)
     except psycopg.OperationalError as error:
         advice = "Check that the server runs, and BIGMIND_DATABASE_URL."
-        yield Check("database", Status.PROBLEM, str(error).strip().splitlines()[-1], advice)
-        yield from (Check(name, Status.SKIPPED, "the database is away") for name in OF_THE_DATABASE[1:])
+        yield Check("database", CheckStatus.PROBLEM, str(error).strip().splitlines()[-1], advice)
+        yield from (Check(name, CheckStatus.SKIPPED, "the database is away") for name in OF_THE_DATABASE[1:])
         return
     yield _server(version)
     yield _wall(role, is_above)
@@ -179,9 +179,9 @@ def _wall(role: str, is_above: bool) -> Check:
     """Whether the policies that keep private rows apart hold for the role we connect as, and what it may do."""
     if is_above:
         advice = "Let BIGMIND_DATABASE_URL name an ordinary role that owns the database: none holds a superuser."
-        return Check("wall", Status.WARNING, "this role sees everybody's private rows", advice)
+        return Check("wall", CheckStatus.WARNING, "this role sees everybody's private rows", advice)
     of_role = f"{role} owns the tables" if _owns_tables() else f"{role} reads and writes rows, and may do no more"
-    return Check("wall", Status.OK, f"the database keeps private rows apart; {of_role}")
+    return Check("wall", CheckStatus.OK, f"the database keeps private rows apart; {of_role}")
 
 
 def _owns_tables() -> bool:
@@ -195,15 +195,15 @@ def broker(environment: Environment) -> Check:
     """Look at what wakes the worker: Redis, or the folder of the file queue."""
     if not environment.redis_url.get_secret_value():
         queue = environment.home / "queue"
-        return Check("broker", Status.OK, f"files in {queue}")
+        return Check("broker", CheckStatus.OK, f"files in {queue}")
     try:
         with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as redis:
             redis.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
     except (BrokerError, OSError) as error:
         return Check(
-            "broker", Status.PROBLEM, f"Redis does not answer: {error}", "Start it, or check BIGMIND_REDIS_URL."
+            "broker", CheckStatus.PROBLEM, f"Redis does not answer: {error}", "Start it, or check BIGMIND_REDIS_URL."
         )
-    return Check("broker", Status.OK, "Redis answers")
+    return Check("broker", CheckStatus.OK, "Redis answers")
 
 
 def worker() -> Check:
@@ -211,10 +211,12 @@ def worker() -> Check:
     try:
         answers = celery.control.ping(timeout=WORKER_PATIENCE_SECONDS, limit=1)
     except (BrokerError, OSError) as error:
-        return Check("worker", Status.PROBLEM, f"cannot be asked: {error}", "See to the broker first.")
+        return Check("worker", CheckStatus.PROBLEM, f"cannot be asked: {error}", "See to the broker first.")
     if not answers:
-        return Check("worker", Status.PROBLEM, "no worker answers", "Restart BigMind, and read worker.log in its logs.")
-    return Check("worker", Status.OK, f"{next(iter(answers[0]))} answers")
+        return Check(
+            "worker", CheckStatus.PROBLEM, "no worker answers", "Restart BigMind, and read worker.log in its logs."
+        )
+    return Check("worker", CheckStatus.OK, f"{next(iter(answers[0]))} answers")
 
 
 def web(url: str) -> Check:
@@ -224,39 +226,41 @@ def web(url: str) -> Check:
     except httpx.HTTPError as error:
         is_near = urlsplit(url).hostname == "localhost"
         advice = START if is_near else "Check BIGMIND_PUBLIC_URL, and the proxy if there is one."
-        return Check("web", Status.PROBLEM, f"{url} does not answer ({error})", advice)
+        return Check("web", CheckStatus.PROBLEM, f"{url} does not answer ({error})", advice)
     if status != 200:
-        return Check("web", Status.PROBLEM, f"{url}/healthz answers {status}", "Does another program answer there?")
-    return Check("web", Status.OK, f"{url} answers")
+        return Check(
+            "web", CheckStatus.PROBLEM, f"{url}/healthz answers {status}", "Does another program answer there?"
+        )
+    return Check("web", CheckStatus.OK, f"{url} answers")
 
 
 def _server(version: int) -> Check:
     found = f"PostgreSQL {version}"
     if version < OLDEST_SERVER:
-        return Check("database", Status.PROBLEM, found, f"BigMind needs PostgreSQL {OLDEST_SERVER} or later.")
-    return Check("database", Status.OK, found)
+        return Check("database", CheckStatus.PROBLEM, found, f"BigMind needs PostgreSQL {OLDEST_SERVER} or later.")
+    return Check("database", CheckStatus.OK, found)
 
 
 def _vector() -> Check:
     version = vector_version()
     if version is None:
-        return Check("vector", Status.PROBLEM, "pgvector is missing", vector_advice())
-    return Check("vector", Status.OK, f"pgvector {version}")
+        return Check("vector", CheckStatus.PROBLEM, "pgvector is missing", vector_advice())
+    return Check("vector", CheckStatus.OK, f"pgvector {version}")
 
 
 def _migrations() -> Check:
     pending = pending_migrations()
     if pending:
-        return Check("migrations", Status.PROBLEM, f"{len(pending)} to apply", "Run: bigmind migrate")
-    return Check("migrations", Status.OK, "all applied")
+        return Check("migrations", CheckStatus.PROBLEM, f"{len(pending)} to apply", "Run: bigmind migrate")
+    return Check("migrations", CheckStatus.OK, "all applied")
 
 
 def _clock(difference: float) -> Check:
     found = f"{abs(difference):.1f} s between this machine and the database"
     if abs(difference) > CLOCK_TOLERANCE_SECONDS:
-        return Check("clock", Status.WARNING, found, "Let both take their time from the network (NTP).")
-    return Check("clock", Status.OK, found)
+        return Check("clock", CheckStatus.WARNING, found, "Let both take their time from the network (NTP).")
+    return Check("clock", CheckStatus.OK, found)
 
 
-def _skipped(name: str) -> Check:
-    return Check(name, Status.SKIPPED, "BigMind is not running")
+def _skip(name: str) -> Check:
+    return Check(name, CheckStatus.SKIPPED, "BigMind is not running")

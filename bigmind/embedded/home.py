@@ -81,7 +81,7 @@ def free_bytes(home: Path) -> int:
 
 
 @contextmanager
-def locked(home: Path, url: str) -> Iterator[None]:
+def lock_home(home: Path, url: str) -> Iterator[None]:
     """Hold the home for this process. The lock ends with the process, however it ends.
 
     Raises:

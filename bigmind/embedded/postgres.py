@@ -107,7 +107,7 @@ class Cluster:
         programs.account.own(self.folder)
         if not self.password_file.exists():
             renew_password(programs, self.folder, self.password_file)
-        socket_folder = self._prepared_socket_folder(programs.account)
+        socket_folder = self._prepare_socket_folder(programs.account)
         self._process = programs.launch(self.folder, self._arguments(socket_folder), self.log)
         self._wait_until_ready(self._process)
 
@@ -147,7 +147,7 @@ class Cluster:
         settings = SETTINGS | {"unix_socket_directories": socket_folder} | ({} if self.durable else NOT_DURABLE)
         return [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
 
-    def _prepared_socket_folder(self, account: Account) -> str:
+    def _prepare_socket_folder(self, account: Account) -> str:
         """Return the socket's folder as the server may name it: `.` is its data folder, whatever leads there."""
         folder = self.socket_folder
         if folder == self.folder:

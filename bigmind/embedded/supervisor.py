@@ -23,7 +23,7 @@ CHILD_PATIENCE, DATABASE_PATIENCE, HURRIED_PATIENCE = 6.0, 8.0, 2.0
 Say = Callable[[str], None]
 
 
-class Part(Protocol):
+class Service(Protocol):
     """What the supervisor watches."""
 
     name: str
@@ -42,7 +42,7 @@ class Part(Protocol):
 class Watch:
     """One part, and when it may be started again."""
 
-    part: Part
+    part: Service
     delay: float = FIRST_DELAY
     started: float = 0.0
     due: float | None = None
@@ -120,7 +120,7 @@ class Supervisor:
         if self.cluster is not None:
             self.cluster.stop(patience=HURRIED_PATIENCE if is_hurried() else DATABASE_PATIENCE)
 
-    def _begin(self, part: Part) -> None:
+    def _begin(self, part: Service) -> None:
         watch = Watch(part)
         watch.start()
         self._watches.append(watch)

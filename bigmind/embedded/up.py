@@ -9,7 +9,7 @@ from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
 from bigmind.embedded.children import Child, end_leftovers
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
-from bigmind.embedded.home import clear_queue, locked, prepare_home
+from bigmind.embedded.home import clear_queue, lock_home, prepare_home
 from bigmind.embedded.initial import initial
 from bigmind.embedded.listeners import LOOPBACK, listen
 from bigmind.embedded.logs import rotate
@@ -34,7 +34,7 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
     for warning in warnings(environment):
         say(warning)
     prepare_home(environment.home)
-    with locked(environment.home, environment.url):
+    with lock_home(environment.home, environment.url):
         end_leftovers(environment.home)
         clear_queue(environment.home)
         supervisor = Supervisor(say)

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, Field
 
 
-class Backups(BaseModel):
+class BackupSettings(BaseModel):
     """When backups are made, where, and how long they stay."""
 
     backup_dir: str = Field(

@@ -7,10 +7,10 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from bigmind.core.key_text import is_well_formed
 from bigmind.environment.addresses import is_this_machine, refuse_unusable_port
-from bigmind.environment.place import Place
+from bigmind.environment.place import InstanceSettings
 
 
-class Company(Place):
+class Company(InstanceSettings):
     """The company's BigMind, and what this one is called there."""
 
     company_url: str = Field(

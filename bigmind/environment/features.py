@@ -5,11 +5,11 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from bigmind.core.sections import Section
-from bigmind.environment.place import Place
+from bigmind.core.sections import ProfileSection
+from bigmind.environment.place import InstanceSettings
 
 
-class Features(Place):
+class Features(InstanceSettings):
     """What a BigMind does beside remembering."""
 
     budibase_url: str = Field(
@@ -61,12 +61,12 @@ class Features(Place):
 
     @field_validator("profile_sections")
     @classmethod
-    def known_sections(cls, names: str) -> str:
+    def refuse_unknown_sections(cls, names: str) -> str:
         """Refuse a section that no profile has: somebody would believe it hidden."""
         said = [name.strip() for name in names.split(",") if name.strip()]
-        unknown = sorted({*said} - {*Section, "none"})
+        unknown = sorted({*said} - {*ProfileSection, "none"})
         if unknown or ("none" in said and len(said) > 1):
-            known = ", ".join(Section)
+            known = ", ".join(ProfileSection)
             raise ValueError(f"must be `none` or some of {known}, with commas between them")
         return ",".join(said)
 

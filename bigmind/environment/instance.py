@@ -8,17 +8,17 @@ from typing import Self
 from pydantic import model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from bigmind.environment.backups import Backups
+from bigmind.environment.backups import BackupSettings
 from bigmind.environment.capacity import Capacity
 from bigmind.environment.company import Company
 from bigmind.environment.embedding import Embedding
 from bigmind.environment.features import Features
 from bigmind.environment.first_user import FirstUser
-from bigmind.environment.notifications import Telling
+from bigmind.environment.notifications import NotificationSettings
 from bigmind.environment.observability import Watching
-from bigmind.environment.place import Place
+from bigmind.environment.place import InstanceSettings
 from bigmind.environment.rules import Rules
-from bigmind.environment.sign_in import SignIn
+from bigmind.environment.sign_in import SignInSettings
 from bigmind.environment.storage import Storage
 
 PREFIX = "BIGMIND_"
@@ -31,14 +31,14 @@ class Environment(
     Embedding,
     Capacity,
     Company,
-    Backups,
-    Telling,
+    BackupSettings,
+    NotificationSettings,
     Rules,
     Watching,
     Storage,
     FirstUser,
-    SignIn,
-    Place,
+    SignInSettings,
+    InstanceSettings,
 ):
     """The settings of one BigMind instance, read from variables that begin with `BIGMIND_`."""
 
@@ -47,7 +47,7 @@ class Environment(
     )
 
     @model_validator(mode="after")
-    def said_once(self) -> Self:
+    def refuse_double_secrets(self) -> Self:
         """Refuse a secret that is given twice: nobody could tell which one counts."""
         for name in ("init_password", "init_key", "oidc_client_secret"):
             if getattr(self, name).get_secret_value() and getattr(self, f"{name}_file"):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, SecretStr, field_validator, model_validat
 from bigmind.environment.addresses import WebAddress
 
 
-class Telling(BaseModel):
+class NotificationSettings(BaseModel):
     """How others are told of what happened."""
 
     webhook_url: WebAddress = Field(
@@ -45,7 +45,7 @@ class Telling(BaseModel):
         return secret
 
     @model_validator(mode="after")
-    def signed(self) -> Self:
+    def require_signature(self) -> Self:
         """Refuse a webhook whose messages nobody could trust."""
         if self.webhook_url and not self.webhook_secret.get_secret_value():
             raise ValueError("BIGMIND_WEBHOOK_URL needs BIGMIND_WEBHOOK_SECRET, which signs what is sent")

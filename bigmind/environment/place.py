@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, field_validator
 
 
-class Place(BaseModel):
+class InstanceSettings(BaseModel):
     """Where a BigMind is, and the addresses that follow from it."""
 
     home: Path = Field(

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
 
 
-class SignIn(BaseModel):
+class SignInSettings(BaseModel):
     """How people sign in."""
 
     oidc_issuer: str = Field(
@@ -67,7 +67,7 @@ class SignIn(BaseModel):
 
     @field_validator("oidc_roles")
     @classmethod
-    def known_roles(cls, pairs: str) -> str:
+    def refuse_unknown_roles(cls, pairs: str) -> str:
         """Refuse a role that nobody has."""
         for pair in filter(None, (part.strip() for part in pairs.split(","))):
             group, _, role = pair.rpartition("=")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import Field, SecretStr
 
-from bigmind.environment.place import Place
+from bigmind.environment.place import InstanceSettings
 
 
-class Storage(Place):
+class Storage(InstanceSettings):
     """Where everything is kept."""
 
     database_url: SecretStr = Field(
@@ -48,10 +48,10 @@ class Storage(Place):
 
     def signing_key(self) -> str:
         """Return the secret key: the configured one, else the one made on the first call and kept in the home."""
-        return self.secret_key.get_secret_value() or _kept_secret(self.home / "secret_key")
+        return self.secret_key.get_secret_value() or _read_or_create_secret(self.home / "secret_key")
 
 
-def _kept_secret(path: Path) -> str:
+def _read_or_create_secret(path: Path) -> str:
     """Read a secret from a file only its owner can read, making it first when it is missing.
 
     The file appears whole or not at all (written aside, then linked into place), so that two processes starting

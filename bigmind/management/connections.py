@@ -7,11 +7,11 @@ from typing import Any
 
 from django.conf import settings
 
-from accounts.connecting.changes import Change
+from accounts.connecting.changes import FileChange
 from accounts.connecting.machines import Machine, project_at
-from accounts.connecting.programs import PROGRAMS, Program, program_called
-from accounts.connecting.records import Records
-from bigmind.management.base import OperatorCommand, misused
+from accounts.connecting.programs import PROGRAMS, AgentProgram, program_called
+from accounts.connecting.records import ChangeRecords
+from bigmind.management.base import OperatorCommand, usage_error
 
 WORDS = {"created": "made", "changed": "changed", "removed": "removed", "unchanged": "as it was"}
 
@@ -31,7 +31,7 @@ class ConnectionCommand(OperatorCommand):
         )
         parser.add_argument("--dry-run", action="store_true", help="Show the difference and write nothing.")
 
-    def tell(self, changes: Sequence[Change], *, is_rehearsal: bool) -> None:
+    def tell(self, changes: Sequence[FileChange], *, is_rehearsal: bool) -> None:
         """Tell people what was done to each file, or would be."""
         for change in changes:
             words = f"would be {change.state}" if is_rehearsal and change.state != "unchanged" else WORDS[change.state]
@@ -42,11 +42,11 @@ class ConnectionCommand(OperatorCommand):
                 self.remark(f"  {note}")
 
 
-def program_meant(options: dict[str, Any]) -> Program:
+def program_meant(options: dict[str, Any]) -> AgentProgram:
     """Return the program that was named."""
     program = program_called(options["client"])
     if program is None:  # a caller from Python passes by the parser's choices
-        raise misused(f"There is no client {options['client']}.")
+        raise usage_error(f"There is no client {options['client']}.")
     return program
 
 
@@ -56,16 +56,16 @@ def project_meant(options: dict[str, Any]) -> Path | None:
         return None
     folder = Path(options["project"])
     if not folder.is_dir():
-        raise misused(f"--project must be a folder; {folder} is none.")
+        raise usage_error(f"--project must be a folder; {folder} is none.")
     return project_at(folder)
 
 
-def machine_and_records() -> tuple[Machine, Records]:
+def machine_and_records() -> tuple[Machine, ChangeRecords]:
     """Return this machine, and what is remembered of the files changed on it."""
-    return Machine.here(), Records(Path(settings.ENVIRONMENT.home) / "connections")
+    return Machine.here(), ChangeRecords(Path(settings.ENVIRONMENT.home) / "connections")
 
 
-def described(change: Change) -> dict[str, Any]:
+def describe_change(change: FileChange) -> dict[str, Any]:
     """Return a change as JSON-able data."""
     return {
         "file": str(change.found.path),

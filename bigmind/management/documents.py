@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from bigmind.core.operations import Operation
 from bigmind.environment import PREFIX, Environment
-from bigmind.observability.metrics.described import described_metrics
+from bigmind.observability.metrics.described import describe_metrics
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.reference import Argument, arguments_in_words, toolsets
 from bigmind.transports.rest.routes import ROOT
@@ -65,7 +65,7 @@ def metrics_document() -> str:
     """Return the list of all metrics, in markdown."""
     rows = [
         f"| `{metric.name}` | {metric.kind} | {', '.join(map('`{}`'.format, metric.labels)) or '-'} | {metric.about} |"
-        for metric in described_metrics()
+        for metric in describe_metrics()
     ]
     table = ["| metric | kind | labels | meaning |", "|---|---|---|---|", *rows]
     return "\n\n".join([GENERATED, "# Metrics", _ABOUT_METRICS, "\n".join(table)]) + "\n"

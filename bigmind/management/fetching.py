@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bigmind.core.addresses import Refused, fetch
+from bigmind.core.addresses import AddressRefused, fetch
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.sources import source_bytes
 
@@ -13,7 +13,7 @@ SECONDS = 60
 HINT = "Save it as a file, and give that."
 
 
-def fetched(url: str) -> bytes:
+def fetch_document(url: str) -> bytes:
     """Return what an address answers. A redirection is not followed: it could lead anywhere.
 
     Raises:
@@ -24,7 +24,7 @@ def fetched(url: str) -> bytes:
         raise Invalid("Only https addresses without a password are fetched.", hint=HINT)
     try:
         answer = fetch(url, most_bytes=source_bytes(), seconds=SECONDS)
-    except Refused as error:
+    except AddressRefused as error:
         raise Invalid(f"{parts.hostname} was not fetched. {error}", hint=HINT) from error
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # A name that cannot be encoded is a ValueError.
         raise Invalid(f"{parts.hostname} does not answer: {error}.", hint=HINT) from error

@@ -6,7 +6,7 @@ from typing import Any
 from accounts.models import ApiKey, User
 
 
-def described_user(user: User) -> dict[str, Any]:
+def describe_user(user: User) -> dict[str, Any]:
     """Return a user as JSON-able data."""
     return {
         "id": str(user.pk),
@@ -19,7 +19,7 @@ def described_user(user: User) -> dict[str, Any]:
     }
 
 
-def described_key(key: ApiKey, *, text: str = "") -> dict[str, Any]:
+def describe_key(key: ApiKey, *, text: str = "") -> dict[str, Any]:
     """Return a key as JSON-able data; with its text when it was made just now."""
     return {
         **({"key": text} if text else {}),

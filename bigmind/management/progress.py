@@ -5,7 +5,7 @@ from django.core.management.base import OutputWrapper
 WIDTH = 24
 
 
-class Progress:
+class ProgressBar:
     """A bar with a label, such as `lessons.yaml [######------] 120 of 254`."""
 
     def __init__(self, terminal: OutputWrapper, label: str, total: int) -> None:

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bigmind.management.fetching import fetched
+from bigmind.management.fetching import fetch_document
 from bigmind.management.own_documentation import OWN
 from knowledge.references.readers.registry import GENERATORS
 from knowledge.references.readers.sources import Source
@@ -30,4 +30,4 @@ def sources_of(options: Mapping[str, Any]) -> Iterator[Source]:
     """
     for given in options["sources"]:
         source = Source(given)
-        yield Source(given, fetched(given)) if source.is_address else source
+        yield Source(given, fetch_document(given)) if source.is_address else source

@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Part:
+class HealthCheck:
     """One thing BigMind stands on, and what is the matter with it (nothing, when it is well)."""
 
     name: str
@@ -50,7 +50,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", "text/plain; charset=utf-8")
 
 
-def parts() -> list[Part]:
+def parts() -> list[HealthCheck]:
     """Ask everything BigMind stands on how it does."""
     found = _database()
     return [*found, disk(), embedder(is_known=found[0].ok), _broker()]
@@ -81,26 +81,30 @@ def database_aside(*, statement_ms: int | None = None) -> Iterator[psycopg.Conne
         yield database
 
 
-def _database() -> list[Part]:
+def _database() -> list[HealthCheck]:
     try:
         with database_aside() as database:
             vector = database.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone()
-            return [Part("database", ""), _vector(bool(vector)), _migrations(database)]
+            return [HealthCheck("database", ""), _vector(bool(vector)), _migrations(database)]
     except (psycopg.Error, DatabaseError) as error:
         log.warning("The database is not ready.", error=str(error))
         unknown = "unknown while the database is away"
-        return [Part("database", "does not answer"), Part("vector", unknown), Part("migrations", unknown)]
+        return [
+            HealthCheck("database", "does not answer"),
+            HealthCheck("vector", unknown),
+            HealthCheck("migrations", unknown),
+        ]
 
 
-def _vector(is_there: bool) -> Part:
-    return Part("vector", "" if is_there else "the extension “vector” (pgvector) is missing in this database")
+def _vector(is_there: bool) -> HealthCheck:
+    return HealthCheck("vector", "" if is_there else "the extension “vector” (pgvector) is missing in this database")
 
 
-def _migrations(database: psycopg.Connection) -> Part:
+def _migrations(database: psycopg.Connection) -> HealthCheck:
     (has_table,) = database.execute("SELECT to_regclass('django_migrations') IS NOT NULL").fetchone() or (False,)
     applied = set(database.execute("SELECT app, name FROM django_migrations")) if has_table else set()
     missing = _migrations_we_bring() - applied
-    return Part("migrations", f"{len(missing)} to apply: run `bigmind migrate`" if missing else "")
+    return HealthCheck("migrations", f"{len(missing)} to apply: run `bigmind migrate`" if missing else "")
 
 
 @cache
@@ -108,19 +112,19 @@ def _migrations_we_bring() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def _broker() -> Part:
+def _broker() -> HealthCheck:
     try:
         with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
     except (BrokerError, OSError) as error:
         log.warning("The broker does not answer.", error=str(error))
-        return Part("broker", "does not answer; work waits in the database", stops=False)
-    return Part("broker", "", stops=False)
+        return HealthCheck("broker", "does not answer; work waits in the database", stops=False)
+    return HealthCheck("broker", "", stops=False)
 
 
-def disk() -> Part:
+def disk() -> HealthCheck:
     """Say whether the disk of everything BigMind keeps takes writes."""
-    return Part("disk", disk_trouble(environment().home), stops=not environment().read_only)
+    return HealthCheck("disk", disk_trouble(environment().home), stops=not environment().read_only)
 
 
 def disk_trouble(folder: Path) -> str:
@@ -135,10 +139,10 @@ def disk_trouble(folder: Path) -> str:
     return FULL if free < FULL_BYTES else ""
 
 
-def embedder(*, is_known: bool) -> Part:
+def embedder(*, is_known: bool) -> HealthCheck:
     """Say how the embedder does, as far as the database can be asked."""
-    unknown = Part("embedder", "unknown while the database is away", stops=False)
+    unknown = HealthCheck("embedder", "unknown while the database is away", stops=False)
     try:
-        return Part("embedder", embedder_trouble(), stops=False) if is_known else unknown
+        return HealthCheck("embedder", embedder_trouble(), stops=False) if is_known else unknown
     except DatabaseError:
         return unknown

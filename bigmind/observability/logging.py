@@ -36,17 +36,17 @@ class RoutesForPaths(logging.Filter):
 
 def without_secrets(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
     """Take keys, tokens and passwords out of a line before it is written, its traceback included."""
-    return {name: masked(value) for name, value in event.items()}
+    return {name: mask(value) for name, value in event.items()}
 
 
-def masked(value: Any) -> Any:
+def mask(value: Any) -> Any:
     """Return a value with keys, tokens and passwords taken out of every text in it."""
     if isinstance(value, str):
         return _SECRET.sub(MASK, value)
     if isinstance(value, Mapping):
-        return {name: masked(each) for name, each in value.items()}
+        return {name: mask(each) for name, each in value.items()}
     if isinstance(value, Sequence):
-        return [masked(each) for each in value]
+        return [mask(each) for each in value]
     return value if value is None or isinstance(value, int | float) else _SECRET.sub(MASK, str(value))
 
 

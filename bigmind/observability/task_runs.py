@@ -17,7 +17,7 @@ log = structlog.get_logger()
 @task_prerun.connect(dispatch_uid="bigmind.observability.task_runs")
 def begin_run(task: Any, **_: Any) -> None:
     """Let the log lines of a task carry the id of the request that woke it, or one of its own."""
-    begin_request(_woken_by(task) or "")
+    begin_request(_waking_request_id(task) or "")
     structlog.contextvars.bind_contextvars(task=task.name)
     task.request.began = perf_counter()
 
@@ -37,14 +37,14 @@ def _tally(task: Any, seconds: float, error: str) -> None:
     # Here, because Celery's application is imported before Django is set up.
     from accounts.services.task_statistics import tally_task
 
-    scheduled = _woken_by(task) is None
+    scheduled = _waking_request_id(task) is None
     try:
         tally_task(task.name, seconds=seconds, scheduled=scheduled, request_id=current_request_id(), error=error)
     except DatabaseTrouble as trouble:
         log.warning("A run was not counted.", error=type(trouble).__name__)
 
 
-def _woken_by(task: Any) -> str | None:
+def _waking_request_id(task: Any) -> str | None:
     """Return the id of the request that woke a task; None when it was the scheduler."""
     woken_by = getattr(task.request, WOKEN_BY, None)
     return woken_by if isinstance(woken_by, str) else None

@@ -17,7 +17,7 @@ from opentelemetry.trace import Status
 
 from bigmind import __version__
 from bigmind.core.tracing import describe, trace_with
-from bigmind.observability.logging import masked
+from bigmind.observability.logging import mask
 from bigmind.observability.request_ids import current_request_id
 
 KEPT_OF_ERRORS = {"exception.type"}
@@ -78,11 +78,11 @@ def _name_the_request(**_: Any) -> None:
 def _discreet(span: ReadableSpan) -> ReadableSpan:
     return ReadableSpan(
         # The SDK of MCP names the tool or address that was asked for: a mistaken one may hold a key.
-        name=masked(span.name),
+        name=mask(span.name),
         context=span.context,
         parent=span.parent,
         resource=span.resource,
-        attributes=masked(span.attributes or {}),
+        attributes=mask(span.attributes or {}),
         events=[Event(event.name, _kind_of(event), event.timestamp) for event in span.events],
         links=span.links,
         kind=span.kind,

@@ -48,7 +48,7 @@ def connect(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     sent = request.POST if request.method == "POST" else request.GET
     chosen = parse_toolsets(",".join(sent.getlist("toolsets")))
-    listed = _listed(chosen)
+    listed = _toolsets_parameter(chosen)
     if request.method == "POST":
         return _make_key(actor, sent.get("client", ""), listed)
     offers = [_offer(actor, name, chosen) for name in TOOLSETS]
@@ -76,7 +76,7 @@ def _make_key(actor: Actor, slug: str, listed: list[str]) -> HttpResponse:
     return hand_over(made, client=client.slug, toolsets=",".join(listed))
 
 
-def _listed(chosen: Collection[str]) -> list[str]:
+def _toolsets_parameter(chosen: Collection[str]) -> list[str]:
     """Return what the address must say for a choice: as little as possible."""
     if "all" in chosen or set(chosen) == TOOLSETS.keys():
         return ["all"]

@@ -31,7 +31,7 @@ SHOWN = 20
 _KEPT = "file_to_import"
 
 
-class Upload(OperationForm):
+class ImportForm(OperationForm):
     """Asks for a file."""
 
     document = forms.FileField(
@@ -56,7 +56,7 @@ class Upload(OperationForm):
 def importing(request: HttpRequest) -> HttpResponse:
     """Ask for a file and rehearse its import: nothing is stored before that is confirmed."""
     actor = actor_of(request)
-    form = Upload(request.POST, request.FILES) if request.method == "POST" else Upload()
+    form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
     report = form.attempt(lambda told: _bring_in(actor, *told["document"], dry_run=True))
     token = _keep(request, *form.cleaned_data["document"]) if report else ""
     context = {"form": form, "report": report, "rehearsed": _rows(report), "token": token, "formats": FORMATS}
@@ -68,13 +68,13 @@ def importing(request: HttpRequest) -> HttpResponse:
 def import_confirmed(request: HttpRequest) -> HttpResponse:
     """Import the file that was rehearsed."""
     actor = actor_of(request)
-    kept = _kept(request)
+    kept = _upload_session(request)
     if kept.get("user") != str(actor.user.pk):
         messages.error(request, "That document is no longer kept here. Choose the file again.")
         return redirect("memory-import")
     report = _bring_in(actor, kept["name"], zlib.decompress(base64.b64decode(kept["content"])), dry_run=False)
     kept.delete()
-    added = ", ".join(_counted(row["kind"], row["added"]) for row in _rows(report) if row["added"])
+    added = ", ".join(_count_phrase(row["kind"], row["added"]) for row in _rows(report) if row["added"])
     tell(request, f"Imported: {added}." if added else "Imported: there was nothing new in it.")
     if report.refused:
         messages.warning(request, f"{len(report.refused):,} items were refused and are not here.")
@@ -118,12 +118,12 @@ def _keep(request: HttpRequest, name: str, content: bytes) -> str:
     return str(aside.session_key)
 
 
-def _kept(request: HttpRequest) -> SessionBase:
+def _upload_session(request: HttpRequest) -> SessionBase:
     token = request.POST.get("token", "")
     return type(request.session)(token if token.isascii() and token.isalnum() else None)
 
 
-def _counted(kind: str, number: int) -> str:
+def _count_phrase(kind: str, number: int) -> str:
     word = kind.removesuffix("s") if kind != "hypotheses" else "hypothesis"
     return f"{number:,} {word if number == 1 else kind}"
 

@@ -12,25 +12,25 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
 from accounts.people.profiles import get_profile
-from accounts.people.visibility import shared_by
-from bigmind.core.sections import Section
+from accounts.people.visibility import sharing_of
+from bigmind.core.sections import ProfileSection
 from curation.services.profile_pages import ProfilePage, get_profile_page
-from knowledge.services.headlines import headlines_to_offer, shown_headlines
+from knowledge.services.headlines import headlines_to_offer, visible_headlines
 from knowledge.services.people import change_sharing
-from knowledge.views.forms import OperationForm, posted
+from knowledge.views.forms import OperationForm, posted_data
 from knowledge.views.pages import own_page, tell
 
 # What each section is called, and what is in it. Who somebody is comes first: without it there is no page for others.
-SECTIONS: dict[Section, tuple[str, str]] = {
-    Section.WHO: ("Who you are", "your name, your role here, since when. Without it others see nothing at all"),
-    Section.ROLE: ("Job title", "the role your agents are told"),
-    Section.AGENTS: ("Agents", "which clients and BigMinds act for you, on which machines, first and last seen"),
-    Section.STATISTICS: ("Statistics", "how many sessions, facts and notes there are, not what they say"),
-    Section.BADGES: ("Badges", "what you have done, with its day"),
-    Section.TOPICS: ("Topics", "the topics of your sessions, and how often each occurs"),
-    Section.ACTIVITY: ("Activity", "on which days your agents worked, and how much"),
-    Section.CONTRIBUTIONS: ("Contributions", "the company knowledge that you proposed"),
-    Section.HEADLINES: ("Headlines", "those you choose below, and no others"),
+SECTIONS: dict[ProfileSection, tuple[str, str]] = {
+    ProfileSection.WHO: ("Who you are", "your name, your role here, since when. Without it others see nothing at all"),
+    ProfileSection.ROLE: ("Job title", "the role your agents are told"),
+    ProfileSection.AGENTS: ("Agents", "which clients and BigMinds act for you, on which machines, first and last seen"),
+    ProfileSection.STATISTICS: ("Statistics", "how many sessions, facts and notes there are, not what they say"),
+    ProfileSection.BADGES: ("Badges", "what you have done, with its day"),
+    ProfileSection.TOPICS: ("Topics", "the topics of your sessions, and how often each occurs"),
+    ProfileSection.ACTIVITY: ("Activity", "on which days your agents worked, and how much"),
+    ProfileSection.CONTRIBUTIONS: ("Contributions", "the company knowledge that you proposed"),
+    ProfileSection.HEADLINES: ("Headlines", "those you choose below, and no others"),
 }
 
 
@@ -83,7 +83,7 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
     actor = actor_of(request)
     if username.casefold() != actor.user.username.casefold():
         raise Http404
-    shared = shared_by(actor.user)
+    shared = sharing_of(actor.user)
     offered = [
         (str(session.pk), f"{session.one_liner} ({timezone.localtime(session.started_at):%-d %B %Y})")
         for session in headlines_to_offer(actor.user)
@@ -91,9 +91,9 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
     initial = {
         "sections": [section.value for section in shared.sections],
         "in_directory": shared.in_directory,
-        "session_ids": [str(headline.pk) for headline in shown_headlines(actor.user)],
+        "session_ids": [str(headline.pk) for headline in visible_headlines(actor.user)],
     }
-    form = SharingForm(posted(request), initial=initial, offered=offered)
+    form = SharingForm(posted_data(request), initial=initial, offered=offered)
     if form.attempt(lambda said: change_sharing(actor, **{"session_ids": [], **said}) or True):
         tell(request, "Kept. It holds from now on, everywhere.")
         return redirect("profile", actor.user.username)
@@ -106,7 +106,7 @@ def _others_see(page: ProfilePage) -> str:
     """Say in words what others see of a page."""
     if settings.BIGMIND_MODE == "personal":
         return "You are the only person here."
-    names = [SECTIONS[section][0].lower() for section in Section if section in page.shared.sections]
+    names = [SECTIONS[section][0].lower() for section in ProfileSection if section in page.shared.sections]
     if not names:
         return "Only you see this page."
     return f"Everybody here sees {', '.join(names)}. The rest only you see."

@@ -88,7 +88,7 @@ def styleguide(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     context = {
         "specimens": SPECIMENS,
-        "schemes": [(scheme, _refused_form(scheme)) for scheme in SCHEMES],
+        "schemes": [(scheme, _invalid_form(scheme)) for scheme in SCHEMES],
         "an_hour_ago": now - timedelta(hours=1),
         "days_ago": now - timedelta(days=3),
         "snippet": SNIPPET,
@@ -99,7 +99,7 @@ def styleguide(request: HttpRequest) -> HttpResponse:
     return render(request, "styleguide.html", context)
 
 
-def _refused_form(scheme: str) -> SampleForm:
+def _invalid_form(scheme: str) -> SampleForm:
     return SampleForm({"toolset": "core", "scope": "read", "expires": "soon"}, auto_id=f"{scheme}-%s")
 
 

@@ -155,7 +155,7 @@ def decide_many(
 
 def approve_at_once(actor: Actor, entry: CompanyEntry) -> Review:
     """Approve what its proposer alone decides about, in personal mode."""
-    return record(actor, entry, Action.APPROVE, changes=_approved(actor, entry, notes=""))
+    return record(actor, entry, Action.APPROVE, changes=_fields_of_approval(actor, entry, notes=""))
 
 
 def _approve(deed: _Deed) -> Review:
@@ -174,7 +174,7 @@ def _approve(deed: _Deed) -> Review:
         # The first of four eyes agreed to another text: the second one becomes the first.
         changes = {**deed.edits, "endorsed_by_id": actor.user.pk}
         return record(actor, entry, Action.ENDORSE, notes=deed.notes, changes=changes)
-    changes = {**deed.edits, **_approved(actor, entry, notes=deed.notes)}
+    changes = {**deed.edits, **_fields_of_approval(actor, entry, notes=deed.notes)}
     return record(actor, entry, Action.APPROVE, notes=deed.notes, changes=changes)
 
 
@@ -182,14 +182,18 @@ def _reject(deed: _Deed) -> Review:
     _require_status(deed.entry, Status.PENDING, Status.CHANGES_REQUESTED)
     _require_notes(deed, "Rejecting")
     return record(
-        deed.actor, deed.entry, Action.REJECT, notes=deed.notes, changes=_decided(deed, status=Status.REJECTED)
+        deed.actor,
+        deed.entry,
+        Action.REJECT,
+        notes=deed.notes,
+        changes=_fields_of_decision(deed, status=Status.REJECTED),
     )
 
 
 def _request_changes(deed: _Deed) -> Review:
     _require_status(deed.entry, Status.PENDING)
     _require_notes(deed, "Asking for changes")
-    changes = {**_decided(deed, status=Status.CHANGES_REQUESTED), "endorsed_by_id": None}
+    changes = {**_fields_of_decision(deed, status=Status.CHANGES_REQUESTED), "endorsed_by_id": None}
     return record(deed.actor, deed.entry, Action.REQUEST_CHANGES, notes=deed.notes, changes=changes)
 
 
@@ -204,7 +208,11 @@ def _merge(deed: _Deed) -> Review:
         changes = {**deed.edits, "verified_at": timezone.now()}
         record(deed.actor, target, Action.EDIT, notes=deed.notes, changes=changes, batch=batch)
     # Without a date of verification: its own text was never approved, so it stays with its proposer and the curators.
-    changes = {**_decided(deed, status=Status.SUPERSEDED), "superseded_by_id": target.pk, "verified_at": None}
+    changes = {
+        **_fields_of_decision(deed, status=Status.SUPERSEDED),
+        "superseded_by_id": target.pk,
+        "verified_at": None,
+    }
     return record(deed.actor, deed.entry, Action.MERGE, notes=deed.notes, changes=changes, batch=batch)
 
 
@@ -241,7 +249,7 @@ def _keep(deed: _Deed) -> Review:
 
 def _deprecate(deed: _Deed) -> Review:
     _require_status(deed.entry, Status.APPROVED)
-    changes = _decided(deed, status=Status.DEPRECATED)
+    changes = _fields_of_decision(deed, status=Status.DEPRECATED)
     review = record(deed.actor, deed.entry, Action.DEPRECATE, notes=deed.notes, changes=changes)
     settle_complaints(Kind.COMPANY, deed.entry.pk)
     return review
@@ -249,7 +257,7 @@ def _deprecate(deed: _Deed) -> Review:
 
 def _supersede(deed: _Deed) -> Review:
     _require_status(deed.entry, Status.APPROVED)
-    changes = {**_decided(deed, status=Status.SUPERSEDED), "superseded_by_id": _target(deed).pk}
+    changes = {**_fields_of_decision(deed, status=Status.SUPERSEDED), "superseded_by_id": _target(deed).pk}
     review = record(deed.actor, deed.entry, Action.SUPERSEDE, notes=deed.notes, changes=changes)
     settle_complaints(Kind.COMPANY, deed.entry.pk)
     return review
@@ -262,7 +270,7 @@ def _restore(deed: _Deed) -> Review:
         hint = "`reopen` lets it wait for a decision."
         raise Conflict(f"{deed.entry.handle} was merged before its own text was approved.", hint=hint)
     _require_despite(deed, deed.entry)
-    changes = {**_approved(deed.actor, deed.entry, notes=deed.notes), "superseded_by_id": None}
+    changes = {**_fields_of_approval(deed.actor, deed.entry, notes=deed.notes), "superseded_by_id": None}
     return record(deed.actor, deed.entry, Action.RESTORE, notes=deed.notes, changes=changes)
 
 
@@ -315,7 +323,7 @@ _DEEDS: dict[str, Callable[[_Deed], Review]] = {
 }
 
 
-def _approved(actor: Actor, entry: CompanyEntry, *, notes: str) -> dict[str, Any]:
+def _fields_of_approval(actor: Actor, entry: CompanyEntry, *, notes: str) -> dict[str, Any]:
     """To approve is to verify: somebody has looked, and says that it holds."""
     now = timezone.now()
     return {
@@ -329,7 +337,7 @@ def _approved(actor: Actor, entry: CompanyEntry, *, notes: str) -> dict[str, Any
     }
 
 
-def _decided(deed: _Deed, *, status: Status) -> dict[str, Any]:
+def _fields_of_decision(deed: _Deed, *, status: Status) -> dict[str, Any]:
     return {
         "status": status,
         "decided_by_id": deed.actor.user.pk,

@@ -64,7 +64,7 @@ def get_company_entry(actor: Actor, *, entry_id: CompanyEntryId) -> CompanyEntry
     if insider:
         return CompanyEntryDetail(entry, history, comments)
     heard = [said for said in comments if _was_published(history, said.created_at)]
-    return CompanyEntryDetail(entry, _published(history), heard)
+    return CompanyEntryDetail(entry, _published_steps(history), heard)
 
 
 @transaction.atomic
@@ -94,7 +94,7 @@ def readable_entry(actor: Actor, entry_id: int) -> CompanyEntry:
     return entry
 
 
-def _published(history: Sequence[Review]) -> list[Review]:
+def _published_steps(history: Sequence[Review]) -> list[Review]:
     """The steps that everybody may see, without the drafts that they began with."""
     published = [review for review in history if _is_published(review.after)]
     for review in published:

@@ -12,8 +12,8 @@ from accounts.actor import Actor, acting, acts
 from accounts.models import User
 from accounts.services.calls import forget_kept_replies
 from accounts.services.erasures import Erased, report_erasure
-from bigmind.core.rls import sees_only
-from bigmind.core.text import checked_content
+from bigmind.core.rls import rls_scope
+from bigmind.core.text import check_content
 from bigmind.core.vocabulary import RowId, Since
 from curation.models import Comment
 from knowledge.app_maps.forgetting import forget_entity
@@ -33,20 +33,20 @@ from knowledge.models import (
 )
 from knowledge.references.imports import remove_references
 from knowledge.search.passages import erase_passages
-from knowledge.services.exposures import Told
+from knowledge.services.exposures import Exposure
 from knowledge.services.gaps import forget_questions, questions_asked
 from knowledge.services.withdrawals import handle_of, recall
 from knowledge.vocabulary import SomeSessionId
 
-from .quarantine import WHY, approved_among, quarantine, tell_owners
-from .withdrawn_sources import Meant, Source, sources_of
+from .quarantine import WHY, ids_of_approved, quarantine, tell_owners
+from .withdrawn_sources import Meant, WithdrawnSource, sources_of
 
 KeyOfSource = Annotated[UUID, Field(description="The id of the key that wrote it, as the page “Keys” shows it.")]
 AgentOfSource = Annotated[RowId, Field(description="The number of the agent that wrote it.")]
 AppOfSource = Annotated[RowId, Field(description="The number of the connected app that wrote it.")]
 FileOfSource = Annotated[
     str,
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(max_length=500, description="The file that shared entries or documentation were imported from."),
 ]
 OriginOfSource = Annotated[
@@ -70,7 +70,7 @@ PROFILE = "memory_update_profile"
 
 
 @dataclass
-class Forgotten:
+class ForgottenSource:
     """What was forgotten, or would be: how many of each kind. What is to `look_at` was only changed, or proposed."""
 
     dry_run: bool
@@ -98,9 +98,9 @@ class _Work:
     """One forgetting while it goes on: the counts, what the report says, and what was told to sessions."""
 
     actor: Actor
-    forgotten: Forgotten
+    forgotten: ForgottenSource
     erased: Erased
-    told: list[Told] = field(default_factory=list)
+    told: list[Exposure] = field(default_factory=list)
     sessions: list[Any] = field(default_factory=list)
     approved: list[int] = field(default_factory=list)
 
@@ -126,7 +126,7 @@ def forget_source(
     origin: OriginOfSource = "",
     since: Since | None = None,
     dry_run: DryRun = True,
-) -> Forgotten:
+) -> ForgottenSource:
     """Forget everything that a key, agent, session, connected app or imported file wrote, from a moment on or ever.
 
     Call this first as it is, which only counts; then with `dry_run` false, if the user agrees. What it proposed as
@@ -134,10 +134,10 @@ def forget_source(
     Returns the counts and the number of a signed report; it cannot be undone.
     """
     meant = Meant(key, agent, session_id, app, source_file, origin, since)
-    work = _Work(actor, Forgotten(dry_run), Erased({"what": "source", **meant.said}))
+    work = _Work(actor, ForgottenSource(dry_run), Erased({"what": "source", **meant.said}))
     sources = list(sources_of(actor, meant))
     for source in sources:
-        with sees_only(source.user.pk):
+        with rls_scope(source.user.pk):
             for step in _STEPS:
                 step(source, work)
     _proposals(work)
@@ -147,36 +147,38 @@ def forget_source(
     return work.forgotten
 
 
-def _facts(source: Source, work: _Work) -> None:
-    rows = Fact.objects.of(source.user).filter(_written(Q(pk__in=source.numbers(Kind.FACT)), source, "source_session"))
+def _facts(source: WithdrawnSource, work: _Work) -> None:
+    rows = Fact.objects.of(source.user).filter(
+        _or_in_session(Q(pk__in=source.numbers(Kind.FACT)), source, "source_session")
+    )
     work.forgotten.facts += _erase(rows, Kind.FACT, work)
 
 
-def _chunks(source: Source, work: _Work) -> None:
+def _chunks(source: WithdrawnSource, work: _Work) -> None:
     """The exchanges it flagged, and whatever stands in the sessions that go."""
     meant = Q(pk__in=source.numbers(Kind.CHUNK)) | Q(session__in=source.sessions)
     work.forgotten.chunks += _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, work)
 
 
-def _hypotheses(source: Source, work: _Work) -> None:
+def _hypotheses(source: WithdrawnSource, work: _Work) -> None:
     mine = Hypothesis.objects.filter(user=source.user)
-    rows = mine.filter(_written(Q(pk__in=source.numbers(Kind.HYPOTHESIS)), source, "session"))
+    rows = mine.filter(_or_in_session(Q(pk__in=source.numbers(Kind.HYPOTHESIS)), source, "session"))
     work.forgotten.hypotheses += _erase(rows, Kind.HYPOTHESIS, work)
 
 
-def _notes(source: Source, work: _Work) -> None:
+def _notes(source: WithdrawnSource, work: _Work) -> None:
     rows = Note.objects.of(source.user).filter(pk__in=source.numbers(Kind.NOTE))
     work.forgotten.notes += _erase(rows, Kind.NOTE, work)
 
 
-def _shared(source: Source, work: _Work) -> None:
+def _erase_shared(source: WithdrawnSource, work: _Work) -> None:
     """The shared entries it added, or that came from the file."""
     mine = Entry.objects.filter(pk__in=source.ids(Kind.ENTRY), created_by=source.user)
     rows = Entry.objects.filter(Q(pk__in=mine) | Q(pk__in=source.entries.values("pk")))
     work.forgotten.entries += _erase(rows, Kind.ENTRY, work)
 
 
-def _maps(source: Source, work: _Work) -> None:
+def _maps(source: WithdrawnSource, work: _Work) -> None:
     """What it taught the maps of apps. A table or an app may hold what others taught: these are left to people."""
     entities = AppEntity.objects.filter(pk__in=source.numbers(Kind.APP_ENTITY)).select_related("table__app")
     workflows = AppWorkflow.objects.filter(pk__in=source.numbers(Kind.APP_WORKFLOW))
@@ -185,25 +187,25 @@ def _maps(source: Source, work: _Work) -> None:
         for entity in entities:
             forget_entity(entity)
     work.forgotten.app_entities += _erase(workflows, Kind.APP_WORKFLOW, work)
-    for table in source.touched(Kind.APP_TABLE):
+    for table in source.ids_touched(Kind.APP_TABLE):
         work.look_at(f"{Kind.APP_TABLE} {table}")
 
 
-def _documentation(source: Source, work: _Work) -> None:
+def _documentation(source: WithdrawnSource, work: _Work) -> None:
     """The references it imported. One that others wrote too goes out of sight, and stays on record for people."""
-    rows = Reference.objects.filter(Q(pk__in=source.worded_last(Kind.REFERENCE)) | Q(pk__in=source.references))
+    rows = Reference.objects.filter(Q(pk__in=source.ids_worded_last(Kind.REFERENCE)) | Q(pk__in=source.references))
     rows = rows.filter(edited_at=None)
     of_others = source.of_others_too(Kind.REFERENCE)
     shared = list(rows.filter(pk__in=of_others, removed_at=None))
     work.forgotten.references += len(shared) + _erase(rows.exclude(pk__in=of_others), Kind.REFERENCE, work)
-    work.told += [Told(Kind.REFERENCE.value, str(one.pk)) for one in shared]
+    work.told += [Exposure(Kind.REFERENCE.value, str(one.pk)) for one in shared]
     for one in shared[:LOOKED_AT]:
         work.look_at(f"{Kind.REFERENCE} {one.pk}")
     if shared and not work.dry_run:
         remove_references(shared, by=work.actor.user)
 
 
-def _said(source: Source, work: _Work) -> None:
+def _erase_remarks(source: WithdrawnSource, work: _Work) -> None:
     """What it said of things: feedback, and comments on company entries."""
     feedback = Feedback.objects.filter(pk__in=source.numbers("feedback"), user=source.user)
     comments = Comment.objects.filter(pk__in=source.numbers("comment"), by=source.user)
@@ -216,7 +218,7 @@ def _said(source: Source, work: _Work) -> None:
         comments.delete()
 
 
-def _questions(source: Source, work: _Work) -> None:
+def _questions(source: WithdrawnSource, work: _Work) -> None:
     """What the person asked in vain in that time: which key asked is not kept, and a hint is easily done without."""
     if source.since is None:
         return
@@ -227,36 +229,36 @@ def _questions(source: Source, work: _Work) -> None:
         forget_questions(questions)
 
 
-def _changed(source: Source, work: _Work) -> None:
+def _note_changes(source: WithdrawnSource, work: _Work) -> None:
     """Name what was there before, and what it only changed: that is left to people."""
     for kind in LEFT_TO_PEOPLE:
-        others = sorted(set(source.touched(kind)) - set(source.ids(kind)))
+        others = sorted(set(source.ids_touched(kind)) - set(source.ids(kind)))
         for id in others[:LOOKED_AT]:
             work.look_at(f"{kind} {id}")
     if source.calls.filter(operation=PROFILE, outcome="ok").exists():
         work.look_at("profile")
 
 
-def _derived(source: Source, work: _Work) -> None:
+def _quarantine_derived(source: WithdrawnSource, work: _Work) -> None:
     """The company entries that it proposed or decided about, and those that were made from what it wrote."""
-    meant = Q(pk__in=[int(id) for id in source.touched(Kind.COMPANY)]) | Q(pk__in=source.company.values("pk"))
+    meant = Q(pk__in=[int(id) for id in source.ids_touched(Kind.COMPANY)]) | Q(pk__in=source.company.values("pk"))
     meant |= Q(source_session__in=source.sessions)
     for kind in {one.kind for one in work.told}:
         meant |= Q(source_kind=kind, source_id__in=[one.source_id for one in work.told if one.kind == kind])
     rows = CompanyEntry.objects.filter(meant).order_by("pk")
-    work.approved += [number for number in approved_among(rows) if number not in work.approved]
+    work.approved += [number for number in ids_of_approved(rows) if number not in work.approved]
     # Its words may stand in what it was merged into: only people can tell.
     merged = CompanyEntry.objects.filter(supersedes__in=rows).order_by("pk")
     for entry in [*rows[:LOOKED_AT], *merged[:LOOKED_AT]]:
         work.look_at(entry.handle)
 
 
-def _sessions(source: Source, work: _Work) -> None:
+def _sessions(source: WithdrawnSource, work: _Work) -> None:
     work.sessions += list(source.sessions.values_list("pk", flat=True))
     work.forgotten.sessions += _erase(source.sessions, Kind.SUMMARY, work)
 
 
-def _replies(source: Source, work: _Work) -> None:
+def _replies(source: WithdrawnSource, work: _Work) -> None:
     if not work.dry_run:
         forget_kept_replies(source.user)
 
@@ -266,13 +268,13 @@ _STEPS = (
     _chunks,
     _hypotheses,
     _notes,
-    _shared,
+    _erase_shared,
     _maps,
     _documentation,
-    _said,
+    _erase_remarks,
     _questions,
-    _changed,
-    _derived,
+    _note_changes,
+    _quarantine_derived,
     _sessions,
     _replies,
 )
@@ -284,7 +286,7 @@ def _proposals(work: _Work) -> None:
     """What it proposed or decided about waits for a curator again: the history stays, and no agent hears it."""
     work.forgotten.proposals = len(work.approved)
     work.erased.quarantined = [handle_of(Kind.COMPANY, str(number)) for number in work.approved]
-    work.told += [Told(Kind.COMPANY.value, str(number)) for number in work.approved]
+    work.told += [Exposure(Kind.COMPANY.value, str(number)) for number in work.approved]
     if not work.dry_run:
         quarantine(work.actor, work.approved)
 
@@ -309,14 +311,14 @@ def _report(work: _Work, users: set[User]) -> None:
         work.forgotten.report = report_erasure(work.erased, whose=whose).pk
 
 
-def _written(written: Q, source: Source, session: str) -> Q:
+def _or_in_session(written: Q, source: WithdrawnSource, session: str) -> Q:
     return written | Q(**{session: source.session}) if source.session else written
 
 
 def _erase(rows: QuerySet[Any], kind: Kind, work: _Work) -> int:
     """Delete rows with their passages, and the vectors of their texts where nothing else has the same."""
     ids = list(rows.values_list("pk", flat=True))
-    work.told += [Told(kind.value, str(id)) for id in ids]
+    work.told += [Exposure(kind.value, str(id)) for id in ids]
     if ids and not work.dry_run:
         passages = Passage.objects.filter(kind=kind, source_id__in=[str(id) for id in ids])
         work.erased.note(kind, passages.values_list("digest", flat=True))

@@ -75,7 +75,7 @@ def entry_to_change(entry_id: int, *, revision: int | None = None) -> CompanyEnt
         raise no_such_entry(entry_id)
     require_own(entry)
     if revision is not None and revision != entry.revision:
-        raise _changed_since(entry, revision)
+        raise _stale_revision(entry, revision)
     return entry
 
 
@@ -149,7 +149,7 @@ def snapshot(entry: CompanyEntry) -> dict[str, Any]:
     return {name: value.isoformat() if hasattr(value, "isoformat") else _plain(value) for name, value in kept.items()}
 
 
-def broken_seals() -> Iterator[BrokenSeal]:
+def find_broken_seals() -> Iterator[BrokenSeal]:
     """Yield every row of the history that was changed, and every place where one is missing."""
     entries = {row[0]: row[1:] for row in CompanyEntry.objects.own().values_list("pk", *_COMPARED).iterator()}
     rows = Review.objects.order_by("entry_id", "number").iterator(chunk_size=500)
@@ -158,7 +158,7 @@ def broken_seals() -> Iterator[BrokenSeal]:
         for review in reviews:
             if review.number != (previous.number if previous else 0) + 1:
                 yield BrokenSeal(entry_id, review.number, "a row before it is missing")
-            elif review.seal != review.sealed_after(previous.seal if previous else ""):
+            elif review.seal != review.seal_after(previous.seal if previous else ""):
                 yield BrokenSeal(entry_id, review.number, "it is not what was written")
             previous = review
         if previous and entries.pop(entry_id) != tuple(previous.after[name] for name in _COMPARED):
@@ -192,7 +192,7 @@ def _write(
         undoes=undoes,
         batch=batch,
     )
-    review.seal = review.sealed_after(last.seal if last else "")
+    review.seal = review.seal_after(last.seal if last else "")
     review.save(force_insert=True)
     return review
 
@@ -211,7 +211,7 @@ def _save(entry: CompanyEntry) -> None:
         raise Conflict(f"{said} says exactly the same.", hint=hint, entry_id=known.pk) from error
 
 
-def _changed_since(entry: CompanyEntry, revision: int) -> Conflict:
+def _stale_revision(entry: CompanyEntry, revision: int) -> Conflict:
     later = list(entry.reviews.filter(after__revision__gt=revision).order_by("number"))
     changed = {name: value for review in later for name, value in review.after.items() if name in review.changed}
     said = "; ".join(f"{review.get_action_display().lower()} by {review.by_name}" for review in later) or "changed"

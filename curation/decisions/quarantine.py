@@ -18,7 +18,7 @@ REOPENED = "What wrote this is not trusted any more: it waits for a curator agai
 WHY = "what wrote it is not trusted any more."
 
 
-def approved_among(entries: QuerySet[CompanyEntry]) -> list[int]:
+def ids_of_approved(entries: QuerySet[CompanyEntry]) -> list[int]:
     """Return the numbers of those that every agent hears now."""
     return list(entries.filter(status=Status.APPROVED).order_by("pk").values_list("pk", flat=True))
 

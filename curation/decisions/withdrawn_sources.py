@@ -34,7 +34,7 @@ class Meant:
 
 
 @dataclass(frozen=True)
-class Source:
+class WithdrawnSource:
     """Whose writings are meant, and which; or shared entries and company entries by where they come from."""
 
     user: User
@@ -55,11 +55,11 @@ class Source:
         """The same as numbers."""
         return [int(id) for id in self.ids(kind)]
 
-    def touched(self, kind: Kind | str) -> list[str]:
+    def ids_touched(self, kind: Kind | str) -> list[str]:
         """The ids of what of this kind the source has made, changed or decided about."""
         return list(self.writings.filter(kind=str(kind)).values_list("source_id", flat=True).distinct())
 
-    def worded_last(self, kind: Kind | str) -> list[str]:
+    def ids_worded_last(self, kind: Kind | str) -> list[str]:
         """The ids of what of this kind the source has worded, and nobody after it."""
         last = self._writings_of(kind).order_by("source_id", "-at", "-pk").distinct("source_id")
         return list(self.writings.filter(pk__in=last.values("pk"), made=True).values_list("source_id", flat=True))
@@ -80,7 +80,7 @@ class Source:
         return Session.objects.of(self.user).filter(meant | Q(pk=self.session.pk) if self.session else meant)
 
 
-def sources_of(actor: Actor, meant: Meant) -> Iterator[Source]:
+def sources_of(actor: Actor, meant: Meant) -> Iterator[WithdrawnSource]:
     """Yield what is meant, one source for each person whose memory holds it.
 
     Raises:
@@ -109,11 +109,11 @@ def sources_of(actor: Actor, meant: Meant) -> Iterator[Source]:
         yield _of_writer(actor, meant)
 
 
-def _nothing_of(user: User) -> Source:
-    return Source(user, Writing.objects.none(), Call.objects.none())
+def _nothing_of(user: User) -> WithdrawnSource:
+    return WithdrawnSource(user, Writing.objects.none(), Call.objects.none())
 
 
-def _of_app(actor: Actor, app: int, since: datetime | None) -> Iterator[Source]:
+def _of_app(actor: Actor, app: int, since: datetime | None) -> Iterator[WithdrawnSource]:
     """What a connected app wrote: for admins in everybody's name, for others in their own."""
     keys = ApiKey.objects.filter(app=app).exclude(user=None)
     keys = keys if "admin" in actor.scopes else keys.filter(user=actor.user)
@@ -134,9 +134,9 @@ def _of_file(actor: Actor, source_file: str, since: datetime | None) -> tuple[Qu
     return entries, references
 
 
-def _of_writer(actor: Actor, meant: Meant) -> Source:
+def _of_writer(actor: Actor, meant: Meant) -> WithdrawnSource:
     user, session = actor.user, None
-    source = Source(user, Writing.objects.all(), Call.objects.all())
+    source = WithdrawnSource(user, Writing.objects.all(), Call.objects.all())
     begin: datetime | None = None
     if meant.key is not None:
         key = _key_of(actor, meant.key)
@@ -158,11 +158,11 @@ def _of_writer(actor: Actor, meant: Meant) -> Source:
     return _since(mine, meant.since or begin, meant.since)
 
 
-def _of_key(key: ApiKey, user: User) -> Source:
-    return Source(user, Writing.objects.filter(key=key, user=user), Call.objects.filter(key=key, user=user))
+def _of_key(key: ApiKey, user: User) -> WithdrawnSource:
+    return WithdrawnSource(user, Writing.objects.filter(key=key, user=user), Call.objects.filter(key=key, user=user))
 
 
-def _since(source: Source, begin: datetime | None, since: datetime | None) -> Source:
+def _since(source: WithdrawnSource, begin: datetime | None, since: datetime | None) -> WithdrawnSource:
     """Narrow a source to what it wrote since a moment; `begin` is when it can have begun to ask at all."""
     if since is None:
         return replace(source, since=begin)

@@ -81,7 +81,7 @@ class Review(models.Model):
             if self.before is not None and name != "revision" and before.get(name) != value
         }
 
-    def sealed_after(self, previous: str) -> str:
+    def seal_after(self, previous: str) -> str:
         """Return the seal that this row must have after one with the seal `previous`."""
         said = {
             "previous": previous,

@@ -15,7 +15,7 @@ from django.core.mail import EmailMessage
 from django.db import transaction
 from django.utils import timezone
 
-from bigmind.core.addresses import Private, Refused, post
+from bigmind.core.addresses import AddressRefused, Private, post
 from bigmind.core.background import after_commit
 from curation.models import Channel, Delivery, Review
 
@@ -137,7 +137,7 @@ def _call_webhook(delivery: Delivery) -> None:
         status = post(settings.WEBHOOK_URL, body, headers, may_be_private=settings.WEBHOOK_PRIVATE)
     except Private as error:
         raise _Failed(f"{error} BIGMIND_WEBHOOK_PRIVATE=true permits it.") from error
-    except Refused as error:
+    except AddressRefused as error:
         raise _Failed(str(error)) from error
     except httpx.HTTPError as error:
         raise _Failed(f"It does not answer: {type(error).__name__}.") from error

@@ -38,7 +38,7 @@ def subscribe(actor: Actor, *, frequency: Frequency, address: str | None = None)
     if address is not None:
         _write_from_now_on_to(actor.user, address.strip())
     if frequency != Frequency.NEVER and not actor.user.email:
-        raise _refused("is required: there is no address to write to")
+        raise _invalid_address("is required: there is no address to write to")
     chosen, _ = Subscription.objects.update_or_create(user=actor.user, defaults={"frequency": frequency})
     return chosen
 
@@ -48,16 +48,16 @@ def _write_from_now_on_to(person: User, address: str) -> None:
         if address:
             validate_email(address)
     except ValidationError as error:
-        raise _refused("is not an e-mail address. It looks like ada@example.com") from error
+        raise _invalid_address("is not an e-mail address. It looks like ada@example.com") from error
     if len(address) > ADDRESS_CHARS:
-        raise _refused(f"is {len(address)} characters; the limit is {ADDRESS_CHARS}")
+        raise _invalid_address(f"is {len(address)} characters; the limit is {ADDRESS_CHARS}")
     # An address that people give themselves could be anyone's: nobody is found by it.
     person.is_email_vouched = person.is_email_vouched and person.email.lower() == address.lower()
     person.email = address
     person.save(update_fields=["email", "is_email_vouched", "updated_at"])
 
 
-def _refused(message: str) -> Invalid:
+def _invalid_address(message: str) -> Invalid:
     return Invalid.of("address", message)
 
 

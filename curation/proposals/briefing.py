@@ -18,7 +18,7 @@ from knowledge.services.context import CompanyLine, company_line, company_lines
 from knowledge.services.feedback import open_complaints
 
 from .neighbours import Neighbour, neighbours_of
-from .screening import Suspicion, suspicions_about
+from .screening import ProposalWarning, suspicions_about
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ProposerRecord:
 
 
 @dataclass(frozen=True)
-class Effect:
+class ContextEffect:
     """What approval would change in the start context of a session of the entry's project and topics."""
 
     line: CompanyLine
@@ -49,8 +49,8 @@ class Briefing:
     nearest_waiting: list[Neighbour]
     same_waiting: int
     record: ProposerRecord
-    effect: Effect
-    suspicions: list[Suspicion]
+    effect: ContextEffect
+    suspicions: list[ProposalWarning]
     complaints: Sequence[Feedback]
     history: Sequence[Review]
     comments: Sequence[Comment]
@@ -93,14 +93,14 @@ def record_of(entry: CompanyEntry) -> ProposerRecord:
     return ProposerRecord(once_approved, counted.get(Status.REJECTED, 0), waiting)
 
 
-def effect_of(entry: CompanyEntry) -> Effect:
+def effect_of(entry: CompanyEntry) -> ContextEffect:
     """Say what approval would change in the start context of those whom the entry concerns."""
     others = [other for other in most_relevant(entry.project, entry.topics) if other.pk != entry.pk]
     approved = _as_if_verified(entry)
     before = company_lines(others)
     after = company_lines(by_relevance([*others, approved], entry.project, entry.topics))
     told = {line.id for line in after}
-    return Effect(
+    return ContextEffect(
         line=company_line(approved),
         is_told=entry.pk in told,
         leaving=[line for line in before if line.id not in told],

@@ -62,7 +62,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Source:
+class PromotedText:
     """What is promoted: its text, and where it belongs."""
 
     kind: str
@@ -101,8 +101,8 @@ def promote_to_global(
     text = content or (_fit_for_all(source.text) if source else "")
     if not text:
         raise Invalid.of("content", "is required, unless source_kind and source_id say what to promote")
-    if known := _known(actor, text):
-        return _proposed_before(actor, known, keep_here=keep_here)
+    if known := _find_same_text(actor, text):
+        return _existing_proposal(actor, known, keep_here=keep_here)
     session = _session_behind(actor, source_session, source, project)
     entry = CompanyEntry(
         category=category,
@@ -120,25 +120,25 @@ def promote_to_global(
         source_id=source.id if source else "",
         origin=origin,
     )
-    return _proposed(actor, entry, keep_here=keep_here)
+    return _submit(actor, entry, keep_here=keep_here)
 
 
-def _session_behind(actor: Actor, named: str | None, source: Source | None, project: str) -> Session | None:
+def _session_behind(actor: Actor, named: str | None, source: PromotedText | None, project: str) -> Session | None:
     """The session a proposal comes from: the one that is named, else its source's, else the one in progress."""
     return source.session if source and not named else current_session(actor, named, project=project)
 
 
-def _proposed_before(actor: Actor, known: CompanyEntry, *, keep_here: bool) -> Proposal:
+def _existing_proposal(actor: Actor, known: CompanyEntry, *, keep_here: bool) -> Proposal:
     is_mine = known.proposed_by_id == actor.user.pk
-    return Proposal(known, duplicate=True, sent_to=_sent_on(known) if is_mine and not keep_here else "")
+    return Proposal(known, duplicate=True, sent_to=_queue_for_company(known) if is_mine and not keep_here else "")
 
 
-def _proposed(actor: Actor, entry: CompanyEntry, *, keep_here: bool) -> Proposal:
+def _submit(actor: Actor, entry: CompanyEntry, *, keep_here: bool) -> Proposal:
     """Keep a proposal, send it on, and decide it at once where there is nobody else to decide."""
     record(actor, entry, Action.PROPOSE)
     note_writings(Kind.COMPANY, [entry.pk], made=True)
-    sent_to = "" if keep_here else _sent_on(entry)
-    return _decided_at_once(actor, entry, sent_to) if is_personal() else Proposal(entry, sent_to=sent_to)
+    sent_to = "" if keep_here else _queue_for_company(entry)
+    return _decide_at_once(actor, entry, sent_to) if is_personal() else Proposal(entry, sent_to=sent_to)
 
 
 def list_my_proposals(
@@ -205,13 +205,13 @@ def withdraw_proposal(actor: Actor, *, entry_id: CompanyEntryId, notes: Notes = 
     return entry
 
 
-def _sent_on(entry: CompanyEntry) -> str:
+def _queue_for_company(entry: CompanyEntry) -> str:
     """Let it wait for the company server, where there is one; return where it goes."""
     dispatch = queue_dispatch(entry)
     return dispatch.server.host if dispatch else ""
 
 
-def _decided_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal:
+def _decide_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal:
     """In personal mode nobody else is there to ask, but an attack or a contradiction waits for their own eyes."""
     warnings = [found for found in suspicions_about(entry) if found.is_warning]
     if warnings:
@@ -237,7 +237,7 @@ def require_own_proposal(actor: Actor, entry_id: int) -> None:
         raise no_such_entry(entry_id)
 
 
-def _known(actor: Actor, text: str) -> CompanyEntry | None:
+def _find_same_text(actor: Actor, text: str) -> CompanyEntry | None:
     """The same text, where the actor may know of it: approved, or their own. What others propose stays with them."""
     same = CompanyEntry.objects.filter(digest=digest(text))
     mine = same.proposed_by(actor.user)
@@ -250,7 +250,7 @@ def _known(actor: Actor, text: str) -> CompanyEntry | None:
     return same.approved().first() or mine.undecided().first()
 
 
-def source_of(actor: Actor, kind: str | None, id: str | None) -> Source | None:
+def source_of(actor: Actor, kind: str | None, id: str | None) -> PromotedText | None:
     """Return what somebody wants to promote, out of what they may read; nothing when they name nothing.
 
     Raises:
@@ -270,34 +270,36 @@ def source_of(actor: Actor, kind: str | None, id: str | None) -> Source | None:
     return source
 
 
-def _fact(actor: Actor, id: str) -> Source | None:
+def _fact(actor: Actor, id: str) -> PromotedText | None:
     fact = Fact.objects.of(actor.user).current().select_related("source_session").filter(pk=_number(id)).first()
-    return None if fact is None else Source("fact", str(fact.pk), fact.fact, fact.project, fact.source_session)
+    return None if fact is None else PromotedText("fact", str(fact.pk), fact.fact, fact.project, fact.source_session)
 
 
-def _hypothesis(actor: Actor, id: str) -> Source | None:
+def _hypothesis(actor: Actor, id: str) -> PromotedText | None:
     mine = Hypothesis.objects.filter(user=actor.user, set_aside_at=None).select_related("session")
     belief = mine.filter(pk=_number(id)).first()
     if belief is None:
         return None
     text = f"{belief.hypothesis}\n\n{belief.resolution}".strip()
-    return Source("hypothesis", str(belief.pk), text, belief.project, belief.session)
+    return PromotedText("hypothesis", str(belief.pk), text, belief.project, belief.session)
 
 
-def _chunk(actor: Actor, id: str) -> Source | None:
+def _chunk(actor: Actor, id: str) -> PromotedText | None:
     mine = Chunk.objects.filter(user=actor.user, set_aside_at=None).select_related("session")
     chunk = mine.filter(pk=_number(id)).first()
     return (
-        None if chunk is None else Source("chunk", str(chunk.pk), chunk.content, chunk.session.project, chunk.session)
+        None
+        if chunk is None
+        else PromotedText("chunk", str(chunk.pk), chunk.content, chunk.session.project, chunk.session)
     )
 
 
-def _entry(actor: Actor, id: str) -> Source | None:
+def _entry(actor: Actor, id: str) -> PromotedText | None:
     try:
         entry = Entry.objects.filter(pk=UUID(id)).first()
     except ValueError:
         return None
-    return None if entry is None else Source("entry", str(entry.pk), entry.content, entry.project, None)
+    return None if entry is None else PromotedText("entry", str(entry.pk), entry.content, entry.project, None)
 
 
 _SOURCES = {"fact": _fact, "hypothesis": _hypothesis, "chunk": _chunk, "entry": _entry}

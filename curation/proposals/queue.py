@@ -40,7 +40,7 @@ Risk = Annotated[Literal["flagged", "clear"], Field(description="Whether somethi
 
 
 @dataclass(frozen=True)
-class Waiting:
+class QueueItem:
     """One thing that waits."""
 
     entry: CompanyEntry
@@ -95,14 +95,14 @@ def list_queue(
     limit: Limit = 20,
     offset: Offset = 0,
     cursor: Cursor | None = None,
-) -> Page[Waiting]:
+) -> Page[QueueItem]:
     """List what waits for a curator: proposals, reported entries, or those due for verification.
 
     Call this only when a curator asks what is to be decided. Returns a page, the most important and oldest first, each
     with its age, complaints, and who is looking at it.
     """
     actor.require("curate")
-    entries = _narrowed(why, category, proposer, project, text, risk, older_than_days)
+    entries = _filter(why, category, proposer, project, text, risk, older_than_days)
     page = page_of(entries.order_by(*_ORDERS[order]), limit=limit, offset=offset, cursor=cursor)
     return page.of(_with_company(page.items, why))
 
@@ -120,7 +120,7 @@ def place_of(
     order: str = "importance",
 ) -> int:
     """Count what stands before an entry in the queue as these filters leave it, also when it waits no more."""
-    entries = _narrowed(why, category, proposer, project, text, risk, older_than_days)
+    entries = _filter(why, category, proposer, project, text, risk, older_than_days)
     return entries.filter(_stands_before(entry, _ORDERS[order])).count()
 
 
@@ -204,7 +204,7 @@ _ORDERS = {
 }
 
 
-def _narrowed(
+def _filter(
     why: str,
     category: str | None,
     proposer: str | None,
@@ -239,7 +239,7 @@ def _stands_before(entry: CompanyEntry, order: Sequence[str]) -> Q:
     return before
 
 
-def _with_company(entries: Sequence[CompanyEntry], why: str) -> list[Waiting]:
+def _with_company(entries: Sequence[CompanyEntry], why: str) -> list[QueueItem]:
     """Add who is looking at each entry, how many complained, and since when, in two queries."""
     numbers = [entry.pk for entry in entries]
     claims = {
@@ -250,7 +250,7 @@ def _with_company(entries: Sequence[CompanyEntry], why: str) -> list[Waiting]:
     counted = {id: (number, first) for id, number, first in about.annotate(Count("pk"), Min("created_at"))}
     nobody = (0, None)
     return [
-        Waiting(entry, why, complaints, claims.get(entry.pk), complained_at)
+        QueueItem(entry, why, complaints, claims.get(entry.pk), complained_at)
         for entry in entries
         for complaints, complained_at in [counted.get(str(entry.pk), nobody)]
     ]

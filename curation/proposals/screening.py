@@ -14,7 +14,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Suspicion:
+class ProposalWarning:
     """One thing that a curator should look at, with the place it stands at."""
 
     kind: str
@@ -23,19 +23,19 @@ class Suspicion:
     is_warning: bool
 
 
-def suspicions_about(entry: CompanyEntry) -> list[Suspicion]:
+def suspicions_about(entry: CompanyEntry) -> list[ProposalWarning]:
     """Return what looks dangerous in the text of an entry, warnings first."""
     texts = (entry.title, entry.content, entry.evidence)
     found = [suspicion for text in texts for suspicion in _suspicions(text)]
     return sorted(found, key=lambda suspicion: not suspicion.is_warning)[:SHOWN]
 
 
-def _suspicions(text: str) -> Iterator[Suspicion]:
+def _suspicions(text: str) -> Iterator[ProposalWarning]:
     for secret in find_secrets(text):
-        yield Suspicion(secret.kind, "Every agent here would be told it.", "(not shown)", is_warning=True)
+        yield ProposalWarning(secret.kind, "Every agent here would be told it.", "(not shown)", is_warning=True)
     for found in find_injections(text):
         excerpt = _excerpt(text, found.start, found.end)
-        yield Suspicion(found.kind, found.why, excerpt, is_warning=found.severity == "warning")
+        yield ProposalWarning(found.kind, found.why, excerpt, is_warning=found.severity == "warning")
 
 
 def _excerpt(text: str, start: int, end: int) -> str:

@@ -56,16 +56,16 @@ def badges_of(user: User) -> list[Badge]:
     sessions = Session.objects.of(user).in_view()
     decisions = Review.objects.filter(by=user, action__in=DECISIONS)
     badges = [
-        *_reached(_SESSIONS, sessions, "started_at"),
-        *_reached(_FACTS, Fact.objects.of(user), "created_at"),
-        *_reached(_ENTRIES, CompanyEntry.objects.approved().proposed_by(user), "decided_at"),
-        *_reached(_REVIEWS, decisions, "created_at"),
-        *_kept_up(sessions),
+        *_badges_for_counts(_SESSIONS, sessions, "started_at"),
+        *_badges_for_counts(_FACTS, Fact.objects.of(user), "created_at"),
+        *_badges_for_counts(_ENTRIES, CompanyEntry.objects.approved().proposed_by(user), "decided_at"),
+        *_badges_for_counts(_REVIEWS, decisions, "created_at"),
+        *_badges_for_streaks(sessions),
     ]
     return sorted(badges, key=lambda badge: badge.earned_on, reverse=True)
 
 
-def _reached(counts: Iterable[_Count], rows: QuerySet[Any], moment: str) -> Iterable[Badge]:
+def _badges_for_counts(counts: Iterable[_Count], rows: QuerySet[Any], moment: str) -> Iterable[Badge]:
     """The badges for so many rows, each of the day of the row that made it so many."""
     moments = rows.order_by(moment).values_list(moment, flat=True)
     for count in counts:
@@ -75,7 +75,7 @@ def _reached(counts: Iterable[_Count], rows: QuerySet[Any], moment: str) -> Iter
         yield Badge(count.name, count.rule, timezone.localdate(earned))
 
 
-def _kept_up(sessions: QuerySet[Session]) -> Iterable[Badge]:
+def _badges_for_streaks(sessions: QuerySet[Session]) -> Iterable[Badge]:
     """The badges for so many days in a row, each of the day on which it was first so many."""
     days = sessions.annotate(day=TruncDate("started_at")).order_by("day").values_list("day", flat=True).distinct()
     earned: dict[int, date] = {}

@@ -15,7 +15,7 @@ from accounts.models import User
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Moment
-from curation.decisions.history import broken_seals
+from curation.decisions.history import find_broken_seals
 from curation.models import Comment, Review
 from knowledge.models import CompanyEntry
 from knowledge.services.company import index_company_entry
@@ -23,11 +23,11 @@ from knowledge.services.company import index_company_entry
 PEOPLE = ("proposed_by", "owner", "endorsed_by", "decided_by")
 
 
-class _Exported(BaseModel):
+class _ExportedRow(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ExportedReview(_Exported):
+class ExportedReview(_ExportedRow):
     """One step in the life of an entry, with the seal that binds it to the one before."""
 
     id: int
@@ -46,7 +46,7 @@ class ExportedReview(_Exported):
     seal: str
 
 
-class ExportedComment(_Exported):
+class ExportedComment(_ExportedRow):
     """One contribution to the discussion."""
 
     by: str | None
@@ -54,7 +54,7 @@ class ExportedComment(_Exported):
     created_at: Moment
 
 
-class ExportedCompanyEntry(_Exported):
+class ExportedCompanyEntry(_ExportedRow):
     """One entry with its history. People are named by their user names."""
 
     id: int
@@ -87,7 +87,7 @@ class ExportedCompanyEntry(_Exported):
     comments: list[ExportedComment]
 
 
-class CompanyDocument(_Exported):
+class CompanyDocument(_ExportedRow):
     """All company knowledge. The format is versioned: a reader refuses a version it does not know."""
 
     format: Literal["bigmind-company"] = "bigmind-company"
@@ -101,7 +101,7 @@ def export_company() -> CompanyDocument:
     entries = (
         CompanyEntry.objects.select_related(*PEOPLE).prefetch_related("reviews__by", "comments__by").order_by("pk")
     )
-    return CompanyDocument(exported_at=timezone.now(), entries=[_exported(entry) for entry in entries])
+    return CompanyDocument(exported_at=timezone.now(), entries=[_export_entry(entry) for entry in entries])
 
 
 @transaction.atomic
@@ -127,7 +127,7 @@ def import_company(actor: Actor, document: CompanyDocument) -> int:
         # Also what `auto_now` would set to today.
         CompanyEntry.objects.filter(pk=told.id).update(superseded_by=told.superseded_by, updated_at=told.updated_at)
     _bring_history(document.entries, people)
-    if broken := next(iter(broken_seals()), None):
+    if broken := next(iter(find_broken_seals()), None):
         raise Invalid(f"C{broken.entry_id}, row {broken.number}: {broken.why}.", hint="Export it again.")
     for entry in CompanyEntry.objects.approved():
         index_company_entry(entry)
@@ -135,13 +135,13 @@ def import_company(actor: Actor, document: CompanyDocument) -> int:
     return len(entries)
 
 
-def _exported(entry: CompanyEntry) -> ExportedCompanyEntry:
+def _export_entry(entry: CompanyEntry) -> ExportedCompanyEntry:
     named = {"proposed_by", "owner", "endorsed_by", "decided_by", "superseded_by", "reviews", "comments"}
     return ExportedCompanyEntry(
         **{name: getattr(entry, name) for name in ExportedCompanyEntry.model_fields.keys() - named},
         **{name: _name(getattr(entry, name)) for name in PEOPLE},
         superseded_by=entry.superseded_by_id,
-        reviews=[_exported_review(review) for review in sorted(entry.reviews.all(), key=lambda one: one.number)],
+        reviews=[_export_review(review) for review in sorted(entry.reviews.all(), key=lambda one: one.number)],
         comments=[
             ExportedComment(by=_name(comment.by), text=comment.text, created_at=comment.created_at)
             for comment in sorted(entry.comments.all(), key=lambda one: one.pk)
@@ -149,7 +149,7 @@ def _exported(entry: CompanyEntry) -> ExportedCompanyEntry:
     )
 
 
-def _exported_review(review: Review) -> ExportedReview:
+def _export_review(review: Review) -> ExportedReview:
     told = ExportedReview.model_fields.keys() - {"by", "undoes"}
     plain = {name: getattr(review, name) for name in told}
     return ExportedReview(**plain, by=_name(review.by), undoes=review.undoes_id)

@@ -10,7 +10,7 @@ from bigmind.core.operations import carry_out
 from curation.proposals.proposals import promote_to_global
 from knowledge.transfer.foreign_imports import MovedIn, company_drafts, move_in, report_of
 from knowledge.transfer.imports import import_memory
-from knowledge.transfer.readers import AUTO, Format, format_of, read
+from knowledge.transfer.readers import AUTO, ImportFormat, format_of, read
 from knowledge.transfer.readers.bundles import Bundle
 from knowledge.transfer.readers.drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document
@@ -19,11 +19,13 @@ OWN = "bigmind"
 OWN_BYTES = 64 * 1024 * 1024
 
 
-class _DryRun(Exception):
+class _RollBack(Exception):
     """Rolls an import back after it has been counted."""
 
 
-def import_reading(actor: Actor, reading: Reading, format: Format, *, source: str, dry_run: bool = False) -> MovedIn:
+def import_reading(
+    actor: Actor, reading: Reading, format: ImportFormat, *, source: str, dry_run: bool = False
+) -> MovedIn:
     """Bring in what an importer read: the caller owns all of it, and proposes what was company knowledge.
 
     Args:
@@ -37,8 +39,8 @@ def import_reading(actor: Actor, reading: Reading, format: Format, *, source: st
                 for place, draft in company_drafts(reading):
                     _propose(importer, place, draft, report)
             if dry_run:
-                raise _DryRun
-    except _DryRun:
+                raise _RollBack
+    except _RollBack:
         report.agent = None
     return report
 

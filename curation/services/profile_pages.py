@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from accounts.actor import Actor
 from accounts.models import Agent, User
 from accounts.people.profiles import get_profile
-from accounts.people.visibility import NOTHING, Shared, sections_for, shared_by
+from accounts.people.visibility import NOTHING, Shared, sections_for, sharing_of
 from bigmind.core.errors import NotFound
-from bigmind.core.rls import sees_only
-from bigmind.core.sections import Section
+from bigmind.core.rls import rls_scope
+from bigmind.core.sections import ProfileSection
 from knowledge.models import CompanyEntry, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
-from knowledge.services.company import told_to_everybody
-from knowledge.services.headlines import shown_headlines
+from knowledge.services.company import approved_entries
+from knowledge.services.headlines import visible_headlines
 from knowledge.services.topics import Topic, topics_of
 from knowledge.services.upkeep import Stats, get_stats
 
@@ -36,7 +36,7 @@ class ProfilePage:
 
     person: User
     is_own: bool
-    sections: frozenset[Section]
+    sections: frozenset[ProfileSection]
     shared: Shared
     job_title: str = ""
     agents: list[Agent] = field(default_factory=list)
@@ -59,30 +59,30 @@ def get_profile_page(actor: Actor, username: str, *, as_others: bool = False) ->
     is_own = person is not None and person.pk == actor.user.pk and not as_others
     sections = NOTHING if person is None else sections_for(actor.user, person)
     if person is not None and as_others:
-        sections &= shared_by(person).sections
+        sections &= sharing_of(person).sections
     if person is None or not sections:
         raise NotFound(f"There is no page of {username}.", hint="The directory lists who shows one.")
-    with sees_only(person.pk):
-        return _gathered(Actor.of(person), sections, is_own=is_own)
+    with rls_scope(person.pk):
+        return _collect(Actor.of(person), sections, is_own=is_own)
 
 
-def _gathered(subject: Actor, sections: frozenset[Section], *, is_own: bool) -> ProfilePage:
+def _collect(subject: Actor, sections: frozenset[ProfileSection], *, is_own: bool) -> ProfilePage:
     person = subject.user
-    contributed = told_to_everybody().filter(proposed_by=person).order_by("-decided_at", "-pk")
+    contributed = approved_entries().filter(proposed_by=person).order_by("-decided_at", "-pk")
     agents = Agent.objects.filter(user=person).order_by("-last_seen")
     sees = sections.__contains__
     return ProfilePage(
         person=person,
         is_own=is_own,
         sections=sections,
-        shared=shared_by(person),
-        job_title=get_profile(subject).role if sees(Section.ROLE) else "",
-        agents=list(agents[:AGENTS_SHOWN]) if sees(Section.AGENTS) else [],
-        stats=get_stats(subject) if sees(Section.STATISTICS) else None,
-        badges=badges_of(person) if sees(Section.BADGES) else [],
-        topics=topics_of(person, limit=TOPICS_SHOWN) if sees(Section.TOPICS) else [],
-        activity=activity_of(person) if sees(Section.ACTIVITY) else None,
-        contributions=list(contributed[:CONTRIBUTIONS_SHOWN]) if sees(Section.CONTRIBUTIONS) else [],
-        contributed=contributed.count() if sees(Section.CONTRIBUTIONS) else 0,
-        headlines=list(shown_headlines(person)[:HEADLINES_SHOWN]) if sees(Section.HEADLINES) else [],
+        shared=sharing_of(person),
+        job_title=get_profile(subject).role if sees(ProfileSection.ROLE) else "",
+        agents=list(agents[:AGENTS_SHOWN]) if sees(ProfileSection.AGENTS) else [],
+        stats=get_stats(subject) if sees(ProfileSection.STATISTICS) else None,
+        badges=badges_of(person) if sees(ProfileSection.BADGES) else [],
+        topics=topics_of(person, limit=TOPICS_SHOWN) if sees(ProfileSection.TOPICS) else [],
+        activity=activity_of(person) if sees(ProfileSection.ACTIVITY) else None,
+        contributions=list(contributed[:CONTRIBUTIONS_SHOWN]) if sees(ProfileSection.CONTRIBUTIONS) else [],
+        contributed=contributed.count() if sees(ProfileSection.CONTRIBUTIONS) else 0,
+        headlines=list(visible_headlines(person)[:HEADLINES_SHOWN]) if sees(ProfileSection.HEADLINES) else [],
     )

@@ -64,7 +64,7 @@ class ComplaintShape(Shape):
 
     @field_validator("user", mode="before")
     @classmethod
-    def named(cls, user: object) -> str:
+    def show_name(cls, user: object) -> str:
         """Show a person by name."""
         return str(user)
 
@@ -87,7 +87,7 @@ class BriefingShape(Shape):
 
     @field_validator("claimed_by", mode="before")
     @classmethod
-    def named(cls, user: object) -> str | None:
+    def show_name(cls, user: object) -> str | None:
         """Show a person by name."""
         return str(user) if user else None
 
@@ -101,6 +101,6 @@ class ClaimShape(Shape):
 
     @field_validator("by", mode="before")
     @classmethod
-    def named(cls, user: object) -> str:
+    def show_name(cls, user: object) -> str:
         """Show a person by name."""
         return str(user)

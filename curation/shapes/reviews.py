@@ -86,7 +86,7 @@ class WaitingShape(Shape):
 
     @field_validator("claimed_by", mode="before")
     @classmethod
-    def named(cls, user: object) -> str | None:
+    def show_name(cls, user: object) -> str | None:
         """Show a person by name."""
         return str(user) if user else None
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from bigmind.core.text import checked_content, clean_name
+from bigmind.core.text import check_content, clean_name
 from bigmind.core.vocabulary import Importance, Moment, Project, RowId, Tag, UnscreenedContent
 from curation.vocabulary import TITLE_CHARS
 from knowledge.models import Status
@@ -14,14 +14,14 @@ from knowledge.vocabulary import CompanyCategoryName
 TEXT_CHARS = 20_000
 
 
-def _named(name: object) -> object:
+def _empty_for_none(name: object) -> object:
     return "" if name is None else name
 
 
 Person = Annotated[
-    str, BeforeValidator(_named), Field(max_length=200), AfterValidator(clean_name), Field(max_length=200)
+    str, BeforeValidator(_empty_for_none), Field(max_length=200), AfterValidator(clean_name), Field(max_length=200)
 ]
-Said = Annotated[str, Field(max_length=TEXT_CHARS), AfterValidator(checked_content)]
+Said = Annotated[str, Field(max_length=TEXT_CHARS), AfterValidator(check_content)]
 
 
 class Upstream(BaseModel):

@@ -5,7 +5,7 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from curation.proposals.briefing import ProposerRecord
-from curation.proposals.queue import Waiting
+from curation.proposals.queue import QueueItem
 from curation.views.differences import words_changed
 
 register = template.Library()
@@ -33,7 +33,7 @@ ELEMENTS = {"same": "{}", "gone": "<del>{}</del>", "new": "<ins>{}</ins>"}
 
 
 @register.simple_tag
-def patience(waiting: Waiting, review_days: int) -> str:
+def patience(waiting: QueueItem, review_days: int) -> str:
     """Draw how long something has waited: a word and a colour, which change when it takes too long."""
     days = waiting.age_days
     counted = f"{days} day{'' if days == 1 else 's'}"

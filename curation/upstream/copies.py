@@ -83,11 +83,11 @@ def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unre
     changed = [entry for entry in entries if entry.id in known and _differs(known[entry.id], entry)]
     rows = [known[entry.id].entry for entry in changed]
     _make_room(rows)
-    made = [_written(CompanyEntry(is_copy=True, status=Status.APPROVED), entry) for entry in new]
+    made = [_write_copy(CompanyEntry(is_copy=True, status=Status.APPROVED), entry) for entry in new]
     CompanyEntry.objects.bulk_create(made)
     CompanyCopy.objects.bulk_create(_copy(row, server, entry) for row, entry in zip(made, new, strict=True))
     for row, entry in zip(rows, changed, strict=True):
-        _written(row, entry).save()
+        _write_copy(row, entry).save()
         _copy(row, server, entry).save()
     _settle(server, [*zip(made, new, strict=True), *zip(rows, changed, strict=True)])
     index_new(Kind.COMPANY, [Indexed(row.pk, row.text, row.project) for row in made], owner=None)
@@ -123,7 +123,7 @@ def _make_room(rows: Sequence[CompanyEntry]) -> None:
     CompanyEntry.objects.filter(pk__in=[row.pk for row in rows]).update(digest=aside)
 
 
-def _written(row: CompanyEntry, entry: UpstreamEntry) -> CompanyEntry:
+def _write_copy(row: CompanyEntry, entry: UpstreamEntry) -> CompanyEntry:
     for name in _FIELDS:
         setattr(row, name, getattr(entry, name))
     row.revision, row.created_at = entry.revision, entry.created_at

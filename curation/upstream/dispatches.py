@@ -108,7 +108,7 @@ def _send(dispatch: Dispatch, wire: CompanyWire) -> bool:
     try:
         proposal = wire.propose(dispatch.body, key=dispatch.key).entry
     except TurnedDown as refusal:
-        return _refused(dispatch, refusal)
+        return _note_refusal(dispatch, refusal)
     dispatch.sent_at, dispatch.upstream_id, dispatch.trouble = timezone.now(), proposal.id, ""
     dispatch.status = proposal.status
     dispatch.save(update_fields=["sent_at", "upstream_id", "trouble", "status"])
@@ -116,7 +116,7 @@ def _send(dispatch: Dispatch, wire: CompanyWire) -> bool:
     return True
 
 
-def _refused(dispatch: Dispatch, refusal: TurnedDown) -> bool:
+def _note_refusal(dispatch: Dispatch, refusal: TurnedDown) -> bool:
     """A key that lacks a right can be mended, and then the next try succeeds; what is wrong with the text stays so."""
     dispatch.trouble = str(refusal)[:1_000]
     if refusal.status in {401, 403, 404}:

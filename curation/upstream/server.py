@@ -43,7 +43,7 @@ class Synced:
 
 
 @dataclass(frozen=True)
-class Connection:
+class UpstreamStatus:
     """How things stand with the company server, for whoever runs this BigMind."""
 
     server: CompanyServer
@@ -57,7 +57,7 @@ class Connection:
 def sync_if_due() -> Synced | None:
     """Do a round with the company server when it is time to; return nothing when it is not, or there is none."""
     forget_other_servers()
-    server = _claimed()
+    server = _claim_server()
     return _round(server) if server else None
 
 
@@ -68,19 +68,19 @@ def sync_now() -> Synced:
         Conflict: there is none.
     """
     forget_other_servers()
-    return _round(_required())
+    return _round(_require_server())
 
 
 def try_again(actor: Actor) -> CompanyServer:
     """Let the worker ask the company server now, as an admin."""
     actor.require("admin")
-    server = _required()
+    server = _require_server()
     CompanyServer.objects.filter(pk=server.pk).update(not_before=timezone.now())
     after_commit("curation.tasks.sync_with_company")
     return server
 
 
-def connection(actor: Actor, *, shown: int = 20) -> Connection | None:
+def connection(actor: Actor, *, shown: int = 20) -> UpstreamStatus | None:
     """Return how things stand with the company server, for an admin; nothing where there is none."""
     actor.require("admin")
     server = company_server()
@@ -88,7 +88,7 @@ def connection(actor: Actor, *, shown: int = 20) -> Connection | None:
         return None
     dispatches = server.dispatches.select_related("entry", "server").order_by("-created_at", "-pk")
     own = CompanyEntry.objects.own().approved().proposed_by(actor.user).filter(dispatch=None)
-    return Connection(
+    return UpstreamStatus(
         server=server,
         name=name_here(),
         entries=server.copies.count(),
@@ -115,7 +115,7 @@ def statistics_here() -> dict[str, int]:
     }
 
 
-def _required() -> CompanyServer:
+def _require_server() -> CompanyServer:
     server = company_server()
     if server is None:
         raise Conflict("This BigMind has no company server.", hint="Set BIGMIND_COMPANY_URL and BIGMIND_COMPANY_KEY.")
@@ -123,7 +123,7 @@ def _required() -> CompanyServer:
 
 
 @transaction.atomic
-def _claimed() -> CompanyServer | None:
+def _claim_server() -> CompanyServer | None:
     """Take the server for a round if it is due and nobody else has it."""
     known, now = company_server(), timezone.now()
     if known is None:
@@ -137,7 +137,7 @@ def _claimed() -> CompanyServer | None:
 
 
 def _round(server: CompanyServer) -> Synced:
-    wire = CompanyWire.configured()
+    wire = CompanyWire.from_settings()
     sent = heard = 0
     kept = Kept()
     try:

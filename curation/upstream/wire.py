@@ -18,8 +18,8 @@ from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
 from bigmind import __version__
-from bigmind.core.deadlines import Exchange, hung_up_after
-from bigmind.core.screening import redacted
+from bigmind.core.deadlines import Exchange, deadline
+from bigmind.core.screening import redact
 from bigmind.core.text import one_line, show_hidden
 from curation.shapes.upstream import UpstreamPage, UpstreamRegistration, UpstreamReply
 
@@ -60,7 +60,7 @@ class CompanyWire:
     may_be_plain: bool = False
 
     @classmethod
-    def configured(cls) -> "CompanyWire":
+    def from_settings(cls) -> "CompanyWire":
         """Return the wire to the server that the settings name."""
         return cls(settings.COMPANY_URL, settings.COMPANY_KEY, settings.COMPANY_PLAIN_HTTP)
 
@@ -117,7 +117,7 @@ class CompanyWire:
         body: dict[str, Any] | None = None,
         headers: dict[str, str] | None = None,
     ) -> Any:
-        address, host = self._checked_address()
+        address, host = self._check_address()
         said = {
             "Authorization": f"Bearer {self.key}",
             "User-Agent": f"BigMind/{__version__}",
@@ -128,7 +128,7 @@ class CompanyWire:
         }
         # Through a proxy only where it cannot read what passes: with TLS.
         is_secure = self.url.startswith("https://")
-        with hung_up_after(SECONDS_EACH) as exchange:
+        with deadline(SECONDS_EACH) as exchange:
             more: dict[str, Any] = {
                 "params": query,
                 "json": body,
@@ -170,9 +170,9 @@ class CompanyWire:
         detail = said.get("detail") if isinstance(said, dict) else None
         if not isinstance(detail, str) or not detail.strip():
             return "."
-        return f": {redacted(one_line(show_hidden(detail))[:500].replace(self.key, '(key)'))}"
+        return f": {redact(one_line(show_hidden(detail))[:500].replace(self.key, '(key)'))}"
 
-    def _checked_address(self) -> tuple[str, str]:
+    def _check_address(self) -> tuple[str, str]:
         """Return the address to call and the host it is called by.
 
         A certificate proves who answers; without TLS, the name could lead anywhere: so it is looked up once, each

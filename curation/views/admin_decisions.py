@@ -33,7 +33,7 @@ NO_DECISION = {Action.PROPOSE, Action.REVISE, Action.WITHDRAW, Action.UNDO}
 
 
 @dataclass(frozen=True)
-class Choice:
+class AdminChoice:
     """One decision that is offered: its name, the words on its button, and what it asks for."""
 
     deed: str
@@ -67,13 +67,13 @@ def decide_in_admin(request: HttpRequest, entry: CompanyEntry) -> tuple[Attempt 
     return None, 302
 
 
-def _choices(told: Briefing, context: dict[str, Any]) -> Iterator[Choice]:
+def _choices(told: Briefing, context: dict[str, Any]) -> Iterator[AdminChoice]:
     forms: dict[str, DecisionForm] = context["forms"]
     for deed in context["offered"]:
         if deed in forms:
             label = "Edit" if deed == "edit" and told.entry.is_approved else LABELS[deed]
-            yield Choice(deed, label, forms[deed])
+            yield AdminChoice(deed, label, forms[deed])
     if told.complaints and "verify" in context["offered"]:
-        yield Choice("keep", LABELS["keep"], decision_form("keep"))
+        yield AdminChoice("keep", LABELS["keep"], decision_form("keep"))
     if told.history and told.history[-1].action not in NO_DECISION:
-        yield Choice("undo", LABELS["undo"], decision_form("undo"))
+        yield AdminChoice("undo", LABELS["undo"], decision_form("undo"))

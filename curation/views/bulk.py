@@ -12,7 +12,7 @@ from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from curation.decisions.decisions import BULK, Decisions, decide_many
 from knowledge.models import CompanyEntry
-from knowledge.views.forms import posted
+from knowledge.views.forms import posted_data
 from knowledge.views.pages import own_page
 
 from .forms import Plain, decision_form
@@ -34,17 +34,17 @@ def deciding_about_many(request: HttpRequest) -> HttpResponse:
     """Show what would happen to each entry that was chosen; when that is confirmed, decide and tell what happened."""
     actor = actor_of(request)
     actor.require("curate")
-    sent = posted(request)
+    sent = posted_data(request)
     deed = (sent or request.GET).get("deed", "")
     deed = deed if deed in DEEDS else "approve"
     form = decision_form(deed, sent=sent)
-    chosen = _chosen(sent or request.GET)
+    chosen = _selected(sent or request.GET)
     done = form.attempt(lambda told: _decide(actor, chosen, deed, told)) if chosen else None
     context = {"deed": deed, "deeds": DEEDS, "verb": DEEDS[deed], "form": form, "most": BULK}
     if done:
-        return _page(request, {**context, "done": done, "refused": _refused(done)})
+        return _page(request, {**context, "done": done, "refused": _refusals(done)})
     foreseen = _foreseen(actor, list(chosen), deed) if chosen else Decisions()
-    preview = {"foreseen": foreseen.decided, "refused": _refused(foreseen), "has_fields": not isinstance(form, Plain)}
+    preview = {"foreseen": foreseen.decided, "refused": _refusals(foreseen), "has_fields": not isinstance(form, Plain)}
     return _page(request, {**context, **preview}, status=422 if sent else 200)
 
 
@@ -52,7 +52,7 @@ def _page(request: HttpRequest, context: dict[str, Any], status: int = 200) -> H
     return render(request, "curation/bulk.html", {**context, "back": address_of(None, request)}, status=status)
 
 
-def _chosen(sent: QueryDict) -> dict[int, int | None]:
+def _selected(sent: QueryDict) -> dict[int, int | None]:
     """Return the entries that were ticked, each with the revision that was read where the page said one."""
     chosen: dict[int, int | None] = {}
     for said in sent.getlist("entry")[:BULK]:
@@ -69,7 +69,7 @@ def _decide(actor: Actor, chosen: dict[int, int | None], deed: str, told: dict[s
     return done
 
 
-def _refused(done: Decisions) -> list[dict[str, Any]]:
+def _refusals(done: Decisions) -> list[dict[str, Any]]:
     """Return what was refused, each with its entry where there is one."""
     entries = CompanyEntry.objects.in_bulk([row["entry_id"] for row in done.refused])
     return [{**row, "entry": entries.get(row["entry_id"])} for row in done.refused]

@@ -26,7 +26,7 @@ DUE_SHOWN = 50
 
 
 @dataclass(frozen=True)
-class Section:
+class CompanyTab:
     """One of several pages beside each other: its name, its address, and how much is there, where that is known."""
 
     label: str
@@ -71,7 +71,7 @@ def verifying(request: HttpRequest) -> HttpResponse:
     """Verify the one whose button was pressed, else all that are ticked; and say of each refusal why."""
     actor = actor_of(request)
     actor.require("curate")
-    chosen = _chosen(request.POST.getlist("only") or request.POST.getlist("entry"))
+    chosen = _revisions_read(request.POST.getlist("only") or request.POST.getlist("entry"))
     if not chosen:
         messages.info(request, "Nothing is selected, so nothing was verified.")
         return redirect("company-due")
@@ -80,12 +80,12 @@ def verifying(request: HttpRequest) -> HttpResponse:
     return redirect("company-due")
 
 
-def sections_for(actor: Actor, *, current: str) -> list[Section]:
+def sections_for(actor: Actor, *, current: str) -> list[CompanyTab]:
     """Return the pages about company knowledge; what is due is only for those who decide."""
     rows = [("Approved", "company"), ("My proposals", "company-mine")]
     if may_decide(actor):
         rows.append(("Due", "company-due"))
-    return [Section(label, reverse(route), route == current) for label, route in rows]
+    return [CompanyTab(label, reverse(route), route == current) for label, route in rows]
 
 
 def _row(shelved: ShelvedCompanyEntry) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _noun(form: CompanyQuestion, total: int) -> str:
     return "best matches" if total == HITS else "matches"
 
 
-def _chosen(said: list[str]) -> dict[str, str]:
+def _revisions_read(said: list[str]) -> dict[str, str]:
     """Return the revision that was read of each entry: `142:3` is the third of C142."""
     pairs = [one.partition(":") for one in said]
     return {number: revision for number, _, revision in pairs}

@@ -25,8 +25,8 @@ from knowledge.views.pages import own_page, tell
 
 from .company_forms import Assigning, Reporting, Saying, form_of
 from .differences import changes_in, changes_since, steps_since
-from .forms import DecisionForm, filled_from
-from .screen import APPROVING, DECISIONS, Step
+from .forms import DecisionForm, initial_of
+from .screen import APPROVING, DECISIONS, HistoryStep
 
 COMPLAINTS_SHOWN = 20
 REFUSED = {Conflict: 409, Invalid: 422}
@@ -71,7 +71,7 @@ def deciding(request: HttpRequest, pk: int) -> HttpResponse:
     form = form_of(deed, sent=request.POST)
     decision = form.attempt(lambda told: _decide(actor, pk, deed, told, request.POST))
     if decision is None:
-        return _refused(request, pk, deed, form)
+        return _refusal_page(request, pk, deed, form)
     decided: CompanyEntry = decision.entry
     undo = f"{reverse('company-undo', args=[pk])}?revision={decided.revision}"
     tell(request, f"{past(decision.review.action)} {decided.handle} “{decided}”.", undo=undo)
@@ -95,7 +95,7 @@ def assigning(request: HttpRequest, pk: int) -> HttpResponse:
     form = Assigning(request.POST, auto_id="assign-%s")
     given = form.carry_out(assign_owner, actor_of(request), entry_id=pk, revision=request.POST.get("revision", ""))
     if given is None:
-        return _refused(request, pk, "assign", form)
+        return _refusal_page(request, pk, "assign", form)
     tell(request, f"{given.handle} belongs to {given.owner} now.")
     return redirect("company-entry", pk)
 
@@ -107,7 +107,7 @@ def _decide(actor: Actor, pk: int, deed: str, told: dict[str, Any], sent: QueryD
     return decided
 
 
-def _refused(request: HttpRequest, pk: int, deed: str, form: DecisionForm) -> HttpResponse:
+def _refusal_page(request: HttpRequest, pk: int, deed: str, form: DecisionForm) -> HttpResponse:
     status = REFUSED[type(form.refusal)] if form.refusal else 422
     said = request.POST.get("revision", "")
     seen = int(said) if said.isdecimal() and len(said) < 10 else None
@@ -131,28 +131,28 @@ def _page(
     context = {
         "entry": shown,
         "detail": detail,
-        "steps": [Step(review, changes_in(review)) for review in reversed(detail.history)],
-        "verified_by": _verified_by(detail),
+        "steps": [HistoryStep(review, changes_in(review)) for review in reversed(detail.history)],
+        "verified_by": _last_verifier(detail),
         "is_mine": shown.proposed_by_id == actor.user.pk,
         "me": actor.user,
         "verdict": Feedback.objects.filter(user=actor.user, kind=Kind.COMPANY, source_id=str(pk)).first(),
         "comment": comment or Saying(auto_id="comment-%s"),
         "feedback": feedback or Reporting(auto_id="feedback-%s"),
         "refused": next(iter((refused or {}).values()), comment or feedback),
-        **_overtaken(detail, seen),
+        **_changes_since(detail, seen),
         **(_for_curators(actor, shown, refused or {}, deed) if may_decide(actor) and not shown.is_copy else {}),
     }
     return render(request, "curation/company_entry.html", context, status=status)
 
 
-def _verified_by(detail: CompanyEntryDetail) -> str:
+def _last_verifier(detail: CompanyEntryDetail) -> str:
     """Who verified it last, as far as its history is shown: approving and editing are verifying, too."""
     moment = detail.entry.verified_at
     said = (step.by_name for step in detail.history if moment and step.after.get("verified_at") == moment.isoformat())
     return next(said, "")
 
 
-def _overtaken(detail: CompanyEntryDetail, seen: int | None) -> dict[str, Any]:
+def _changes_since(detail: CompanyEntryDetail, seen: int | None) -> dict[str, Any]:
     if seen is None:
         return {}
     return {"changes": changes_since(detail.history, seen), "steps_since": steps_since(detail.history, seen)}
@@ -162,7 +162,7 @@ def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, Decision
     offered = [one for one in DECISIONS[shown.status] if one not in APPROVING or _may_approve(actor, shown)]
     with_words = [one for one in ("edit", "deprecate", "supersede") if one in offered]
     forms: dict[str, DecisionForm] = {
-        one: form_of(one, initial=filled_from(shown) if one == "edit" else None) for one in with_words
+        one: form_of(one, initial=initial_of(shown) if one == "edit" else None) for one in with_words
     }
     if shown.is_approved:
         forms["assign"] = Assigning(initial={"owner": shown.owner.username if shown.owner else ""}, auto_id="assign-%s")

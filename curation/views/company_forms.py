@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from bigmind.core.errors import Conflict, Invalid
 from knowledge.models import CompanyCategory, CompanyEntry
-from knowledge.views.forms import Names, OperationForm, Text, choice, project_field
+from knowledge.views.forms import Names, OperationForm, TextField, choice, project_field
 
 from .forms import FORMS, Commenting, DecisionForm, Plain
 
@@ -18,13 +18,13 @@ EVIDENCE_HINT = "What shows that it is true: links, figures."
 class Saying(Commenting):
     """Says something about an entry."""
 
-    text = Text(rows=3, label="Your comment", help_text="Markdown. Whoever may read this entry reads it, too.")
+    text = TextField(rows=3, label="Your comment", help_text="Markdown. Whoever may read this entry reads it, too.")
 
 
 class Reporting(OperationForm):
     """Says how it turned out to whoever relied on it."""
 
-    note = Text(rows=2, required=False, label="What is true instead", help_text="The curators read it.")
+    note = TextField(rows=2, required=False, label="What is true instead", help_text="The curators read it.")
 
 
 class Superseding(DecisionForm):
@@ -54,13 +54,13 @@ class ProposalForm(OperationForm):
 
     category = choice(CompanyCategory.choices)
     title = forms.CharField(required=False, help_text="Up to 80 characters. Left empty, the first line becomes it.")
-    content = Text(rows=10, help_text=CONTENT_HINT)
+    content = TextField(rows=10, help_text=CONTENT_HINT)
     importance = forms.CharField(
         widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
         initial="5",
         help_text="From 1 to 10. The most important are told to every agent.",
     )
-    evidence = Text(rows=3, required=False, help_text=EVIDENCE_HINT)
+    evidence = TextField(rows=3, required=False, help_text=EVIDENCE_HINT)
 
     known: int = 0
     """The number of the entry that says the same, where that is why this was refused."""
@@ -91,7 +91,7 @@ class Revision(ProposalForm):
     """Says it better, before it is decided."""
 
     title = forms.CharField(help_text="Up to 80 characters.")
-    notes = Text(rows=2, required=False, label="What you changed", help_text="The curators read it.")
+    notes = TextField(rows=2, required=False, label="What you changed", help_text="The curators read it.")
 
     field_order = ("category", "title", "content", "importance", "evidence", "notes")
 
@@ -99,7 +99,7 @@ class Revision(ProposalForm):
 class Withdrawal(OperationForm):
     """Takes a proposal back."""
 
-    notes = Text(rows=2, required=False, label="Why", help_text="It stays on record with the proposal.")
+    notes = TextField(rows=2, required=False, label="Why", help_text="It stays on record with the proposal.")
 
 
 def form_of(deed: str, *, sent: QueryDict | None = None, initial: dict[str, Any] | None = None) -> DecisionForm:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.operations import accepted, carry_out
+from bigmind.core.operations import carry_out, validate_arguments
 from curation.decisions.decisions import Decision, approve_global, wait_for_pairs
 from curation.decisions.entries import comment, readable_entry
 from curation.decisions.history import entry_to_change
@@ -94,7 +94,7 @@ def decide(actor: Actor, entry: CompanyEntry, deed: str, told: dict[str, Any], s
 @transaction.atomic
 def _merge(actor: Actor, told: dict[str, Any], *, seen: str) -> Decision:
     """Merge into an entry as the curator has read it: what somebody else made of it meanwhile is not written over."""
-    wanted = accepted(approve_global, told)
+    wanted = validate_arguments(approve_global, told)
     # The turn first, as everywhere: two who lock in another order would wait for each other for ever.
     wait_for_pairs()
     entry_to_change(wanted["entry_id"], revision=wanted["revision"])

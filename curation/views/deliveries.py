@@ -12,7 +12,7 @@ from bigmind.core.operations import carry_out
 from curation.notifications.outbox import count_deliveries, list_deliveries, try_again
 from knowledge.views.pages import offset_in, own_page, tell
 
-from .company import Section
+from .company import CompanyTab
 
 DELIVERIES_SHOWN = 50
 STATES = {"waiting": "Waiting", "failed": "Failed", "arrived": "Arrived"}
@@ -40,7 +40,7 @@ def trying_again(request: HttpRequest, delivery_id: UUID) -> HttpResponse:
     return redirect("deliveries")
 
 
-def _sections(counts: dict[str, int], current: str) -> list[Section]:
+def _sections(counts: dict[str, int], current: str) -> list[CompanyTab]:
     start = reverse("deliveries")
     addresses = {state: start if state == "waiting" else f"{start}?state={state}" for state in STATES}
-    return [Section(label, addresses[state], state == current, counts[state]) for state, label in STATES.items()]
+    return [CompanyTab(label, addresses[state], state == current, counts[state]) for state, label in STATES.items()]

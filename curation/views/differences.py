@@ -33,7 +33,7 @@ _WORD = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
 
 
 @dataclass(frozen=True)
-class Part:
+class WordRun:
     """Words in a row that are in both texts (`same`), only in the first (`gone`), or only in the second (`new`)."""
 
     kind: str
@@ -41,7 +41,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Change:
+class FieldChange:
     """One field that changed."""
 
     label: str
@@ -49,17 +49,17 @@ class Change:
     after: str
 
 
-def words_changed(before: str, after: str) -> Iterator[Part]:
+def words_changed(before: str, after: str) -> Iterator[WordRun]:
     """Yield the parts of two texts, in the order in which to read them."""
     ours, theirs = _WORD.findall(before), _WORD.findall(after)
     for deed, start, end, new_start, new_end in _steps(ours, theirs):
         if deed == "equal":
-            yield Part("same", "".join(ours[start:end]))
+            yield WordRun("same", "".join(ours[start:end]))
             continue
         if start < end:
-            yield Part("gone", "".join(ours[start:end]))
+            yield WordRun("gone", "".join(ours[start:end]))
         if new_start < new_end:
-            yield Part("new", "".join(theirs[new_start:new_end]))
+            yield WordRun("new", "".join(theirs[new_start:new_end]))
 
 
 def _steps(ours: Sequence[str], theirs: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
@@ -76,20 +76,20 @@ def _steps(ours: Sequence[str], theirs: Sequence[str]) -> Sequence[tuple[str, in
     return [("replace", 0, len(ours), 0, len(theirs))]
 
 
-def changes_in(review: Review) -> list[Change]:
+def changes_in(review: Review) -> list[FieldChange]:
     """Return what one step changed, but for what the name of the step says already."""
     told = TOLD.keys() - {"status", "review_after"}
-    return [Change(TOLD[name], *map(_said, values)) for name, values in review.changed.items() if name in told]
+    return [FieldChange(TOLD[name], *map(_as_text, values)) for name, values in review.changed.items() if name in told]
 
 
-def changes_since(history: Sequence[Review], revision: int) -> list[Change]:
+def changes_since(history: Sequence[Review], revision: int) -> list[FieldChange]:
     """Return what is different now from what an entry was at a revision; nothing when that was never one of its."""
     seen = next((review.after for review in history if review.after.get("revision") == revision), None)
     if seen is None:
         return []
     now = history[-1].after
-    pairs = {name: (_said(seen.get(name)), _said(now.get(name))) for name in TOLD}
-    return [Change(TOLD[name], *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
+    pairs = {name: (_as_text(seen.get(name)), _as_text(now.get(name))) for name in TOLD}
+    return [FieldChange(TOLD[name], *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
 
 
 def steps_since(history: Sequence[Review], revision: int) -> list[Review]:
@@ -102,7 +102,7 @@ def same_text(entry: CompanyEntry, text: str) -> bool:
     return entry.content.strip() == text.replace("\r\n", "\n").strip()
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return "" if value is None else str(value).replace("_", " ") if value == "changes_requested" else str(value)

@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from bigmind.core.errors import Conflict, Invalid
 from knowledge.models import CompanyCategory, CompanyEntry
-from knowledge.views.forms import OperationForm, Text, choice
+from knowledge.views.forms import OperationForm, TextField, choice
 
 REASONS = {
     "duplicate": "Duplicate: this is known already.",
@@ -30,7 +30,7 @@ class DecisionForm(OperationForm):
 
     refusal: Invalid | Conflict | None = None
 
-    notes = Text(rows=2, required=False, label="A word to the proposer")
+    notes = TextField(rows=2, required=False, label="A word to the proposer")
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
         """Say what was refused, and keep it: who was slower is shown what changed."""
@@ -61,7 +61,7 @@ class Editing(DecisionForm):
     """Says it better, and approves that."""
 
     title = forms.CharField()
-    content = Text(rows=9, label="Text", help_text="Markdown, up to 500 tokens: one thing, for everybody.")
+    content = TextField(rows=9, label="Text", help_text="Markdown, up to 500 tokens: one thing, for everybody.")
     category = choice(CompanyCategory.choices)
     importance = forms.CharField(
         widget=forms.NumberInput(attrs={"min": 1, "max": 10}), help_text="From 1 to 10. The most important are told."
@@ -75,7 +75,9 @@ class Reasoned(DecisionForm):
 
     reasons = REASONS
 
-    notes = Text(rows=2, required=False, label="In your own words", help_text="The proposer and their agent read it.")
+    notes = TextField(
+        rows=2, required=False, label="In your own words", help_text="The proposer and their agent read it."
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -92,7 +94,7 @@ class Reasoned(DecisionForm):
         return {**told, "notes": " ".join(part for part in said if part)}
 
 
-class SettingAside(Reasoned):
+class DeprecationForm(Reasoned):
     """Sets aside what was approved."""
 
     reasons = OUTDATED
@@ -101,13 +103,13 @@ class SettingAside(Reasoned):
 class AskingForChanges(DecisionForm):
     """Says what is missing."""
 
-    notes = Text(rows=3, label="What should change", help_text="The proposer and their agent read it.")
+    notes = TextField(rows=3, label="What should change", help_text="The proposer and their agent read it.")
 
 
 class Merging(DecisionForm):
     """Lets an approved entry say it too."""
 
-    content = Text(rows=6, label="What it will say", help_text="Add what is new. Unchanged, only the credit is.")
+    content = TextField(rows=6, label="What it will say", help_text="Add what is new. Unchanged, only the credit is.")
 
     field_order = ("content", "notes")
 
@@ -115,7 +117,7 @@ class Merging(DecisionForm):
 class Commenting(OperationForm):
     """Says something without deciding."""
 
-    text = Text(rows=2, label="Your comment", help_text="Whoever may read the entry reads it, too.")
+    text = TextField(rows=2, label="Your comment", help_text="Whoever may read the entry reads it, too.")
 
 
 FORMS: dict[str, type[DecisionForm]] = {
@@ -127,7 +129,7 @@ FORMS: dict[str, type[DecisionForm]] = {
     "supersede": Plain,
     "verify": Plain,
     "keep": Plain,
-    "deprecate": SettingAside,
+    "deprecate": DeprecationForm,
     "restore": Plain,
     "reopen": Plain,
 }
@@ -141,6 +143,6 @@ def decision_form(
     return FORMS.get(deed, Plain)(sent, initial=initial, auto_id=f"{deed}{key}-%s")
 
 
-def filled_from(entry: CompanyEntry) -> dict[str, Any]:
+def initial_of(entry: CompanyEntry) -> dict[str, Any]:
     """Return what the form shows of an entry as it is stored."""
     return {name: getattr(entry, name) for name in ("title", "content", "category", "importance")}

@@ -14,8 +14,8 @@ from bigmind.core.tokens import count_tokens
 from curation.decisions.entries import readable_entry
 from curation.models import Review
 from curation.proposals.proposals import (
+    PromotedText,
     Proposal,
-    Source,
     list_my_proposals,
     promote_to_global,
     require_own_proposal,
@@ -25,7 +25,7 @@ from curation.proposals.proposals import (
 )
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Status
-from knowledge.views.forms import Question, choice, posted
+from knowledge.views.forms import Question, choice, posted_data
 from knowledge.views.pages import own_page, tell
 
 from .company import sections_for
@@ -55,15 +55,15 @@ class OwnProposals(Question):
 @require_http_methods(["GET", "HEAD", "POST"])
 def propose(request: HttpRequest) -> HttpResponse:
     """Propose something, from scratch or out of what is stored. What is known is linked; what was typed stays."""
-    actor, sent = actor_of(request), posted(request)
+    actor, sent = actor_of(request), posted_data(request)
     source = _source(actor, request) if sent is None else None
     begun = {"title": request.GET.get("title", ""), "source_kind": "", "source_id": ""}
-    form = NewProposal(sent, initial=_filled_from(source) if source else begun)
+    form = NewProposal(sent, initial=_initial_of(source) if source else begun)
     made: Proposal | None = form.attempt(lambda told: carry_out(promote_to_global, actor, _with_origin(told)))
     if made and not made.duplicate:
-        tell(request, _said_of(made))
+        tell(request, _describe(made))
         return redirect("company-entry", made.entry.pk)
-    known = made.entry if made else _known(form)
+    known = made.entry if made else _find_known(form)
     return _form_page(request, form, known=known, is_duplicate=made is not None)
 
 
@@ -84,14 +84,14 @@ def revising(request: HttpRequest, pk: int) -> HttpResponse:
     actor = actor_of(request)
     require_own_proposal(actor, pk)
     shown = readable_entry(actor, pk)
-    form = Revision(posted(request), initial=revision_of(shown))
+    form = Revision(posted_data(request), initial=revision_of(shown))
     revision = request.POST.get("revision", "")
     revised = form.carry_out(revise_proposal, actor, entry_id=pk, revision=revision)
     if revised:
         tell(request, "Saved. It waits for a curator again.")
         return redirect("company-entry", pk)
     overtaken = isinstance(form.refusal, Conflict)
-    context = _changed_since(shown, revision) if overtaken else {}
+    context = _changes_since(shown, revision) if overtaken else {}
     return _form_page(request, form, entry=shown, status=409 if overtaken else 200, **context)
 
 
@@ -102,19 +102,19 @@ def withdrawing(request: HttpRequest, pk: int) -> HttpResponse:
     actor = actor_of(request)
     require_own_proposal(actor, pk)
     shown = readable_entry(actor, pk)
-    form = Withdrawal(posted(request))
+    form = Withdrawal(posted_data(request))
     if form.carry_out(withdraw_proposal, actor, entry_id=pk):
         tell(request, f"{shown.handle} is withdrawn. It stays on record, and nobody else is told of it.")
         return redirect("company-mine")
     return render(request, "curation/company_withdraw.html", {"form": form, "entry": shown})
 
 
-def _source(actor: Actor, request: HttpRequest) -> Source | None:
+def _source(actor: Actor, request: HttpRequest) -> PromotedText | None:
     kind, id = (request.GET.get(name, "").strip() or None for name in ("source_kind", "source_id"))
     return source_of(actor, kind, id)
 
 
-def _filled_from(source: Source) -> dict[str, Any]:
+def _initial_of(source: PromotedText) -> dict[str, Any]:
     return {"content": source.text, "project": source.project, "source_kind": source.kind, "source_id": source.id}
 
 
@@ -123,11 +123,11 @@ def _with_origin(told: dict[str, Any]) -> dict[str, Any]:
     return told if "source_kind" in told else {**told, "origin": MEANT_FOR_ALL}
 
 
-def _known(form: ProposalForm) -> CompanyEntry | None:
+def _find_known(form: ProposalForm) -> CompanyEntry | None:
     return CompanyEntry.objects.filter(pk=form.known).first() if form.known else None
 
 
-def _said_of(made: Proposal) -> str:
+def _describe(made: Proposal) -> str:
     if made.held_back:
         return f"Proposed as {made.entry.handle}. {made.held_back}"
     if made.entry.is_approved:
@@ -135,7 +135,7 @@ def _said_of(made: Proposal) -> str:
     return f"Proposed as {made.entry.handle}. A curator will decide, and you will be told."
 
 
-def _changed_since(shown: CompanyEntry, revision: str) -> dict[str, Any]:
+def _changes_since(shown: CompanyEntry, revision: str) -> dict[str, Any]:
     seen = int(revision) if revision.isdecimal() and len(revision) < 10 else 0
     history: list[Review] = list(shown.reviews.order_by("number"))
     return {"changes": changes_since(history, seen), "steps_since": steps_since(history, seen)}

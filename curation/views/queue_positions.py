@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from accounts.actor import Actor
 from bigmind.core.pages import Page
-from curation.proposals.queue import Waiting, list_queue, place_of
+from curation.proposals.queue import QueueItem, list_queue, place_of
 from knowledge.models import CompanyEntry
 
-from .queue_queries import kept
+from .queue_queries import query_string
 
 ROWS = 20
 AHEAD = 21
@@ -23,7 +23,7 @@ AHEAD = 21
 class Around:
     """The page of the list on which an entry stands, and its neighbours, which may stand on the pages beside it."""
 
-    page: Page[Waiting]
+    page: Page[QueueItem]
     previous: CompanyEntry | None
     next: CompanyEntry | None
 
@@ -57,14 +57,14 @@ def next_after(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> Co
 def address_of(entry: CompanyEntry | None, request: HttpRequest) -> str:
     """Return the address of an entry in the queue, filters kept, and of the whole queue where there is none."""
     if entry is None:
-        return f"{reverse('curation')}{kept(request)}"
+        return f"{reverse('curation')}{query_string(request)}"
     # The fragment brings the focus to its heading, with and without a script.
-    return f"{reverse('curation-entry', args=[entry.pk])}{kept(request)}#entry"
+    return f"{reverse('curation-entry', args=[entry.pk])}{query_string(request)}#entry"
 
 
-def _entry_at(rows: Sequence[Waiting], place: int) -> CompanyEntry | None:
+def _entry_at(rows: Sequence[QueueItem], place: int) -> CompanyEntry | None:
     return rows[place].entry if 0 <= place < len(rows) else None
 
 
-def _is_free(waiting: Waiting, actor: Actor) -> bool:
+def _is_free(waiting: QueueItem, actor: Actor) -> bool:
     return waiting.claimed_by in {None, actor.user}

@@ -8,7 +8,7 @@ from django import forms
 from django.http import HttpRequest
 from django.urls import reverse
 
-from bigmind.core.operations import accepted
+from bigmind.core.operations import validate_arguments
 from curation.proposals.queue import QueueSummary, list_queue
 from knowledge.models import CompanyCategory
 from knowledge.views.forms import Question, choice, search_field
@@ -61,7 +61,7 @@ class QueueQuestion(Question):
         Raises:
             Invalid: the address asks for what cannot be.
         """
-        return accepted(list_queue, {name: value for name, value in self.asked.items() if name != "offset"})
+        return validate_arguments(list_queue, {name: value for name, value in self.asked.items() if name != "offset"})
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def tabs(question: QueueQuestion, summary: QueueSummary) -> list[Tab]:
     ]
 
 
-def kept(request: HttpRequest) -> str:
+def query_string(request: HttpRequest) -> str:
     """Return the filters as the end of an address, to carry them to the next page; nothing when there are none."""
     asked = {name: request.GET.get(name, "").strip() for name in QueueQuestion.base_fields}
     said = {name: value for name, value in asked.items() if value}

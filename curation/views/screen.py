@@ -19,15 +19,15 @@ from curation.decisions.rules import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, brief
 from curation.proposals.neighbours import Neighbour
-from curation.proposals.queue import Waiting, look_at, queue_summary
+from curation.proposals.queue import QueueItem, look_at, queue_summary
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry
 
-from .differences import Change, changes_in, changes_since, steps_since
-from .forms import Commenting, DecisionForm, decision_form, filled_from
+from .differences import FieldChange, changes_in, changes_since, steps_since
+from .forms import Commenting, DecisionForm, decision_form, initial_of
 from .preferences import keys_are_on
 from .queue_positions import Around, address_of, around
-from .queue_queries import QueueQuestion, kept, tabs
+from .queue_queries import QueueQuestion, query_string, tabs
 
 ALIKE_FROM = 0.7
 UNDO_OFFERED = timedelta(minutes=10)
@@ -57,11 +57,11 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryStep:
     """One step of the history, with what it changed."""
 
     review: Review
-    changes: Sequence[Change]
+    changes: Sequence[FieldChange]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Attempt:
 
 
 def queue_screen(
-    request: HttpRequest, question: QueueQuestion, page: Page[Waiting] | None, *, status: int = 200, **open_entry: Any
+    request: HttpRequest, question: QueueQuestion, page: Page[QueueItem] | None, *, status: int = 200, **open_entry: Any
 ) -> HttpResponse:
     """Draw the list, and what is open beside it."""
     summary = queue_summary()
@@ -93,7 +93,7 @@ def queue_screen(
         "page": page,
         "summary": summary,
         "tabs": tabs(question, summary),
-        "kept": kept(request),
+        "kept": query_string(request),
         "keys_are_on": keys_are_on(request),
         "last": _last_decision(actor),
         "me": actor.user,
@@ -138,7 +138,7 @@ def opened(actor: Actor, told: Briefing, attempt: Attempt | None) -> dict[str, A
         "forms": _forms(entry, offered, attempt),
         "near": [_near(near, attempt) for near in [*told.nearest, *_merged_into(told, attempt)]],
         "near_waiting": [Near(near) for near in told.nearest_waiting],
-        "steps": [Step(review, changes_in(review)) for review in reversed(told.history)],
+        "steps": [HistoryStep(review, changes_in(review)) for review in reversed(told.history)],
         "attempt": attempt,
         "changes": changes_since(told.history, seen) if seen else [],
         "steps_since": steps_since(told.history, seen) if seen else [],
@@ -159,7 +159,7 @@ def _beside(request: HttpRequest, place: Around, claim: Claim | None, comment: C
 
 def _forms(entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None) -> dict[str, DecisionForm]:
     forms = {
-        deed: decision_form(deed, initial=filled_from(entry) if deed == "edit" else None)
+        deed: decision_form(deed, initial=initial_of(entry) if deed == "edit" else None)
         for deed in offered
         if deed not in {"merge", "supersede"}
     }

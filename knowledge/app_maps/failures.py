@@ -6,7 +6,7 @@ from typing import Any, Literal
 from accounts.models import Agent, User
 from bigmind.core.errors import Invalid
 from knowledge.app_maps.connectors.contract import Connector
-from knowledge.app_maps.resolving import Place
+from knowledge.app_maps.resolving import MapLocation
 from knowledge.models import App, Healed, Healing
 
 
@@ -16,7 +16,7 @@ class Mended:
 
     status: Literal["healed", "unchanged", "next_step", "choose", "forgotten", "reported"]
     next_step: str
-    place: Place | None = None
+    place: MapLocation | None = None
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
     candidates: list[dict[str, str]] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ WAITS_FOR_CURATOR = (
 )
 
 
-def required(name: str, value: str | None) -> str:
+def require_argument(name: str, value: str | None) -> str:
     """Return an argument that this report cannot do without."""
     if value is None:
         raise Invalid.of(name, "is required here")

@@ -7,7 +7,7 @@ from django.db.models import Model
 
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.text import folded
+from bigmind.core.text import fold_name
 from knowledge.app_maps.files.text import file_names
 from knowledge.models import App, AppEntity, AppTable
 from knowledge.models.app_maps import Named
@@ -20,7 +20,7 @@ def apps_called(name: str) -> list[App]:
     """Return the apps with this id, this name or this alias: those of the first of the three that fits any."""
     if by_id := list(App.objects.filter(app_id=name)):
         return by_id
-    wanted = folded(name)
+    wanted = fold_name(name)
     if by_name := list(App.objects.filter(look_up=wanted)):
         return by_name
     return [app for app in App.objects.exclude(aliases=[]).order_by("pk") if wanted in app.names]
@@ -35,7 +35,7 @@ def app_called(name: str) -> App:
     """
     found = apps_called(name)
     if len(found) > 1:
-        raise Conflict(f"“{name}” is another name of {_listed(found)}.", hint="Say which by its name or id.")
+        raise Conflict(f"“{name}” is another name of {_join_names(found)}.", hint="Say which by its name or id.")
     if not found:
         raise NotFound(f"There is no map of an app called “{name}”.", hint=_nearest_hint(name))
     return found[0]
@@ -53,20 +53,20 @@ def lock(app: App) -> App:
     return locked
 
 
-def locked_app(name: str, app_id: str = "") -> tuple[App, bool]:
+def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
     """Return the app with this id or name, made if there is none, held until the transaction ends; and if it is new.
 
     Whoever makes, renames or readdresses one takes a turn first: two who learn of the same app at once get the same.
     """
-    app = _told_of(name, app_id)
-    if app is None or folded(name) not in app.names or (app_id and app.app_id != app_id):
+    app = _find_app(name, app_id)
+    if app is None or fold_name(name) not in app.names or (app_id and app.app_id != app_id):
         take_turn()
-        app = _told_of(name, app_id)
+        app = _find_app(name, app_id)
     held = App.objects.select_for_update().filter(pk=app.pk).first() if app else None
     if held:
         return held, False
     if app:  # Forgotten in between.
-        return locked_app(name, app_id)
+        return lock_app(name, app_id)
     app = App(app_id=app_id, file=file_names([name], ("_index", *App.objects.values_list("file", flat=True)))[name])
     app.rename(name)
     app.save()
@@ -78,7 +78,7 @@ def take_turn() -> None:
     wait_for_turn(_TURNS, "apps")
 
 
-def _told_of(name: str, app_id: str) -> App | None:
+def _find_app(name: str, app_id: str) -> App | None:
     return next(iter((apps_called(app_id) if app_id else []) or apps_called(name)), None)
 
 
@@ -90,7 +90,7 @@ def table_of(app: App, name: str) -> AppTable:
     """
     tables = list(app.tables.order_by("pk"))
     for table in tables:
-        if table.table_id == name or table.look_up == folded(name):
+        if table.table_id == name or table.look_up == fold_name(name):
             return table
     known = ", ".join(str(table) for table in tables[:20])
     raise NotFound(f"{app} has no table “{name}”.", hint=f"Known: {known}." if known else "None is known yet.")
@@ -98,7 +98,7 @@ def table_of(app: App, name: str) -> AppTable:
 
 def entities_called(name: str, *, app: App | None = None, table: AppTable | None = None) -> list[AppEntity]:
     """Return the entities of this name, in the order in which they were learnt."""
-    rows = AppEntity.objects.filter(look_up=folded(name)).select_related("table__app").order_by("pk")
+    rows = AppEntity.objects.filter(look_up=fold_name(name)).select_related("table__app").order_by("pk")
     if app:
         rows = rows.filter(table__app=app)
     return list(rows.filter(table=table) if table else rows)
@@ -113,7 +113,7 @@ def entity_of(app: App, name: str, table: AppTable | None = None) -> AppEntity:
     """
     found = entities_called(name, app=app, table=table)
     if len(found) > 1:
-        raise Conflict(f"“{name}” stands in {_listed([e.table for e in found])}.", hint="Say which with `table`.")
+        raise Conflict(f"“{name}” stands in {_join_names([e.table for e in found])}.", hint="Say which with `table`.")
     if not found:
         names = AppEntity.objects.filter(table__app=app).values_list("name", flat=True)[:SUGGEST_FROM]
         hint = nearest_or(name, names, "app_learn stores one.")
@@ -126,5 +126,5 @@ def _nearest_hint(name: str) -> str:
     return nearest_or(name, names, "app_list shows those there are; app_bootstrap brings them in.")
 
 
-def _listed(things: Iterable[Named | Model | Any]) -> str:
+def _join_names(things: Iterable[Named | Model | Any]) -> str:
     return ", ".join(str(thing) for thing in things)

@@ -8,7 +8,7 @@ from django.db import transaction
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
-from bigmind.core.text import checked_content
+from bigmind.core.text import check_content
 from knowledge.app_maps.files.folders import FILES, MapFolder, parse_maps
 from knowledge.app_maps.files.text import INDEX, write_folder, write_index, write_map
 from knowledge.app_maps.finding import take_turn
@@ -23,7 +23,7 @@ Layout = Annotated[
     Field(description="file: a file for each app. folder: a folder for each, a file a table."),
 ]
 MapFiles = Annotated[
-    dict[str, Annotated[str, AfterValidator(checked_content)]],
+    dict[str, Annotated[str, AfterValidator(check_content)]],
     Field(description="Path → YAML: _index.yaml, crm.yaml; or crm/_index.yaml, crm/clients.yaml.", max_length=FILES),
 ]
 
@@ -67,7 +67,7 @@ def export_maps(actor: Actor, *, layout: Layout = "file") -> ExportedMaps:
     """
     if layout == "file":
         return ExportedMaps(maps_as_files())
-    maps, choices = _known_maps(), ambiguous_names()
+    maps, choices = _current_maps(), ambiguous_names()
     defaults = _defaults_within()
     between = [one for one in choices if one.name not in _only_within(maps, defaults)]
     files = {INDEX: write_index(maps, between, folders=True)} if maps else {}
@@ -79,12 +79,12 @@ def export_maps(actor: Actor, *, layout: Layout = "file") -> ExportedMaps:
 
 def maps_as_files() -> dict[str, str]:
     """Return all maps as YAML by path: an index, and a file for each app. Nothing, where nothing is mapped."""
-    maps = _known_maps()
+    maps = _current_maps()
     files = {INDEX: write_index(maps, ambiguous_names())} if maps else {}
     return files | {f"{known.file}.yaml": write_map(known) for known in maps}
 
 
-def _known_maps() -> list[AppMap]:
+def _current_maps() -> list[AppMap]:
     return [map_of(app) for app in App.objects.order_by("pk")]
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Invalid, NotFound
-from bigmind.core.text import folded
+from bigmind.core.text import fold_name
 from knowledge.app_maps.finding import app_called, entities_called, entity_of, lock, table_of, take_turn
 from knowledge.app_maps.vocabulary import AmbiguousChoice, AnApp, AnEntity, ATable, AWorkflow, LookedUp
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow, Kind
@@ -22,7 +22,7 @@ Chosen = Annotated[AnApp, Field(description="Name or id of the app that is meant
 
 
 @dataclass(frozen=True)
-class Forgotten:
+class ForgottenPart:
     """What was forgotten."""
 
     what: str
@@ -65,7 +65,7 @@ def forget_in_app(
     entity: AnEntity | None = None,
     table: ATable | None = None,
     workflow: AWorkflow | None = None,
-) -> Forgotten:
+) -> ForgottenPart:
     """Forget one entity or workflow of an app; or a table or the whole app, with all that is known of it.
 
     Call this when something is wrong for good; app_report_failure is for what may only have moved. Everybody shares the
@@ -96,7 +96,7 @@ def set_default_app(
     user is asked again. Returns where the name leads now.
     """
     if app is None:
-        AmbiguousName.objects.filter(look_up=folded(name)).update(
+        AmbiguousName.objects.filter(look_up=fold_name(name)).update(
             default_app=None, default_table=None, chosen_by=None, chosen_at=None
         )
         return DefaultPlace(name, "", "", [])
@@ -105,7 +105,7 @@ def set_default_app(
     within = table_of(held, table) if table else None
     places = entities_called(name)
     apps = [entity.table.app for entity in places]
-    choice = AmbiguousName.objects.filter(look_up=folded(name)).first() or AmbiguousName()
+    choice = AmbiguousName.objects.filter(look_up=fold_name(name)).first() or AmbiguousName()
     known = list(choice.found_in.all()) if choice.pk else []
     if held not in (*apps, *known) and not _is_called(name, held):
         raise NotFound(f"The map of {held} has nothing called “{name}”.", hint="app_learn stores it first.")
@@ -118,10 +118,10 @@ def set_default_app(
     return DefaultPlace(choice.name, held.name, within.name if within else "", [one.name for one in found_in.values()])
 
 
-def forget_entity(entity: AppEntity) -> Forgotten:
+def forget_entity(entity: AppEntity) -> ForgottenPart:
     """Forget one row, with what it was found by."""
     app = entity.table.app
-    forgotten = Forgotten(f"entity {entity.name}", app.name, entities=1)
+    forgotten = ForgottenPart(f"entity {entity.name}", app.name, entities=1)
     erase_passages(Kind.APP_ENTITY, [entity.pk])
     entity.delete()
     _count_change(app)
@@ -129,12 +129,12 @@ def forget_entity(entity: AppEntity) -> Forgotten:
     return forgotten
 
 
-def forget_table(table: AppTable) -> Forgotten:
+def forget_table(table: AppTable) -> ForgottenPart:
     """Forget a table with its rows."""
     app, entities = table.app, list(table.entities.all())
     erase_passages(Kind.APP_ENTITY, [one.pk for one in entities])
     erase_passages(Kind.APP_TABLE, [table.pk])
-    forgotten = Forgotten(f"table {table.name}", app.name, entities=len(entities), tables=1)
+    forgotten = ForgottenPart(f"table {table.name}", app.name, entities=len(entities), tables=1)
     table.delete()
     _count_change(app)
     for look_up in {one.look_up for one in entities}:
@@ -142,14 +142,14 @@ def forget_table(table: AppTable) -> Forgotten:
     return forgotten
 
 
-def forget_app(app: App) -> Forgotten:
+def forget_app(app: App) -> ForgottenPart:
     """Forget an app with all that is known of it. The history of its mending stays."""
     tables, workflows = list(app.tables.all()), list(app.workflows.all())
     entities = list(AppEntity.objects.filter(table__in=tables))
     erase_passages(Kind.APP_ENTITY, [one.pk for one in entities])
     erase_passages(Kind.APP_TABLE, [one.pk for one in tables])
     erase_passages(Kind.APP_WORKFLOW, [one.pk for one in workflows])
-    forgotten = Forgotten(f"app {app.name}", app.name, len(entities), len(tables), len(workflows))
+    forgotten = ForgottenPart(f"app {app.name}", app.name, len(entities), len(tables), len(workflows))
     app.delete()
     for look_up in {one.look_up for one in entities}:
         _settle(look_up)
@@ -165,7 +165,7 @@ def remember_choices(choices: Sequence[AmbiguousChoice]) -> int:
     apps = {app.file: app for app in App.objects.all()}
     for told in choices:
         row, is_new = AmbiguousName.objects.get_or_create(
-            look_up=folded(told.name), defaults={"name": told.name, "look_up": folded(told.name)}
+            look_up=fold_name(told.name), defaults={"name": told.name, "look_up": fold_name(told.name)}
         )
         before = {app.pk for app in row.found_in.all()}
         row.found_in.add(*(apps[file] for file in (one.partition("/")[0] for one in told.found_in) if file in apps))
@@ -173,7 +173,7 @@ def remember_choices(choices: Sequence[AmbiguousChoice]) -> int:
         if row.default_app_id is None and file in apps:
             row.default_app, row.chosen_at = apps[file], timezone.now()
             row.default_table = (
-                AppTable.objects.filter(app=apps[file], look_up=folded(table)).first() if table else None
+                AppTable.objects.filter(app=apps[file], look_up=fold_name(table)).first() if table else None
             )
             row.save()
             changed += 1
@@ -182,8 +182,8 @@ def remember_choices(choices: Sequence[AmbiguousChoice]) -> int:
     return changed
 
 
-def _forget_workflow(app: App, name: str) -> Forgotten:
-    workflow = AppWorkflow.objects.filter(app=app, look_up=folded(name)).first()
+def _forget_workflow(app: App, name: str) -> ForgottenPart:
+    workflow = AppWorkflow.objects.filter(app=app, look_up=fold_name(name)).first()
     if workflow is None:
         known = ", ".join(app.workflows.order_by("pk").values_list("name", flat=True)[:20])
         hint = f"Known: {known}." if known else "None is known."
@@ -191,12 +191,12 @@ def _forget_workflow(app: App, name: str) -> Forgotten:
     erase_passages(Kind.APP_WORKFLOW, [workflow.pk])
     workflow.delete()
     _count_change(app)
-    return Forgotten(f"workflow {workflow.name}", app.name, workflows=1)
+    return ForgottenPart(f"workflow {workflow.name}", app.name, workflows=1)
 
 
 def _is_called(name: str, app: App) -> bool:
     """Whether the app itself or a table of it has this name."""
-    return folded(name) in app.names or app.tables.filter(look_up=folded(name)).exists()
+    return fold_name(name) in app.names or app.tables.filter(look_up=fold_name(name)).exists()
 
 
 def _settle(look_up: str, app: App | None = None) -> None:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from knowledge.app_maps.connectors import connector_called
-from knowledge.app_maps.failures import Mended, Report, required
+from knowledge.app_maps.failures import Mended, Report, require_argument
 from knowledge.app_maps.finding import app_called, table_of
 from knowledge.app_maps.forgetting import may_clear
 from knowledge.app_maps.healing_apps import app_gone
@@ -65,5 +65,5 @@ def report_failure(
     if report.failure == Failure.APP_GONE:
         return app_gone(report)
     if report.failure == Failure.ROW_GONE:
-        return row_gone(report, required("entity", entity), table)
-    return table_wrong(report, table_of(found, required("table", table)))
+        return row_gone(report, require_argument("entity", entity), table)
+    return table_wrong(report, table_of(found, require_argument("table", table)))

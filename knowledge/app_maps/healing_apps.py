@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from bigmind.core.errors import Invalid
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError
-from knowledge.app_maps.failures import WAITS_FOR_CURATOR, Mended, Report, note_change, required
+from knowledge.app_maps.failures import WAITS_FOR_CURATOR, Mended, Report, note_change, require_argument
 from knowledge.app_maps.finding import apps_called, lock
 from knowledge.app_maps.forgetting import forget_app
 from knowledge.app_maps.resolving import place_of_thing
@@ -16,7 +16,7 @@ def app_gone(report: Report) -> Mended:
     """Mend an app that is gone, or say what to do next."""
     app = report.app
     if report.outcome == "found":
-        return _app_found(report, required("found_id", report.found_id or None))
+        return _app_found(report, require_argument("found_id", report.found_id or None))
     if report.outcome == "not_found":
         return _app_lost(report)
     if report.connector:

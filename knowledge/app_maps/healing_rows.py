@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow
-from knowledge.app_maps.failures import Mended, Report, note_change, required
+from knowledge.app_maps.failures import Mended, Report, note_change, require_argument
 from knowledge.app_maps.finding import entities_called, entity_of, lock, table_of
 from knowledge.app_maps.forgetting import forget_entity
 from knowledge.app_maps.learning import index_entity
@@ -24,7 +24,7 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
         step = "Somebody mended this already: use the row id that stands here now."
         return Mended("healed", step, place=place_of_thing(entity))
     if report.outcome == "found":
-        return _row_found(report, entity, required("found_id", report.found_id or None))
+        return _row_found(report, entity, require_argument("found_id", report.found_id or None))
     if report.outcome == "not_found":
         return _row_lost(report, entity)
     # The key of the connector sees every row. Members could teach the map a row with any field and value, and read from
@@ -44,7 +44,7 @@ def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
         report.note(Healed.UNCHANGED, subject=_subject(entity), failed=entity.row_id)
         step = "The row is there: its id is right. Look at what else may be wrong, such as a field or your permission."
         return Mended("unchanged", step, place=place_of_thing(entity))
-    field, value = _found_by(entity)
+    field, value = _match_of(entity)
     if not field:
         return _ask_for_row(entity)
     rows = connector.find_rows(app_id, table_id, field, value, limit=ROWS_COMPARED)
@@ -53,7 +53,7 @@ def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
     return _row_found(report, entity, rows[0].row_id) if rows else _row_lost(report, entity)
 
 
-def _found_by(entity: AppEntity) -> tuple[str, str]:
+def _match_of(entity: AppEntity) -> tuple[str, str]:
     """The field and value a row is found by; where none was learnt, its name in the table's primary field."""
     if entity.match_field and entity.match_value:
         return entity.match_field, entity.match_value
@@ -61,7 +61,7 @@ def _found_by(entity: AppEntity) -> tuple[str, str]:
 
 
 def _ask_for_row(entity: AppEntity, why: str = "") -> Mended:
-    field, value = _found_by(entity)
+    field, value = _match_of(entity)
     table = f"{entity.table.name} ({entity.table.table_id or 'id unknown'})"
     query = f"Query {table} by {field} = {value} (1 call)" if field else f"Look for “{entity.name}” in {table}"
     step = (

@@ -9,7 +9,7 @@ from knowledge.app_maps.connectors.contract import Connector, ConnectorError
 from knowledge.app_maps.failures import WAITS_FOR_CURATOR, Mended, Report, note_change
 from knowledge.app_maps.finding import lock, table_of
 from knowledge.app_maps.forgetting import forget_table
-from knowledge.app_maps.learning import index_table, learnt_table
+from knowledge.app_maps.learning import index_table, to_learnt_table
 from knowledge.app_maps.reading import fields_of
 from knowledge.app_maps.resolving import place_of_thing
 from knowledge.models import AppTable, Failure, Healed
@@ -37,7 +37,7 @@ def _look_at_table(report: Report, connector: Connector, table: AppTable) -> Men
         found = named[0] if len(named) == 1 else None
     if found is None:
         return _table_lost(report, table)
-    fit = learnt_table(found)
+    fit = to_learnt_table(found)
     return _table_found(report, table, fit.table_id, fit.fields)
 
 

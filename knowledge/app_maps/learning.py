@@ -13,9 +13,9 @@ from pydantic import Field, ValidationError
 
 from accounts.actor import Actor
 from bigmind.core.screening.policy import refuse_secrets_in_json
-from bigmind.core.text import folded, one_line, show_hidden
+from bigmind.core.text import fold_name, one_line, show_hidden
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredTable
-from knowledge.app_maps.finding import locked_app
+from knowledge.app_maps.finding import lock_app
 from knowledge.app_maps.vocabulary import (
     APPS,
     FIELDS,
@@ -31,7 +31,7 @@ from knowledge.app_maps.vocabulary import (
     StoredEntity,
     Tables,
     Workflows,
-    checked_fields,
+    check_fields,
     map_told,
 )
 from knowledge.models import App, AppEntity, AppTable, AppWorkflow, Kind
@@ -102,7 +102,7 @@ def learn_app(
 @transaction.atomic
 def merge_map(told: AppMap) -> Learnt:
     """Merge what is told of one app. Whoever merges into the same app meanwhile waits."""
-    app, is_new = locked_app(told.name, told.app_id)
+    app, is_new = lock_app(told.name, told.app_id)
     learnt = Learnt(app.name, app.app_id, is_new=is_new)
     _merge_app(app, told, learnt)
     tables = _merge_tables(app, told, learnt)
@@ -123,7 +123,7 @@ def merge_fields(known: Sequence[Mapping[str, Any]], told: Mapping[str, Mapping[
     return list(merged.values())
 
 
-def learnt_table(found: DiscoveredTable) -> LearntTable:
+def to_learnt_table(found: DiscoveredTable) -> LearntTable:
     """Return what a connector discovered as something to merge. What is not fit to be stored is left out.
 
     Raises:
@@ -132,7 +132,7 @@ def learnt_table(found: DiscoveredTable) -> LearntTable:
     fields: dict[str, Any] = {}
     for name, known in found.fields.items():
         with suppress(ValueError):
-            fields |= refuse_secrets_in_json(checked_fields({name: dict(known)}))
+            fields |= refuse_secrets_in_json(check_fields({name: dict(known)}))
     try:
         return LearntTable(
             name=clean_text(found.name), table_id=found.table_id, fields=dict(list(fields.items())[:FIELDS])
@@ -181,11 +181,11 @@ def _field_in_words(known: Mapping[str, Any]) -> str:
 
 
 def _merge_app(app: App, told: AppMap, learnt: Learnt) -> None:
-    known = {folded(alias) for alias in app.aliases}
-    fresh = [alias for alias in told.aliases if folded(alias) not in known and alias != app.name]
+    known = {fold_name(alias) for alias in app.aliases}
+    fresh = [alias for alias in told.aliases if fold_name(alias) not in known and alias != app.name]
     # Called by its id and by another name than before: it was renamed outside, and the old name still finds it.
-    renamed = bool(told.app_id) and told.app_id == app.app_id and folded(told.name) not in app.names
-    if renamed and not App.objects.filter(look_up=folded(told.name)).exists():
+    renamed = bool(told.app_id) and told.app_id == app.app_id and fold_name(told.name) not in app.names
+    if renamed and not App.objects.filter(look_up=fold_name(told.name)).exists():
         fresh.append(app.name)
         app.rename(told.name)
     has_new_id = bool(told.app_id) and told.app_id != app.app_id
@@ -215,11 +215,11 @@ def _merge_tables(app: App, told: AppMap, learnt: Learnt) -> dict[str, AppTable]
 def _merge_table(
     app: App, told: LearntTable, known: dict[str, AppTable], learnt: Learnt, *, is_mention: bool = False
 ) -> None:
-    table = (known.get(_by_id(told.table_id)) if told.table_id else None) or known.get(folded(told.name))
+    table = (known.get(_by_id(told.table_id)) if told.table_id else None) or known.get(fold_name(told.name))
     is_new = table is None
     table = table or AppTable(app=app)
     before = (table.name, table.table_id, table.fields)
-    if is_new or (folded(told.name) not in known and not is_mention):
+    if is_new or (fold_name(told.name) not in known and not is_mention):
         table.rename(told.name)
     table.table_id = told.table_id or table.table_id
     table.fields = merge_fields(table.fields, told.fields)
@@ -250,13 +250,13 @@ def _by_id(table_id: str) -> str:
 
 
 def _merge_entities(app: App, tables: Mapping[str, AppTable], told: Sequence[LearntEntity], learnt: Learnt) -> None:
-    wanted = {folded(one.name) for one in told}
+    wanted = {fold_name(one.name) for one in told}
     rows = AppEntity.objects.filter(table__app=app, look_up__in=wanted)
     known = {(row.table_id, row.look_up): row for row in rows}
     added: list[AppEntity] = []
     for one in told:
-        table = (tables.get(_by_id(one.table_id)) if one.table_id else None) or tables[folded(one.table)]
-        entity = known.get((table.pk, folded(one.name)))
+        table = (tables.get(_by_id(one.table_id)) if one.table_id else None) or tables[fold_name(one.table)]
+        entity = known.get((table.pk, fold_name(one.name)))
         is_new = entity is None
         if entity is None:
             entity = AppEntity(last_seen=_day_of(one) or timezone.now())
@@ -278,13 +278,13 @@ def _merge_entities(app: App, tables: Mapping[str, AppTable], told: Sequence[Lea
 def _merge_workflows(app: App, tables: Mapping[str, AppTable], told: Iterable[LearntWorkflow], learnt: Learnt) -> None:
     known = {one.look_up: one for one in app.workflows.all()}
     for one in told:
-        workflow = known.get(folded(one.name))
+        workflow = known.get(fold_name(one.name))
         is_new = workflow is None
         if workflow is None:
-            workflow = known[folded(one.name)] = AppWorkflow(app=app)
+            workflow = known[fold_name(one.name)] = AppWorkflow(app=app)
             workflow.rename(one.name)
         changed = _take(workflow, one, ("trigger", "steps", "field"))
-        table = tables.get(folded(one.table)) if one.table else None
+        table = tables.get(fold_name(one.table)) if one.table else None
         if table and workflow.table_id != table.pk:
             workflow.table, changed = table, True
         workflow.last_seen = timezone.now()

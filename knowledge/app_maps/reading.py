@@ -13,7 +13,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset
-from knowledge.app_maps.connectors import configured
+from knowledge.app_maps.connectors import configured_names
 from knowledge.app_maps.files.text import write_index, write_map
 from knowledge.app_maps.finding import app_called, table_of
 from knowledge.app_maps.vocabulary import (
@@ -93,7 +93,7 @@ def list_apps(actor: Actor, *, limit: Limit = 50, offset: Offset = 0, cursor: Cu
     Call this at the start of a task in an outside app, unless app_resolve already knows what you need. Returns the
     index as YAML; when it is empty, how to fill it.
     """
-    page: Page[App] = page_of(_counted(App.objects.order_by("pk")), limit=limit, offset=offset, cursor=cursor)
+    page: Page[App] = page_of(_with_counts(App.objects.order_by("pk")), limit=limit, offset=offset, cursor=cursor)
     choices = ambiguous_names()
     index = write_index([_headline(app) for app in page.items], choices[:AMBIGUOUS_SHOWN]) if page.items else ""
     running = list(AppRun.objects.filter(state__in=UNFINISHED).select_related("app").order_by("pk"))
@@ -124,7 +124,7 @@ def get_app(actor: Actor, *, app: AnApp, table: ATable | None = None, max_bytes:
 
 def how_to_begin() -> str:
     """Say what brings the first apps in, the cheapest first."""
-    names = configured()
+    names = configured_names()
     if names:
         return f"Call app_bootstrap with connector {names[0]}: BigMind reads apps and tables itself, no call of yours."
     return (
@@ -142,9 +142,9 @@ def map_of(app: App, *, only: AppTable | None = None) -> AppMap:
     if only:
         workflows = workflows.filter(Q(table=only) | Q(table=None, field__in=[one["name"] for one in only.fields]))
     known = _headline(app)
-    known.tables = [_told_table(table) for table in tables]
-    known.entities = [_told_entity(entity, names) for entity in entities]
-    known.workflows = [_told_workflow(workflow, names) for workflow in workflows]
+    known.tables = [_table_of_row(table) for table in tables]
+    known.entities = [_entity_of_row(entity, names) for entity in entities]
+    known.workflows = [_workflow_of_row(workflow, names) for workflow in workflows]
     return known
 
 
@@ -251,7 +251,7 @@ def _headline(app: App) -> AppMap:
     return map_told(app.name, app_id=app.app_id, aliases=app.aliases, connector=app.connector, file=app.file)
 
 
-def _told_table(table: AppTable) -> LearntTable:
+def _table_of_row(table: AppTable) -> LearntTable:
     return LearntTable.model_construct(name=table.name, table_id=table.table_id, fields=fields_of(table))
 
 
@@ -267,7 +267,7 @@ def _in_order(known: dict[str, Any]) -> dict[str, Any]:
     return {name: known[name] for name in (*first, *rest)}
 
 
-def _told_entity(entity: AppEntity, tables: dict[int, str]) -> StoredEntity:
+def _entity_of_row(entity: AppEntity, tables: dict[int, str]) -> StoredEntity:
     return StoredEntity.model_construct(
         name=entity.name,
         table=tables[entity.table_id],
@@ -278,7 +278,7 @@ def _told_entity(entity: AppEntity, tables: dict[int, str]) -> StoredEntity:
     )
 
 
-def _told_workflow(workflow: AppWorkflow, tables: dict[int, str]) -> LearntWorkflow:
+def _workflow_of_row(workflow: AppWorkflow, tables: dict[int, str]) -> LearntWorkflow:
     return LearntWorkflow.model_construct(
         name=workflow.name,
         trigger=workflow.trigger,
@@ -309,7 +309,7 @@ def place_of(app: App, table: AppTable | None, places: Iterable[AppEntity]) -> s
     return f"{app.file}/{table.name}" if table and several else app.file
 
 
-def _counted(apps: QuerySet[App]) -> QuerySet[App]:
+def _with_counts(apps: QuerySet[App]) -> QuerySet[App]:
     """With how much is known of each: counted apart, because joined they would multiply."""
     return apps.annotate(
         table_count=_number_of(AppTable.objects.all(), "app"),

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from rapidfuzz import fuzz
 
 from accounts.actor import Actor
-from bigmind.core.text import folded, one_line
-from knowledge.app_maps.connectors import configured
+from bigmind.core.text import fold_name, one_line
+from knowledge.app_maps.connectors import configured_names
 from knowledge.app_maps.finding import apps_called, entities_called
 from knowledge.app_maps.reading import fields_of, how_to_begin, see
 from knowledge.app_maps.vocabulary import AnApp, LookedUp, Request
@@ -26,7 +26,7 @@ Thing = App | AppTable | AppEntity
 
 
 @dataclass(frozen=True)
-class Place:
+class MapLocation:
     """One thing a name may mean: where it is, by name and id."""
 
     kind: str
@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Way:
+class WorkflowMatch:
     """One workflow, and whether it fits what was asked for."""
 
     name: str
@@ -60,10 +60,10 @@ class Resolved:
     status: Literal["resolved", "ambiguous", "unknown"]
     name: str
     next_step: str
-    place: Place | None = None
+    place: MapLocation | None = None
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
-    workflows: list[Way] = field(default_factory=list)
-    candidates: list[Place] = field(default_factory=list)
+    workflows: list[WorkflowMatch] = field(default_factory=list)
+    candidates: list[MapLocation] = field(default_factory=list)
     did_you_mean: list[str] = field(default_factory=list)
 
 
@@ -76,12 +76,12 @@ def resolve_name(actor: Actor, *, name: LookedUp, app: AnApp | None = None, requ
     scope, trouble = _scope(app, request, name)
     if trouble is not None:
         return _no_such_app(name, app or "", trouble)
-    found = _found(name, scope)
+    found = _find_things(name, scope)
     if len(found) > 1:
-        chosen = _chosen(name, found)
+        chosen = _default_among(name, found)
         found = [chosen] if chosen else found
     if len(found) == 1:
-        return _resolved(name, found[0], request or "")
+        return _resolve_thing(name, found[0], request or "")
     if found:
         return _ambiguous(name, found)
     return _unknown(name, scope)
@@ -106,11 +106,11 @@ def _words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _found(name: str, scope: App | None) -> Sequence[Thing]:
+def _find_things(name: str, scope: App | None) -> Sequence[Thing]:
     """The entities of this name; else the tables; else the apps."""
     if entities := entities_called(name, app=scope):
         return entities
-    tables = AppTable.objects.filter(look_up=folded(name)).select_related("app").order_by("pk")
+    tables = AppTable.objects.filter(look_up=fold_name(name)).select_related("app").order_by("pk")
     by_id = AppTable.objects.filter(table_id=name).select_related("app").order_by("pk")
     for rows in (by_id, tables):
         if found := list(rows.filter(app=scope) if scope else rows):
@@ -118,9 +118,9 @@ def _found(name: str, scope: App | None) -> Sequence[Thing]:
     return [one for one in apps_called(name) if scope in {None, one}]
 
 
-def _chosen(name: str, found: Sequence[Thing]) -> Thing | None:
+def _default_among(name: str, found: Sequence[Thing]) -> Thing | None:
     """What somebody once chose for this name, if it is among these."""
-    choice = AmbiguousName.objects.filter(look_up=folded(name)).exclude(default_app=None).first()
+    choice = AmbiguousName.objects.filter(look_up=fold_name(name)).exclude(default_app=None).first()
     if choice is None:
         return None
     within = [one for one in found if _app_of(one).pk == choice.default_app_id]
@@ -129,7 +129,7 @@ def _chosen(name: str, found: Sequence[Thing]) -> Thing | None:
     return within[0] if len(within) == 1 else None
 
 
-def _resolved(name: str, thing: Thing, request: str) -> Resolved:
+def _resolve_thing(name: str, thing: Thing, request: str) -> Resolved:
     app, table = _app_of(thing), _table_of(thing)
     see(thing, *([table] if table and table != thing else []), app)
     ways = _ways(app, table, request, name)
@@ -157,7 +157,7 @@ def _how_to_use(thing: Thing) -> str:
     return f"app_get shows what is known of “{app}”."
 
 
-def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[Way]:
+def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[WorkflowMatch]:
     """The workflows of the app, those that fit the request first; those of other tables are left out."""
     rows = app.workflows.order_by("pk")
     usable = [one for one in rows if not (table and one.table_id) or one.table_id == table.pk]
@@ -167,7 +167,7 @@ def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[Way
     fitting = [one for score, one in ordered if request and score >= FITS and score == best]
     see(*fitting)
     shown = fitting or [one for _, one in ordered]
-    return [Way(one.name, one.trigger, one.steps, one.field, fits=one in fitting) for one in shown]
+    return [WorkflowMatch(one.name, one.trigger, one.steps, one.field, fits=one in fitting) for one in shown]
 
 
 def _fit(workflow: AppWorkflow, request: str, name: str) -> float:
@@ -204,14 +204,14 @@ def _unknown(name: str, scope: App | None) -> Resolved:
         *entities.order_by("-last_seen").values_list("name", flat=True)[:SUGGEST_FROM],
         *tables.values_list("name", flat=True)[:SUGGEST_FROM],
     ]
-    remembered = _remembered(name, scope)
+    remembered = _tables_of_default(name, scope)
     step = _cheapest_step(name, scope, remembered or list(tables[:TABLES_SHOWN]))
     return Resolved("unknown", name, step, did_you_mean=nearest(name, names))
 
 
-def _remembered(name: str, scope: App | None) -> list[AppTable]:
+def _tables_of_default(name: str, scope: App | None) -> list[AppTable]:
     """The tables of the app that somebody chose for this name, where the row itself has been forgotten."""
-    choice = AmbiguousName.objects.filter(look_up=folded(name)).select_related("default_app").first()
+    choice = AmbiguousName.objects.filter(look_up=fold_name(name)).select_related("default_app").first()
     if choice is None or choice.default_app is None or scope not in {None, choice.default_app}:
         return []
     return list(choice.default_app.tables.select_related("app").order_by("-last_seen")[:TABLES_SHOWN])
@@ -224,7 +224,7 @@ def _cheapest_step(name: str, scope: App | None, tables: Sequence[AppTable]) -> 
         more = f" Else the next table: {others}." if others else ""
         return f"{_how_to_find_row(table, name, table.primary, name)}{more}"
     if scope:
-        if scope.connector in configured():
+        if scope.connector in configured_names():
             return f"Call app_rebuild with app “{scope}”: BigMind reads its tables itself, no call of yours."
         return (
             f"No table of “{scope}” is known. Call get_tables for the app {scope.app_id} (1 call), hand names and ids "
@@ -261,12 +261,12 @@ def _no_such_app(name: str, app: str, found: list[App]) -> Resolved:
         f"No app is called “{app}”. Call discover_apps (1 call) for its id and get_tables for it (1 call), hand both "
         "to app_bootstrap, and resolve again."
     )
-    if configured():
+    if configured_names():
         step = f"No app is called “{app}”. {how_to_begin()}"
     return Resolved("unknown", name, step, did_you_mean=nearest(app, names))
 
 
-def place_of_thing(thing: Thing) -> Place:
+def place_of_thing(thing: Thing) -> MapLocation:
     """Return where something is, by name and id."""
     app, table = _app_of(thing), _table_of(thing)
     found_by: dict[str, Any] = {}
@@ -275,7 +275,7 @@ def place_of_thing(thing: Thing) -> Place:
     kind = "entity" if isinstance(thing, AppEntity) else "table" if table else "app"
     gone = app.reported_gone_at or (table.reported_gone_at if table else None)
     names = (table.name, table.table_id) if table else ("", "")
-    return Place(kind, thing.name, app.name, app.app_id, *names, reported_gone_at=gone, **found_by)
+    return MapLocation(kind, thing.name, app.name, app.app_id, *names, reported_gone_at=gone, **found_by)
 
 
 def _app_of(thing: Thing) -> App:

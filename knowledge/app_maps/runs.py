@@ -19,13 +19,13 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
 from bigmind.core.vocabulary import RowId
-from knowledge.app_maps.connectors import CONNECTORS, configured, connector_called
+from knowledge.app_maps.connectors import CONNECTORS, configured_names, connector_called
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredTable
 from knowledge.app_maps.failures import Report
 from knowledge.app_maps.finding import app_called, lock, take_turn
 from knowledge.app_maps.forgetting import forget_table, may_clear, require_may_clear
 from knowledge.app_maps.healing_rows import climb
-from knowledge.app_maps.learning import DiscoveredApps, Learnt, clean_text, index_table, learnt_table, merge_map
+from knowledge.app_maps.learning import DiscoveredApps, Learnt, clean_text, index_table, merge_map, to_learnt_table
 from knowledge.app_maps.reading import how_to_begin
 from knowledge.app_maps.vocabulary import AnApp, ConnectorName, Tables, map_told
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, Failure, Healed, RunState
@@ -78,7 +78,7 @@ def rebuild_app(actor: Actor, *, app: AnApp, tables: TablesThereAre | None = Non
     found = app_called(app)
     if tables is not None:
         return Begun("done", "Rows heal as they are used.", apps=[_replace_tables(actor, found, tables)])
-    if found.connector in configured():
+    if found.connector in configured_names():
         run = _begin(actor, found.connector, AppRun.REBUILD, found)
         return Begun(run.state, "app_list shows how far it is. The map can be used meanwhile.", run)
     step = (
@@ -91,7 +91,7 @@ def rebuild_app(actor: Actor, *, app: AnApp, tables: TablesThereAre | None = Non
 @transaction.atomic
 def cancel_run(actor: Actor, *, run_id: RunId) -> AppRun:
     """Stop a run. What it has read stays."""
-    run = _held_run(run_id)
+    run = _lock_run(run_id)
     _require_may_touch(actor, run)
     if run.state not in UNFINISHED:
         raise Conflict(f"The run is {run.state} already.")
@@ -103,7 +103,7 @@ def cancel_run(actor: Actor, *, run_id: RunId) -> AppRun:
 @transaction.atomic
 def resume_run(actor: Actor, *, run_id: RunId) -> AppRun:
     """Go on with a run that failed or was stopped, where it was. Building anew takes a curator, as at its beginning."""
-    run = _held_run(run_id)
+    run = _lock_run(run_id)
     _require_may_touch(actor, run)
     if run.purpose == AppRun.REBUILD:
         require_may_clear(actor)
@@ -130,7 +130,7 @@ def carry_on_runs() -> int:
 def _require(connector: str) -> None:
     if connector not in CONNECTORS:
         raise Invalid.of("connector", f"must be one of: {', '.join(CONNECTORS)}")
-    if connector not in configured():
+    if connector not in configured_names():
         setting = f"BIGMIND_{connector.upper()}_URL and BIGMIND_{connector.upper()}_API_KEY"
         raise Conflict(f"No {connector} server is configured.", hint=f"An operator sets {setting}, or hand in `apps`.")
 
@@ -176,7 +176,7 @@ def _merge_tables_there_are(report: Report, there: list[DiscoveredTable]) -> Lea
         if table.table_id not in ids and table.name.casefold() not in names:
             report.note(Healed.FORGOTTEN, subject=table.name, failed=table.table_id)
             forget_table(table)
-    tables = [learnt_table(one) for one in there]
+    tables = [to_learnt_table(one) for one in there]
     learnt = merge_map(map_told(report.app.name, app_id=report.app.app_id, tables=tables))
     by_id = {one.table_id: one for one in there if one.fields and one.table_id}
     for table in report.app.tables.filter(table_id__in=by_id):
@@ -190,7 +190,7 @@ def _merge_tables_there_are(report: Report, there: list[DiscoveredTable]) -> Lea
     return learnt
 
 
-def _held_run(run_id: int) -> AppRun:
+def _lock_run(run_id: int) -> AppRun:
     run = AppRun.objects.select_for_update().filter(pk=run_id).first()
     if run is None:
         raise NotFound(f"There is no run {run_id}.")
@@ -302,7 +302,7 @@ def _read_tables(run: AppRun, connector: Connector, pk: int) -> None:
     there = list(connector.tables(app.app_id)) if app else []
     with transaction.atomic():
         if app:
-            tables = [learnt_table(one) for one in there]
+            tables = [to_learnt_table(one) for one in there]
             learnt = merge_map(map_told(app.name, app_id=app.app_id, tables=tables))
             _mark_bootstrapped(learnt)
         _advance(run, _rest(run))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
-from bigmind.core.text import checked_content, clean_name
+from bigmind.core.text import check_content, clean_name
 from bigmind.core.vocabulary import TITLE_CHARS, SharedLongText, SharedTags
 from knowledge.models.app_maps import ID_CHARS
 
@@ -21,11 +21,11 @@ ATTRIBUTES = ("type", "primary", "values", "target", "display")
 FieldValue = str | bool | int | FiniteFloat | list[str]
 
 
-def _joined(steps: Any) -> Any:
+def _join_steps(steps: Any) -> Any:
     return " -> ".join(steps) if isinstance(steps, list) and all(isinstance(step, str) for step in steps) else steps
 
 
-def checked_fields(fields: dict[str, dict[str, FieldValue]]) -> dict[str, dict[str, FieldValue]]:
+def check_fields(fields: dict[str, dict[str, FieldValue]]) -> dict[str, dict[str, FieldValue]]:
     """Return the fields of a schema with clean names and values of a decent size.
 
     Raises:
@@ -33,10 +33,10 @@ def checked_fields(fields: dict[str, dict[str, FieldValue]]) -> dict[str, dict[s
     """
     if len(fields) > FIELDS:
         raise ValueError(f"has {len(fields):,} fields; the limit is {FIELDS}")
-    return {_clean(name, "a field"): _checked_field(name, known) for name, known in fields.items()}
+    return {_clean(name, "a field"): _check_field(name, known) for name, known in fields.items()}
 
 
-def _checked_field(name: str, known: dict[str, FieldValue]) -> dict[str, FieldValue]:
+def _check_field(name: str, known: dict[str, FieldValue]) -> dict[str, FieldValue]:
     for attribute in known:
         if attribute == "name" or not _ATTRIBUTE.fullmatch(attribute):
             raise ValueError(f"says {attribute[:50]!r} of the field {name[:100]!r}; letters, digits, - and _ name it")
@@ -107,7 +107,7 @@ MatchValue = Annotated[
 ]
 Fields = Annotated[
     dict[str, dict[str, FieldValue]],
-    AfterValidator(checked_fields),
+    AfterValidator(check_fields),
     AfterValidator(refuse_secrets_in_json),
     Field(
         description="Field → what is known: type, primary, values, target (of a link), display.",
@@ -117,7 +117,7 @@ Fields = Annotated[
 Aliases = Annotated[SharedTags, Field(description="Other names people use.", examples=[["client management"]])]
 Request = Annotated[
     str,
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(max_length=2_000, description="What the user asked for, in their words: picks the workflow."),
 ]
 ConnectorName = Annotated[
@@ -155,7 +155,7 @@ class LearntWorkflow(_Learnt):
 
     name: NewName
     trigger: Annotated[SharedLongText, Field(max_length=500)] = ""
-    steps: Annotated[SharedLongText, BeforeValidator(_joined), Field(max_length=4_000)] = ""
+    steps: Annotated[SharedLongText, BeforeValidator(_join_steps), Field(max_length=4_000)] = ""
     field: NewNameOrNone = ""
     table: NewNameOrNone = ""
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from bigmind.core.tokens import count_tokens
-from knowledge.embeddings.providers import Provider
+from knowledge.embeddings.providers import Embedder
 from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import EmbeddingDay
 
@@ -35,7 +35,7 @@ class BudgetSpent(EmbedderError):
         self.retry_after = retry_after
 
 
-def pay(embedder: Provider, texts: Sequence[str], *, share: float = 1.0) -> None:
+def pay(embedder: Embedder, texts: Sequence[str], *, share: float = 1.0) -> None:
     """Spend what these texts cost, where embedding them costs anything.
 
     Raises:
@@ -58,7 +58,7 @@ def spend(tokens: int, *, share: float = 1.0) -> None:
             raise BudgetSpent(_seconds_left())
 
 
-def spent_today() -> int:
+def tokens_today() -> int:
     """Return how many tokens were spent since midnight UTC."""
     return EmbeddingDay.objects.filter(day=_today()).values_list("tokens", flat=True).first() or 0
 

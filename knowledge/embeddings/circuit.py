@@ -34,11 +34,11 @@ class Circuit:
             return False
         return not cache.get(self._key("trips")) or cache.add(self._key("probe"), True, timeout=_PROBE)
 
-    def succeeded(self) -> None:
+    def note_success(self) -> None:
         """Close the circuit: the embedder has answered."""
         cache.delete_many([self._key(part) for part in ("open", "probe", "trips", "failures")])
 
-    def failed(self, retry_after: float | None = None) -> None:
+    def note_failure(self, retry_after: float | None = None) -> None:
         """Count a failure. The third in a row opens the circuit for a minute; a probe's opens it for twice as long.
 
         An embedder that said when to come back is left alone until then, ten minutes at most.

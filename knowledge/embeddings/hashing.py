@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from knowledge.embeddings.vectors import Vectors, checked
+from knowledge.embeddings.vectors import Vectors, check_vectors
 
 WORD = re.compile(r"\w+")
 
@@ -27,7 +27,7 @@ class Hashing:
     def embed(self, texts: Sequence[str], *, timeout: float = 0) -> Vectors:
         """Return the vectors of the texts, the same in every process and on every machine."""
         vectors = [self._vector(text) for text in texts]
-        return checked(vectors, count=len(texts), dimensions=self.dimensions)
+        return check_vectors(vectors, count=len(texts), dimensions=self.dimensions)
 
     def _vector(self, text: str) -> Vectors:
         vector = np.zeros(self.dimensions, dtype=np.float32)

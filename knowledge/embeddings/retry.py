@@ -8,7 +8,7 @@ import structlog
 
 from knowledge.embeddings import budget
 from knowledge.embeddings.circuit import Circuit
-from knowledge.embeddings.providers import Provider
+from knowledge.embeddings.providers import Embedder
 from knowledge.embeddings.vectors import (
     LARGEST_BATCH,
     EmbedderBroken,
@@ -32,7 +32,7 @@ class CircuitOpen(EmbedderError):
     """The embedder failed so often that it is left alone for a while. Nothing was sent."""
 
 
-def embed_batch(embedder: Provider, texts: Sequence[str], *, sleep: Callable[[float], object] = sleep) -> Vectors:
+def embed_batch(embedder: Embedder, texts: Sequence[str], *, sleep: Callable[[float], object] = sleep) -> Vectors:
     """Return the vectors of 1 to 100 texts, for a worker: three more tries, after 1, 2 and 4 seconds.
 
     That can take two minutes, so hold neither a lock nor a transaction meanwhile.
@@ -44,18 +44,18 @@ def embed_batch(embedder: Provider, texts: Sequence[str], *, sleep: Callable[[fl
     """
     if not 1 <= len(texts) <= LARGEST_BATCH:
         raise ValueError(f"A batch has 1 to {LARGEST_BATCH} texts, not {len(texts)}.")
-    with _admitted(embedder):
+    with _pass_circuit(embedder):
         budget.pay(embedder, texts, share=budget.SHARE_OF_BATCHES)
         return _try_again(lambda: embedder.embed(texts, timeout=BATCH_SECONDS), sleep)
 
 
-def embed_query(embedder: Provider, query: str) -> Vectors:
+def embed_query(embedder: Embedder, query: str) -> Vectors:
     """Return the vector of a question somebody waits for: one try of two seconds, none while the circuit is open.
 
     Raises:
         EmbedderError: any of them means: answer by keyword, and say so.
     """
-    with _admitted(embedder):
+    with _pass_circuit(embedder):
         budget.pay(embedder, [query])
         vector: Vectors = embedder.embed([query], timeout=QUERY_SECONDS)[0]
         return vector
@@ -74,7 +74,7 @@ def _try_again(ask: Callable[[], Vectors], sleep: Callable[[float], object]) -> 
 
 
 @contextmanager
-def _admitted(embedder: Provider) -> Iterator[None]:
+def _pass_circuit(embedder: Embedder) -> Iterator[None]:
     """Pass the circuit, and tell it how the call went."""
     circuit = Circuit(embedder.space)
     if not circuit.admits():
@@ -82,11 +82,11 @@ def _admitted(embedder: Provider) -> Iterator[None]:
     try:
         yield
     except (EmbedderDown, EmbedderBroken) as error:
-        circuit.failed(getattr(error, "retry_after", None))
+        circuit.note_failure(getattr(error, "retry_after", None))
         log.warning("The embedder failed.", space=embedder.space, reason=error.reason, circuit_open=circuit.is_open())
         raise
     except TextsRefused:
-        circuit.succeeded()  # It answered: the texts are at fault.
+        circuit.note_success()  # It answered: the texts are at fault.
         raise
     else:
-        circuit.succeeded()
+        circuit.note_success()

@@ -37,7 +37,7 @@ class TextsRefused(EmbedderError):
     """The embedder works, but will not embed these texts. One of them alone tells which: the others may still pass."""
 
 
-def checked(answer: Any, *, count: int, dimensions: int) -> Vectors:
+def check_vectors(answer: Any, *, count: int, dimensions: int) -> Vectors:
     """Return what an embedder answered as unit vectors.
 
     Raises:

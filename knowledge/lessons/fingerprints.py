@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from knowledge.lessons.frames import frames_after, frames_before
-from knowledge.lessons.lines import ERRNO, Found, Line, Weight, found_in, lines_of
+from knowledge.lessons.lines import ERRNO, FoundError, LogLine, Weight, find_errors, lines_of
 from knowledge.lessons.words import PLACEHOLDER, what_stays, words_of
 
 VERSION = "1"
@@ -71,24 +71,24 @@ class SeenError:
 def error_in(text: str) -> SeenError | None:
     """Return the error that decides in a log or traceback: the last exception, else the first error."""
     lines = lines_of(text)
-    found = list(found_in(lines))
+    found = list(find_errors(lines))
     if not found:
         return None
     weight = min(one.weight for one in found)
     alike = [one for one in found if one.weight == weight]
-    return _seen(lines, alike[-1] if weight == Weight.EXCEPTION else alike[0])
+    return _error_of(lines, alike[-1] if weight == Weight.EXCEPTION else alike[0])
 
 
 def errors_in(content: str) -> list[SeenError]:
     """Return the errors that a lesson quotes: in blocks of code, in code within a line, in bare lines."""
     seen: dict[str, SeenError] = {}
-    for error in _quoted_in(content):
+    for error in _find_quoted(content):
         if error.fingerprint:
             seen.setdefault(error.fingerprint, error)
     return list(seen.values())[:ERRORS]
 
 
-def _quoted_in(content: str) -> Iterator[SeenError]:
+def _find_quoted(content: str) -> Iterator[SeenError]:
     blocks, prose = _blocks_and_prose(content)
     for block in blocks:
         if error := error_in(block):
@@ -121,12 +121,12 @@ def _blocks_and_prose(content: str) -> tuple[list[str], str]:
 
 def _all(text: str) -> Iterator[SeenError]:
     lines = lines_of(text)
-    for found in islice(found_in(lines, in_prose=True), LOOKED_AT):
+    for found in islice(find_errors(lines, in_prose=True), LOOKED_AT):
         if found.weight < Weight.COMPLAINT:
-            yield _seen(lines, found)
+            yield _error_of(lines, found)
 
 
-def _seen(lines: Sequence[Line], found: Found) -> SeenError:
+def _error_of(lines: Sequence[LogLine], found: FoundError) -> SeenError:
     message = found.message
     if found.weight == Weight.TOOL and not message:
         message = _next_saying(lines, found.number)
@@ -148,7 +148,7 @@ def _by_number(kind: str, message: str) -> tuple[str, str]:
     return number[1].upper(), NUMBERED.sub("", message)
 
 
-def _next_saying(lines: Sequence[Line], number: int) -> str:
+def _next_saying(lines: Sequence[LogLine], number: int) -> str:
     """What npm says below its code, past the lines that only repeat it."""
     below = (line.text.strip() for line in lines[number + 1 : number + 8])
     return next((text for text in below if text and not re.match(r"(?:errno|syscall|path|code)\b", text)), "")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from knowledge.lessons.lines import Line
+from knowledge.lessons.lines import LogLine
 from knowledge.lessons.words import base_name
 
 FRAMES = 3
@@ -43,7 +43,7 @@ NAMELESS = re.compile(
 )
 
 
-def frames_before(lines: Sequence[Line], number: int) -> tuple[str, ...]:
+def frames_before(lines: Sequence[LogLine], number: int) -> tuple[str, ...]:
     """Return the innermost own frames of a stack that is printed with the raise last, as Python's is."""
     above = [line.text for line in lines[max(0, number - LOOK_BACK) : number]]
     begins = max((place for place, text in enumerate(above) if "Traceback (most recent" in text), default=-1)
@@ -51,7 +51,7 @@ def frames_before(lines: Sequence[Line], number: int) -> tuple[str, ...]:
     return _innermost(found[::-1]) if begins >= 0 or found else ()
 
 
-def frames_after(lines: Sequence[Line], number: int) -> tuple[str, ...]:
+def frames_after(lines: Sequence[LogLine], number: int) -> tuple[str, ...]:
     """Return the innermost own frames of a stack that is printed with the raise first, as most are."""
     # The second line of a Rust panic is its message.
     first = number + 2 if lines[number].text.rstrip().endswith(":") else number + 1
@@ -69,12 +69,12 @@ def _frame(text: str, languages: Sequence[re.Pattern[str]] = LANGUAGES) -> tuple
 
 def _innermost(frames: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     ours = [frame for frame in frames if not (NOT_OURS.search(frame[0]) or NOT_OURS.search(frame[1]))]
-    named = [_named(*frame) for frame in ours]
+    named = [_frame_name(*frame) for frame in ours]
     # A recursion counts once.
     return tuple(dict.fromkeys(name for name in named if name))[:FRAMES]
 
 
-def _named(function: str, file: str) -> str:
+def _frame_name(function: str, file: str) -> str:
     plain = NAMELESS.sub("", function)
     place = "" if file in {"Native Method", "Unknown Source"} else base_name(file)
     return ":".join(part for part in (place, plain.strip()) if part)

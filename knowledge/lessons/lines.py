@@ -23,7 +23,7 @@ class Weight(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundError:
     """A line that is an error."""
 
     weight: Weight
@@ -33,7 +33,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """A line of a log without colours, time, level and the name of what wrote it."""
 
     text: str
@@ -41,7 +41,7 @@ class Line:
     """Whether the log calls it an error."""
 
 
-EMPTY = Line("", is_raised=False)
+EMPTY = LogLine("", is_raised=False)
 LEVEL = r"(?:ERROR|ERR|FATAL|CRITICAL|SEVERE|EMERG|ALERT|PANIC|WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)"
 SPACED_TIME = TIME.replace(" ", r"\ ")
 PREFIX = re.compile(
@@ -140,20 +140,20 @@ CONSEQUENCE = re.compile(
 )
 
 
-def lines_of(text: str) -> list[Line]:
+def lines_of(text: str) -> list[LogLine]:
     """Return the lines of a log; of lines in JSON, what they say."""
-    lines: list[Line] = []
+    lines: list[LogLine] = []
     for raw in re.split(r"\r\n|\r|\n", text):
         plain = COLOURS.sub("", raw[:LINE_CHARS]).rstrip()
         if not plain:
             lines.append(EMPTY)
             continue
-        told = _told_in_json(plain)
+        told = _message_in_json(plain)
         lines += [_line(part) for part in (told.split("\n") if told else [plain])]
     return lines
 
 
-def found_in(lines: Sequence[Line], *, in_prose: bool = False) -> Iterator[Found]:
+def find_errors(lines: Sequence[LogLine], *, in_prose: bool = False) -> Iterator[FoundError]:
     """Yield the errors among lines, in their order; in prose only what is an error wherever it stands."""
     after_frames = False
     for number, line in enumerate(lines):
@@ -170,7 +170,7 @@ def found_in(lines: Sequence[Line], *, in_prose: bool = False) -> Iterator[Found
             after_frames = False
 
 
-def _told_in_json(line: str) -> str:
+def _message_in_json(line: str) -> str:
     if not line.startswith("{"):
         return ""
     try:
@@ -183,45 +183,45 @@ def _told_in_json(line: str) -> str:
     return next((text for text in [*texts, told.get("message")] if isinstance(text, str) and text), "")
 
 
-def _line(text: str) -> Line:
+def _line(text: str) -> LogLine:
     is_raised = bool(RAISED.search(text[:200]))
     for _ in range(6):
         shorter = PREFIX.sub("", text, count=1)
         if shorter == text:
             break
         text = shorter
-    return Line(text, is_raised)
+    return LogLine(text, is_raised)
 
 
-def _exception(lines: Sequence[Line], number: int, after_frames: bool) -> Found | None:
+def _exception(lines: Sequence[LogLine], number: int, after_frames: bool) -> FoundError | None:
     text = lines[number].text
     found = EXCEPTION.match(text.lstrip()) or WITHIN.search(text) or (PYTHON.match(text) if after_frames else None)
     if found:
         kind, message = found["code"] or found["kind"].split("$")[-1], found["message"] or ""
         weight = Weight.CONSEQUENCE if kind == "Error" and CONSEQUENCE.match(message) else Weight.EXCEPTION
-        return Found(weight, number, kind, message)
+        return FoundError(weight, number, kind, message)
     if panic := PANIC.match(text):
         told = panic["go"] or panic["deadlock"] or panic["old"]
         below = lines[number + 1].text if number + 1 < len(lines) else ""
-        return Found(Weight.EXCEPTION, number, "panic", told or below)
+        return FoundError(Weight.EXCEPTION, number, "panic", told or below)
     return None
 
 
-def _of_a_program(line: Line, number: int) -> Found | None:
+def _of_a_program(line: LogLine, number: int) -> FoundError | None:
     if pod := POD.search(line.text):
-        return Found(Weight.TOOL, number, pod["kind"], pod["kind"])
+        return FoundError(Weight.TOOL, number, pod["kind"], pod["kind"])
     if CONSEQUENCE.match(line.text):
-        return Found(Weight.CONSEQUENCE, number, "", line.text)
+        return FoundError(Weight.CONSEQUENCE, number, "", line.text)
     for weight, patterns in ((Weight.COMPILER, COMPILERS), (Weight.TOOL, TOOLS)):
         for pattern in patterns:
             if found := pattern.search(line.text):
                 kind = "" if found["kind"] in {"error", "fatal", "E"} else found["kind"]
-                return Found(weight, number, kind, found["message"])
+                return FoundError(weight, number, kind, found["message"])
     return None
 
 
-def _complaint(line: Line, number: int) -> Found | None:
+def _complaint(line: LogLine, number: int) -> FoundError | None:
     if not (line.is_raised or COMPLAINT.search(line.text)) or not line.text.strip():
         return None
     message = re.sub(r"^(?:error|fatal|err)\b[:!]*\s*", "", line.text.strip(), flags=re.IGNORECASE)
-    return Found(Weight.COMPLAINT, number, "", message) if message else None
+    return FoundError(Weight.COMPLAINT, number, "", message) if message else None

@@ -95,7 +95,7 @@ def lesson_for(
     """
     seen = error_in(error)
     found = _ask(actor, seen, error, limit)
-    known = _known(seen)
+    known = _lessons_quoting(seen)
     lessons = [*known, *_near(seen, found, {lesson.entry_id for lesson in known}, error)]
     # A stable sort: within the strong and the weak the order stays as it was found.
     lessons.sort(key=lambda lesson: lesson.is_weak)
@@ -111,7 +111,7 @@ def _ask(actor: Actor, seen: SeenError | None, text: str, limit: int) -> Finding
     return search(question[:QUESTION_CHARS], owner=actor.user, filters=filters, limit=limit * CANDIDATES)
 
 
-def _known(seen: SeenError | None) -> list[Lesson]:
+def _lessons_quoting(seen: SeenError | None) -> list[Lesson]:
     """The entries that quote this error, the very one before its like, the more certain first."""
     quoted = entries_quoting(seen) if seen else []
     entries = _entries(one.entry_id for one in quoted)
@@ -135,14 +135,14 @@ def _near(seen: SeenError | None, found: Findings, known: set[UUID], text: str) 
     entries = _entries(UUID(finding.source_id) for finding in found.items)
     wanted = _words(seen.headline if seen else text[:QUESTION_CHARS])
     near = (
-        _weighed(finding, entries[UUID(finding.source_id)], seen, wanted)
+        _weigh(finding, entries[UUID(finding.source_id)], seen, wanted)
         for finding in found.items
         if UUID(finding.source_id) in entries.keys() - known
     )
     return [lesson for lesson in near if lesson]
 
 
-def _weighed(finding: Finding, entry: Entry, seen: SeenError | None, wanted: set[str]) -> Lesson | None:
+def _weigh(finding: Finding, entry: Entry, seen: SeenError | None, wanted: set[str]) -> Lesson | None:
     """Say how near a finding is. Its rank does not tell: among what has nothing to do with it, one is first too."""
     shared = wanted & _words(entry.content)
     share = len(shared) / len(wanted) if wanted else 0.0

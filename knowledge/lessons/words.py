@@ -49,7 +49,7 @@ STEPS: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), "<mail>"),
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
     (re.compile(TIME), "<time>"),
-    (QUOTED, lambda found: _quoted(found)),
+    (QUOTED, lambda found: _replace_quoted(found)),
     (FILE, lambda found: _file(found)),
     (re.compile(r"(\.[A-Za-z]\w{0,5})(?::\d+){1,3}\b|(\.[A-Za-z]\w{0,5})\(\d+(?:,\d+)?\)"), r"\1\2"),
     (TEMPORARY, "<temp>"),
@@ -107,7 +107,7 @@ def base_name(path: str) -> str:
     return TEMPORARY.sub("<temp>", re.sub(r"(?::\d+){1,3}$", "", name))
 
 
-def _quoted(found: re.Match[str]) -> str:
+def _replace_quoted(found: re.Match[str]) -> str:
     inner = next(group for group in found.groups() if group is not None)
     before = found.string[max(0, found.start() - 40) : found.start()]
     after = found.string[found.end() : found.end() + 30]

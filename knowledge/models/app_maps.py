@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
-from bigmind.core.text import folded
+from bigmind.core.text import fold_name
 
 NAME_CHARS = 200
 ID_CHARS = 300
@@ -28,7 +28,7 @@ class Named(models.Model):
 
     def rename(self, name: str) -> None:
         """Give it a name, and what that is looked up by."""
-        self.name, self.look_up = name, folded(name)
+        self.name, self.look_up = name, fold_name(name)
 
 
 class App(Named):
@@ -55,7 +55,7 @@ class App(Named):
     @property
     def names(self) -> set[str]:
         """All it is looked up by."""
-        return {self.look_up, *(folded(alias) for alias in self.aliases)}
+        return {self.look_up, *(fold_name(alias) for alias in self.aliases)}
 
 
 class AppTable(Named):

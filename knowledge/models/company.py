@@ -242,17 +242,17 @@ class CompanyEntry(models.Model):
     @property
     def proposer(self) -> str | None:
         """Who proposed it, by name. Of a copy, the company server has told the names."""
-        return self._named("proposed_by")
+        return self._name_of("proposed_by")
 
     @property
     def keeper(self) -> str | None:
         """Who sees to it that it stays true, by name."""
-        return self._named("owner")
+        return self._name_of("owner")
 
     @property
     def decider(self) -> str | None:
         """Who decided about it, by name."""
-        return self._named("decided_by")
+        return self._name_of("decided_by")
 
     @property
     def at_company(self) -> str:
@@ -262,7 +262,7 @@ class CompanyEntry(models.Model):
         dispatch = getattr(self, "dispatch", None)
         return dispatch.in_words if dispatch else ""
 
-    def _named(self, role: str) -> str | None:
+    def _name_of(self, role: str) -> str | None:
         person = getattr(self.copy if self.is_copy else self, role)
         return str(person) if person else None
 

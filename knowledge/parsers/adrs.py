@@ -7,8 +7,8 @@ from typing import Any
 
 from bigmind.core.text import one_line
 from knowledge.parsers.entries import SourceEntry, make_entry, slug
-from knowledge.parsers.outline import Outline, Section, read_outline, text_of, words_of
-from knowledge.parsers.tags import inferred_tags
+from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of
+from knowledge.parsers.tags import infer_tags
 
 NUMBERED = re.compile(r"(?:adr[-\s]*)?(?P<number>\d{1,5})\s*[.:–—-]*\s*(?P<title>.*)", re.IGNORECASE)
 LABELLED = re.compile(r"(?P<name>status|date|deciders|decision-makers)\s*:\s*(?P<value>.+)", re.IGNORECASE)
@@ -18,7 +18,7 @@ CONFIDENCE = {"superseded": 0.2, "deprecated": 0.2, "rejected": 0.2, "proposed":
 
 
 @dataclass
-class Record:
+class DecisionRecord:
     """What one record says."""
 
     number: str
@@ -56,7 +56,7 @@ def parse_adr(text: str, source_file: str) -> list[SourceEntry]:
         "metadata": _metadata(record),
     }
     summary = _summary(name, record)
-    tags = list(dict.fromkeys(["adr", "decision", *inferred_tags(summary + record.decision)]))
+    tags = list(dict.fromkeys(["adr", "decision", *infer_tags(summary + record.decision)]))
     entries = [make_entry(1, {**shared, "key": key, "content": summary, "entry_type": "summary", "tags": tags})]
     if record.decision:
         fields = {
@@ -70,9 +70,9 @@ def parse_adr(text: str, source_file: str) -> list[SourceEntry]:
     return entries
 
 
-def _record(outline: Outline, stem: str) -> Record:
+def _record(outline: Outline, stem: str) -> DecisionRecord:
     number, title = _number_and_title(outline.title, stem)
-    record = Record(number, title, {name: str(value) for name, value in outline.front_matter.items() if value})
+    record = DecisionRecord(number, title, {name: str(value) for name, value in outline.front_matter.items() if value})
     for section in outline.sections:
         _take_labels(record, section)
         _take_text(record, section)
@@ -86,7 +86,7 @@ def _number_and_title(heading: str, stem: str) -> tuple[str, str]:
     return number, title or (of_file["title"] if of_file else stem).replace("-", " ")
 
 
-def _take_labels(record: Record, section: Section) -> None:
+def _take_labels(record: DecisionRecord, section: OutlineSection) -> None:
     """Take `Status: accepted`, on a line or in a bullet, and what stands below a heading of that name."""
     name = section.title.casefold()
     paragraphs = [text_of(block) for block in section.blocks if block.type == "paragraph"]
@@ -99,7 +99,7 @@ def _take_labels(record: Record, section: Section) -> None:
             record.labels.setdefault(found["name"].casefold(), found["value"].strip())
 
 
-def _take_text(record: Record, section: Section) -> None:
+def _take_text(record: DecisionRecord, section: OutlineSection) -> None:
     name, text = section.title.casefold(), "\n\n".join(one for block in section.blocks if (one := text_of(block)))
     # Below “Decision Outcome”, MADR has consequences and confirmation: parts of the decision by place, not by name.
     if "consequence" in name:
@@ -111,7 +111,7 @@ def _take_text(record: Record, section: Section) -> None:
         record.decision_line = section.line
 
 
-def _summary(name: str, record: Record) -> str:
+def _summary(name: str, record: DecisionRecord) -> str:
     dated = f", {record.labels['date']}" if "date" in record.labels else ""
     parts = [
         f"{name} ({record.status}{dated})",
@@ -122,7 +122,7 @@ def _summary(name: str, record: Record) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _metadata(record: Record) -> dict[str, Any]:
+def _metadata(record: DecisionRecord) -> dict[str, Any]:
     said = words_of(record.labels.get("status", ""))
     successor = re.search(r"supersed\w*\s+by\s+(?P<what>.+)", said, re.IGNORECASE)
     return {

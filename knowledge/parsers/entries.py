@@ -24,7 +24,7 @@ from pydantic import (
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
-from bigmind.core.text import checked_content, clean_name, digest
+from bigmind.core.text import check_content, clean_name, digest
 from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Content, Project, Tags
 
 EntryType = Literal["fact", "summary", "template"]
@@ -48,7 +48,7 @@ def _refuse_what_is_no_json(value: Any, depth: int) -> None:
     if depth == 0:
         raise ValueError(f"is nested deeper than {JSON_DEPTH} levels")
     if isinstance(value, str):
-        checked_content(value)
+        check_content(value)
     elif isinstance(value, dict):
         for name, inner in value.items():
             _refuse_what_is_no_json(name, depth)

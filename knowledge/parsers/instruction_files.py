@@ -4,9 +4,9 @@ from pathlib import PurePosixPath
 
 from bigmind.core.vocabulary import TAG_CHARS
 from knowledge.parsers.entries import Keys, SourceEntry, make_entry, slug
-from knowledge.parsers.outline import Section, read_outline
+from knowledge.parsers.outline import OutlineSection, read_outline
 from knowledge.parsers.statements import LISTS, Statement, statements
-from knowledge.parsers.tags import inferred_tags
+from knowledge.parsers.tags import infer_tags
 
 KEY_WORDS = 8
 SHORT_CHARS = 1_500
@@ -27,7 +27,7 @@ def parse_instructions(text: str, source_file: str) -> list[SourceEntry]:
     return [_entry(section, one, source_file, scope, keys) for section in outline.sections for one in rules_in(section)]
 
 
-def rules_in(section: Section) -> list[Statement]:
+def rules_in(section: OutlineSection) -> list[Statement]:
     """Return the rules of a section: its bullets, or the whole of it where it is short and has none."""
     found = [one for one in statements(section.blocks) if not _is_an_import(one.text)]
     if any(block.type in LISTS | {"table"} for block in section.blocks) or not found:
@@ -44,7 +44,9 @@ def _is_an_import(text: str) -> bool:
     return text.startswith("@") and len(text.split()) == 1
 
 
-def _entry(section: Section, one: Statement, source_file: str, scope: dict[str, object], keys: Keys) -> SourceEntry:
+def _entry(
+    section: OutlineSection, one: Statement, source_file: str, scope: dict[str, object], keys: Keys
+) -> SourceEntry:
     place = slug(section.title) or slug(PurePosixPath(source_file).stem)
     first_words = "-".join(slug(one.text[:400]).split("-")[:KEY_WORDS])
     context = {"context": one.context} if one.context else {}
@@ -53,7 +55,7 @@ def _entry(section: Section, one: Statement, source_file: str, scope: dict[str, 
         "key": keys.claim(place, first_words),
         "content": one.text,
         "roles": ["dev"],
-        "tags": list(dict.fromkeys(["instruction", *heading, *inferred_tags(one.text)])),
+        "tags": list(dict.fromkeys(["instruction", *heading, *infer_tags(one.text)])),
         "source_file": source_file,
         "metadata": {"headings": list(section.path), **context, **scope},
     }

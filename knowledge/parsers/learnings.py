@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
 from knowledge.parsers.entries import EntryType, Keys, SourceEntry, slug
-from knowledge.parsers.reading import decoded, read_bytes, replace_text
-from knowledge.parsers.sections import kind_of, known_kind
-from knowledge.parsers.tags import inferred_tags
-from knowledge.parsers.yaml_nodes import Node, Position, read_yaml
+from knowledge.parsers.reading import decode_text, read_bytes, replace_text
+from knowledge.parsers.sections import kind_of, kind_of_heading
+from knowledge.parsers.tags import infer_tags
+from knowledge.parsers.yaml_nodes import Position, YamlNode, read_yaml
 
 NAME = "LEARNINGS.yaml"
 TYPES = set(get_args(EntryType))
@@ -42,8 +42,8 @@ class _Written:
     """One entry as it stands in the file."""
 
     key: str
-    node: Node
-    members: dict[str, Node]
+    node: YamlNode
+    members: dict[str, YamlNode]
     has_arrived: bool
 
     def text(self, name: str) -> str:
@@ -64,14 +64,14 @@ def read_learnings(path: Path, *, name: str = "", within: Path | None = None) ->
     Raises:
         Invalid: the file cannot be read, or an entry in it cannot be accepted; with file, line and number.
     """
-    return pending_in(decoded(read_bytes(path, within=within), name or path.name), name or path.name)
+    return pending_in(decode_text(read_bytes(path, within=within), name or path.name), name or path.name)
 
 
 def pending_in(text: str, name: str) -> Learnings:
     """As `read_learnings`, of a text."""
     top = _top(text, name)
-    story = _said(top, "story_id")
-    written = list(_written(top, name))
+    story = _read_text(top, "story_id")
+    written = list(_read_written(top, name))
     if not _is_pending(top):
         return Learnings(story, known=_ids(written))
     entries = tuple(
@@ -90,18 +90,18 @@ def mark_synced(path: Path, ids: Mapping[str, str], when: datetime, *, name: str
         Invalid: the file cannot be read, or does not hold these entries.
     """
     raw = read_bytes(path)
-    decoded(raw, name or path.name)
+    decode_text(raw, name or path.name)
     text = raw.decode()
-    marked = marked_text(text, name or path.name, ids, when)
+    marked = mark_text(text, name or path.name, ids, when)
     if marked != text:
         replace_text(path, marked)
 
 
-def marked_text(text: str, name: str, ids: Mapping[str, str], when: datetime) -> str:
+def mark_text(text: str, name: str, ids: Mapping[str, str], when: datetime) -> str:
     """As `mark_synced`, of a text; its line breaks and its byte order mark stay too."""
     mark, body = (BYTE_ORDER_MARK, text[1:]) if text.startswith(BYTE_ORDER_MARK) else ("", text)
     top = _top(_plain(body, name), name)
-    written = list(_written(top, name))
+    written = list(_read_written(top, name))
     if unknown := set(ids) - {one.key for one in written}:
         raise Invalid(f"{name}: has no entry {min(unknown)}.", hint="It was changed meanwhile. Read it again.")
     is_complete = all(one.has_arrived or one.key in ids for one in written)
@@ -110,48 +110,48 @@ def marked_text(text: str, name: str, ids: Mapping[str, str], when: datetime) ->
     if is_complete and _is_pending(top):
         stated = {"synced_at": moment, "kb_available": "true", "pending_sync": "false"}
         edits += _settings(top, {name: value for name, value in stated.items() if _is_worth_stating(top, name)})
-    marked = _applied(body, edits)
+    marked = _apply(body, edits)
     _top(_plain(marked, name), name)  # What cannot be read again is not written.
     return mark + marked
 
 
 def _plain(text: str, name: str) -> str:
     """The text as YAML reads it. Its lines and columns are those of the text itself."""
-    return decoded(text.encode("utf-8", "surrogatepass"), name)
+    return decode_text(text.encode("utf-8", "surrogatepass"), name)
 
 
-def _top(text: str, name: str) -> Node:
+def _top(text: str, name: str) -> YamlNode:
     top = read_yaml(text, name)
     if top is None or not isinstance(top.value, dict):
         raise Invalid(f"{name}: is not a LEARNINGS.yaml.", hint="It needs `story_id` and `entries`.")
     return top
 
 
-def _members(node: Node) -> dict[str, Node]:
+def _members(node: YamlNode) -> dict[str, YamlNode]:
     return node.value if isinstance(node.value, dict) else {}
 
 
-def _said(top: Node, name: str) -> str:
+def _read_text(top: YamlNode, name: str) -> str:
     node = _members(top).get(name)
     return str(node.value) if node and isinstance(node.value, str) else ""
 
 
-def _is_pending(top: Node) -> bool:
+def _is_pending(top: YamlNode) -> bool:
     members = _members(top)
     pending, available = members.get("pending_sync"), members.get("kb_available")
     return _word(pending) in YES if pending else _word(available) in NO
 
 
-def _word(node: Node | None) -> str:
+def _word(node: YamlNode | None) -> str:
     """A yes or no, in the words of either YAML: `true`, `yes`, `"false"`."""
     return str(node.value).casefold() if node else ""
 
 
-def _is_worth_stating(top: Node, name: str) -> bool:
+def _is_worth_stating(top: YamlNode, name: str) -> bool:
     return name != "pending_sync" or name in _members(top)
 
 
-def _written(top: Node, name: str) -> Iterator[_Written]:
+def _read_written(top: YamlNode, name: str) -> Iterator[_Written]:
     listed = _members(top).get("entries")
     if listed is None or listed.value is None:
         return
@@ -197,7 +197,7 @@ def _entry(one: _Written, number: int, story: str, written: list[_Written], name
     plain = one.node.plain()
     kind = kind_of(one.text("category"))
     entry_type = one.text("type") or one.text("entry_type") or "fact"
-    if entry_type not in TYPES and known_kind(
+    if entry_type not in TYPES and kind_of_heading(
         entry_type
     ):  # `type: recommendation`, with the category where the type goes.
         kind, entry_type = kind_of(entry_type), "fact"
@@ -207,7 +207,7 @@ def _entry(one: _Written, number: int, story: str, written: list[_Written], name
         "content": one.text("content"),
         "entry_type": entry_type,
         "roles": ["pm", "dev", "qa"] if entry_type == "summary" else list(kind.roles),
-        "tags": list(dict.fromkeys([*kind.tags, *inferred_tags(one.text("content"))])),
+        "tags": list(dict.fromkeys([*kind.tags, *infer_tags(one.text("content"))])),
         "source_story": story,
         "parent": parent.key if parent else _elsewhere(one),
     }
@@ -237,7 +237,7 @@ def _entry_edits(
     return _settings(one.node, settings)
 
 
-def _settings(node: Node, settings: Mapping[str, str]) -> list[_Edit]:
+def _settings(node: YamlNode, settings: Mapping[str, str]) -> list[_Edit]:
     """Return the edits that give members of a mapping a value: in place where they stand, else in front."""
     members = _members(node)
     changed = [
@@ -249,7 +249,7 @@ def _settings(node: Node, settings: Mapping[str, str]) -> list[_Edit]:
     return [*changed, *([_Edit(begin, begin, new)] if new else [])]
 
 
-def _applied(text: str, edits: list[_Edit]) -> str:
+def _apply(text: str, edits: list[_Edit]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     begins = [0]
     for line in text.splitlines(keepends=True):

@@ -8,10 +8,10 @@ from datetime import date, datetime
 from markdown_it.tree import SyntaxTreeNode
 
 from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
-from knowledge.parsers.outline import Outline, Section, read_outline, text_of, words_of
-from knowledge.parsers.sections import Kind, kind_of, known_kind
+from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of
+from knowledge.parsers.sections import LessonKind, kind_of, kind_of_heading
 from knowledge.parsers.statements import Statement, label_of, statements
-from knowledge.parsers.tags import inferred_tags
+from knowledge.parsers.tags import infer_tags
 
 STORY = re.compile(r"(?:story\s+)?[\[(]?(?P<id>[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-\d+[a-z]?)\b[\])]?\s*(?P<rest>.*)", re.I)
 DATE = re.compile(
@@ -34,7 +34,7 @@ class Story:
     level: int
     finished: str = ""
     narrative: list[str] = field(default_factory=list)
-    lessons: list[tuple[Kind, str, Statement]] = field(default_factory=list)
+    lessons: list[tuple[LessonKind, str, Statement]] = field(default_factory=list)
 
     @property
     def key(self) -> str:
@@ -61,13 +61,13 @@ def _stories(outline: Outline) -> list[Story]:
     current: Story | None = None
     heading = ""
     for section in _below_the_title(outline):
-        if started := _started_story(section, current, outline.title):
+        if started := _start_story(section, current, outline.title):
             current = stories.setdefault(started.key, started)
             current.finished = current.finished or started.finished
-            heading = section.title if known_kind(section.title) else ""
+            heading = section.title if kind_of_heading(section.title) else ""
         elif current is None:
             continue
-        elif finished := _labelled_date(section.title):
+        elif finished := _read_date(section.title):
             # A date underlined with dashes is a heading to markdown, and to nobody else.
             current.finished = current.finished or finished
         else:
@@ -76,22 +76,22 @@ def _stories(outline: Outline) -> list[Story]:
     return [story for story in stories.values() if story.narrative or story.lessons or story.id]
 
 
-def _below_the_title(outline: Outline) -> list[Section]:
+def _below_the_title(outline: Outline) -> list[OutlineSection]:
     """Leave out what introduces the document: its title, and the words above its first story."""
     sections = [section for section in outline.sections if section.level]
     has_title = len(sections) > 1 and all(section.level > sections[0].level for section in sections[1:])
     return sections[1:] if has_title and not STORY.match(words_of(sections[0].title)) else sections
 
 
-def _started_story(section: Section, current: Story | None, document: str) -> Story | None:
+def _start_story(section: OutlineSection, current: Story | None, document: str) -> Story | None:
     """Return the story a heading begins: one with an id in front, or any that is no section of a story above it."""
     plain = words_of(section.title)
-    if known_kind(plain):
+    if kind_of_heading(plain):
         return None if current else Story("", document, section.line, section.level - 1)
     if found := STORY.match(plain):
         title, finished = _title_and_date(found["rest"])
         return Story(found["id"].upper(), title, section.line, section.level, finished)
-    is_inside = current is not None and (section.level > current.level or bool(_labelled_date(plain)))
+    is_inside = current is not None and (section.level > current.level or bool(_read_date(plain)))
     return None if is_inside else Story("", plain, section.line, section.level)
 
 
@@ -114,7 +114,7 @@ def _date_in(text: str) -> str:
     return ""
 
 
-def _labelled_date(text: str) -> str:
+def _read_date(text: str) -> str:
     """Return the date of a line that is only a date, with or without `Date:` before it."""
     plain = words_of(text)
     label = DATE.sub("", plain).strip(" :.–—-*_()").casefold()
@@ -126,9 +126,9 @@ def _collect(story: Story, heading: str, blocks: list[SyntaxTreeNode]) -> None:
     waiting: list[SyntaxTreeNode] = []
     for block in blocks:
         text = text_of(block) if block.type == "paragraph" else ""
-        if text and (finished := _labelled_date(text)):
+        if text and (finished := _read_date(text)):
             story.finished = story.finished or finished
-        elif text and (label := label_of(text)) and known_kind(label):
+        elif text and (label := label_of(text)) and kind_of_heading(label):
             _file(story, heading, waiting)
             heading, waiting = label, []
         else:
@@ -145,7 +145,7 @@ def _file(story: Story, heading: str, blocks: list[SyntaxTreeNode]) -> None:
     bullets = [block for block in blocks if block.type.endswith("_list")]
     story.narrative += (one.text for one in statements([block for block in blocks if block not in bullets]))
     for one in statements(bullets):
-        if finished := _labelled_date(one.text):
+        if finished := _read_date(one.text):
             story.finished = story.finished or finished
         else:
             story.lessons.append((kind_of(""), "", one))
@@ -164,7 +164,7 @@ def _entries(story: Story, source_file: str, keys: Keys) -> Iterator[SourceEntry
             "content": content,
             "entry_type": "summary",
             "roles": SUMMARY_ROLES,
-            "tags": list(dict.fromkeys([*_story_tags(story), *inferred_tags(content)])),
+            "tags": list(dict.fromkeys([*_story_tags(story), *infer_tags(content)])),
             "metadata": {"title": story.title, **dated},
         },
     )
@@ -177,7 +177,7 @@ def _entries(story: Story, source_file: str, keys: Keys) -> Iterator[SourceEntry
                 "key": keys.claim(summary, kind.name, _first_words(one.text)),
                 "content": one.text,
                 "roles": list(kind.roles),
-                "tags": list(dict.fromkeys([*kind.tags, *inferred_tags(one.text)])),
+                "tags": list(dict.fromkeys([*kind.tags, *infer_tags(one.text)])),
                 "parent": summary,
                 "metadata": {"section": heading, **context, **dated},
             },

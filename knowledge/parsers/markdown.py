@@ -7,22 +7,22 @@ from pathlib import PurePosixPath
 from bigmind.core.text import one_line
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS
 from knowledge.parsers.entries import Keys, SourceEntry, make_entry, slug
-from knowledge.parsers.outline import Outline, Section, first_line, read_outline
-from knowledge.parsers.tags import inferred_tags
+from knowledge.parsers.outline import Outline, OutlineSection, first_line, read_outline
+from knowledge.parsers.tags import infer_tags
 
 ROOM_FOR_TITLE = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """A stretch of the document under one heading."""
 
-    sections: tuple[Section, ...]
+    sections: tuple[OutlineSection, ...]
     end: int
     """The line after its last."""
 
     @property
-    def head(self) -> Section:
+    def head(self) -> OutlineSection:
         """The section it begins with."""
         return self.sections[0]
 
@@ -37,7 +37,7 @@ def parse_markdown(text: str, source_file: str) -> list[SourceEntry]:
         Invalid: the document has more pieces than anyone writes, or a single line of more than 64 KiB.
     """
     outline = read_outline(text, source_file)
-    document = Part(tuple(outline.sections), len(outline.lines) + 1)
+    document = DocumentPart(tuple(outline.sections), len(outline.lines) + 1)
     return list(_Splitter(outline, source_file).entries(document))
 
 
@@ -50,7 +50,7 @@ class _Splitter:
         self.name = outline.title or PurePosixPath(source_file).stem
         self.keys = Keys()
 
-    def entries(self, document: Part) -> Iterator[SourceEntry]:
+    def entries(self, document: DocumentPart) -> Iterator[SourceEntry]:
         """Return the summary of the document, and its sections below it."""
         main = [section for section in document.sections if section.level]
         if len(main) < 2:
@@ -64,7 +64,7 @@ class _Splitter:
         for part in self._siblings(rest):
             yield from self.whole(part, key)
 
-    def whole(self, part: Part, parent: str) -> Iterator[SourceEntry]:
+    def whole(self, part: DocumentPart, parent: str) -> Iterator[SourceEntry]:
         """Return a part as one entry where it fits into one, and in pieces where it does not."""
         text = self.text(part)
         own = text.removeprefix("#" * part.head.level).strip() if part.head.level else text
@@ -91,18 +91,18 @@ class _Splitter:
             "key": key,
             "content": text,
             "entry_type": entry_type,
-            "tags": list(dict.fromkeys([*named, *inferred_tags(text)])),
+            "tags": list(dict.fromkeys([*named, *infer_tags(text)])),
             "source_file": self.source_file,
             "parent": parent,
             "metadata": {"headings": list(path)},
         }
         return make_entry(line, fields)
 
-    def text(self, part: Part) -> str:
+    def text(self, part: DocumentPart) -> str:
         """Return the lines of a part as they were written."""
         return self.outline.source(part.head.line, part.end)
 
-    def _overview(self, intro: Part, sections: list[Section]) -> str:
+    def _overview(self, intro: DocumentPart, sections: list[OutlineSection]) -> str:
         """Return the introduction, or where there is none, what the sections are called."""
         text = self.text(intro)
         if len(text.encode()) > CONTENT_BYTES:
@@ -112,25 +112,25 @@ class _Splitter:
         titles = "; ".join(section.title for section in sections if section.title != self.name)
         return f"{self.name}: {titles}"[: CONTENT_BYTES // 8]
 
-    def _cut(self, part: Part, begin: int) -> tuple[Part, Part]:
+    def _cut(self, part: DocumentPart, begin: int) -> tuple[DocumentPart, DocumentPart]:
         rest = part.sections[begin:]
-        return Part(part.sections[:begin] or rest[:1], rest[0].line), Part(rest, part.end)
+        return DocumentPart(part.sections[:begin] or rest[:1], rest[0].line), DocumentPart(rest, part.end)
 
-    def _siblings(self, part: Part) -> Iterator[Part]:
+    def _siblings(self, part: DocumentPart) -> Iterator[DocumentPart]:
         """Return the parts of the highest level in a part, each with what stands below it."""
         level = min(section.level for section in part.sections)
         # What comes before the first of that level belongs to none of them, and is a part too.
         begins = [0, *(at for at, section in enumerate(part.sections) if at and section.level == level)]
         for begin, end in zip(begins, [*begins[1:], len(part.sections)], strict=True):
             until = part.sections[end].line if end < len(part.sections) else part.end
-            yield Part(part.sections[begin:end], until)
+            yield DocumentPart(part.sections[begin:end], until)
 
     @staticmethod
-    def _is_alone(headings: list[Section]) -> bool:
+    def _is_alone(headings: list[OutlineSection]) -> bool:
         """Say whether the first heading is the title of the document: the only one of its level, and the highest."""
         return all(section.level > headings[0].level for section in headings[1:])
 
-    def _pieces(self, part: Part, key: str, parent: str) -> Iterator[SourceEntry]:
+    def _pieces(self, part: DocumentPart, key: str, parent: str) -> Iterator[SourceEntry]:
         """Split a section without subheadings between its blocks, each piece headed by its title."""
         title = f"{'#' * part.head.level} {part.head.title}\n\n" if part.head.level else ""
         begins = [first_line(block) for block in part.head.blocks] or [part.head.line + 1]

@@ -39,7 +39,7 @@ class BoundedTokens(list[Token]):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class OutlineSection:
     """A heading and what stands below it, up to the next heading."""
 
     level: int
@@ -57,7 +57,7 @@ class Outline:
     """A markdown document: its lines, its front matter, and its sections in order."""
 
     lines: list[str]
-    sections: list[Section]
+    sections: list[OutlineSection]
     front_matter: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -99,8 +99,8 @@ def _without_front_matter(lines: list[str], name: str) -> tuple[dict[str, Any], 
     return (plain, [""] * end + lines[end:]) if isinstance(plain, dict) else ({}, lines)
 
 
-def _sections(tree: SyntaxTreeNode) -> Iterator[Section]:
-    section = Section(0, "", 1)
+def _sections(tree: SyntaxTreeNode) -> Iterator[OutlineSection]:
+    section = OutlineSection(0, "", 1)
     above: list[tuple[int, str]] = []
     for node in tree.children:
         if node.type != "heading":
@@ -109,7 +109,7 @@ def _sections(tree: SyntaxTreeNode) -> Iterator[Section]:
         yield section
         level, title = int(node.tag[1]), one_line(text_of(node.children[0]))
         above = [*(one for one in above if one[0] < level), (level, title)]
-        section = Section(level, title, first_line(node), tuple(name for _, name in above))
+        section = OutlineSection(level, title, first_line(node), tuple(name for _, name in above))
     yield section
 
 
@@ -124,27 +124,27 @@ def text_of(node: SyntaxTreeNode) -> str:
         case "inline":
             return " ".join(line.strip().removesuffix("\\") for line in node.content.split("\n"))
         case "heading":
-            return f"{'#' * int(node.tag[1])} {_joined(node)}"
+            return f"{'#' * int(node.tag[1])} {_join(node)}"
         case "fence" | "code_block":
             fence = node.markup or "```"
             return f"{fence}{node.info}\n{node.content.rstrip(chr(10))}\n{fence}"
         case "bullet_list" | "ordered_list":
             return "\n".join(_bullet(number, item) for number, item in enumerate(node.children, 1))
         case "list_item":
-            return _joined(node)
+            return _join(node)
         case "blockquote":
-            return "\n".join(f"> {line}".rstrip() for line in _joined(node).split("\n"))
+            return "\n".join(f"> {line}".rstrip() for line in _join(node).split("\n"))
         case "table":
-            return "\n".join(f"| {' | '.join(row)} |" for row in _ruled(rows_of(node)))
+            return "\n".join(f"| {' | '.join(row)} |" for row in _add_rule(rows_of(node)))
         case "html_block":
             return "" if node.content.lstrip().startswith("<!--") else node.content.strip()
         case "hr":
             return ""
         case _:
-            return _joined(node)
+            return _join(node)
 
 
-def _joined(node: SyntaxTreeNode) -> str:
+def _join(node: SyntaxTreeNode) -> str:
     parts = [(child.type, text) for child in node.children if (text := text_of(child))]
     text = ""
     for kind, part in parts:
@@ -160,10 +160,10 @@ def _bullet(number: int, item: SyntaxTreeNode) -> str:
 
 def rows_of(table: SyntaxTreeNode) -> list[list[str]]:
     """Return the cells of a table, its headings first."""
-    return [[_joined(cell).strip() for cell in row.children] for part in table.children for row in part.children]
+    return [[_join(cell).strip() for cell in row.children] for part in table.children for row in part.children]
 
 
-def _ruled(rows: list[list[str]]) -> list[list[str]]:
+def _add_rule(rows: list[list[str]]) -> list[list[str]]:
     return [*rows[:1], ["---"] * len(rows[0]), *rows[1:]]
 
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import checked_content
+from bigmind.core.text import check_content
 
 FILE_BYTES = 4 * 1024 * 1024
 ARCHIVES = {
@@ -28,7 +28,7 @@ def read_text(path: Path, *, within: Path | None = None) -> str:
     Raises:
         Invalid: it is no plain file, too large, an archive, binary, not UTF-8, or outside the folder `within`.
     """
-    return decoded(read_bytes(path, within=within), path.name)
+    return decode_text(read_bytes(path, within=within), path.name)
 
 
 def read_bytes(path: Path, *, within: Path | None = None, limit: int = FILE_BYTES) -> bytes:
@@ -52,7 +52,7 @@ def refuse_outside(path: Path, folder: Path) -> None:
         raise Invalid(f"{path.name} is outside {folder.name}.", hint="Name a file within the folder.")
 
 
-def decoded(raw: bytes, name: str, *, limit: int = FILE_BYTES) -> str:
+def decode_text(raw: bytes, name: str, *, limit: int = FILE_BYTES) -> str:
     """Return the text of some bytes, or say in the name of their file why they are none.
 
     Raises:
@@ -71,14 +71,14 @@ def decoded(raw: bytes, name: str, *, limit: int = FILE_BYTES) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise Invalid(f"{name}, line {line}: is not UTF-8.", hint="Save it as UTF-8.") from error
-    return _checked(text.replace("\r\n", "\n").replace("\r", "\n"), name)
+    return _check(text.replace("\r\n", "\n").replace("\r", "\n"), name)
 
 
-def _checked(text: str, name: str) -> str:
+def _check(text: str, name: str) -> str:
     # A page break is how some editors part chapters; it is a blank line to everyone else.
     text = text.replace("\f", "\n")
     try:
-        return checked_content(text)
+        return check_content(text)
     except ValueError as error:
         line = 1 + next(number for number, part in enumerate(text.split("\n")) if _is_refused(part))
         raise Invalid(f"{name}, line {line}: the text {error}.", hint="It looks like a binary file.") from error
@@ -86,7 +86,7 @@ def _checked(text: str, name: str) -> str:
 
 def _is_refused(line: str) -> bool:
     try:
-        checked_content(line)
+        check_content(line)
     except ValueError:
         return True
     return False

@@ -6,7 +6,7 @@ from knowledge.parsers.entries import Role, slug
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LessonKind:
     """A kind of lesson."""
 
     name: str
@@ -17,22 +17,22 @@ class Kind:
 
 
 KINDS = (
-    Kind("reuse", ("reuse", "pattern"), ("dev",), ("reuse", "reused", "patterns-found")),
-    Kind("blocker", ("blocker",), ("dev",), ("blocker", "blockers", "blocked")),
-    Kind("time-sink", ("time-sink",), ("pm", "dev"), ("time-sink", "time-sinks", "timesinks", "slowed-us-down")),
-    Kind("verification", ("verification",), ("dev", "qa"), ("verification", "verify", "verified")),
-    Kind("recommendation", ("recommendation",), ("dev",), ("recommendation", "recommendations", "next-time")),
-    Kind("high-cost", ("tokens", "optimization", "high-cost"), ("dev", "qa"), ("high-cost", "token", "tokens")),
+    LessonKind("reuse", ("reuse", "pattern"), ("dev",), ("reuse", "reused", "patterns-found")),
+    LessonKind("blocker", ("blocker",), ("dev",), ("blocker", "blockers", "blocked")),
+    LessonKind("time-sink", ("time-sink",), ("pm", "dev"), ("time-sink", "time-sinks", "timesinks", "slowed-us-down")),
+    LessonKind("verification", ("verification",), ("dev", "qa"), ("verification", "verify", "verified")),
+    LessonKind("recommendation", ("recommendation",), ("dev",), ("recommendation", "recommendations", "next-time")),
+    LessonKind("high-cost", ("tokens", "optimization", "high-cost"), ("dev", "qa"), ("high-cost", "token", "tokens")),
 )
 
 
-def known_kind(heading: str) -> Kind | None:
+def kind_of_heading(heading: str) -> LessonKind | None:
     """Return the kind of lesson a heading or category announces, or None."""
     name = f"-{slug(heading)}-"
     return next((kind for kind in KINDS if any(f"-{words}-" in name for words in kind.called)), None)
 
 
-def kind_of(heading: str) -> Kind:
+def kind_of(heading: str) -> LessonKind:
     """Return the kind of lesson a heading announces; one nobody foresaw is a kind of its own."""
     name = slug(heading, 40)
-    return known_kind(heading) or Kind(name, (name,) if name else (), ("dev",), ())
+    return kind_of_heading(heading) or LessonKind(name, (name,) if name else (), ("dev",), ())

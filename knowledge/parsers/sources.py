@@ -14,9 +14,9 @@ from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.lessons_learned import parse_lessons
 from knowledge.parsers.markdown import parse_markdown
 from knowledge.parsers.reading import read_text
-from knowledge.parsers.sections import known_kind
+from knowledge.parsers.sections import kind_of_heading
 from knowledge.parsers.templates import parse_template
-from knowledge.parsers.yaml_files import ENTRIES, parsed_entries
+from knowledge.parsers.yaml_files import ENTRIES, parse_entries
 
 SourceKind = Literal["lessons", "template", "markdown", "instructions", "adr", "learnings", "entries"]
 FILES = 10_000
@@ -41,7 +41,7 @@ PARSERS: dict[SourceKind, Callable[[str, str], list[SourceEntry]]] = {
     "instructions": parse_instructions,
     "adr": parse_adr,
     "learnings": lambda text, source_file: list(pending_in(text, source_file).entries),
-    "entries": lambda text, source_file: list(parsed_entries(text, source_file).entries),
+    "entries": lambda text, source_file: list(parse_entries(text, source_file).entries),
 }
 
 
@@ -74,7 +74,7 @@ def parse(path: Path, kind: SourceKind | None = None, *, within: Path | None = N
     Raises:
         Invalid: the file is refused, or says something an entry cannot hold; in words that name file and line.
     """
-    source_file = _named(path, within)
+    source_file = _name_of(path, within)
     return parse_text(read_text(path, within=within), source_file, kind)
 
 
@@ -103,16 +103,16 @@ def parse_folder(folder: Path, kind: SourceKind | None = None) -> Iterator[Parse
         try:
             yield parse(path, kind, within=folder)
         except Invalid as error:
-            yield RefusedSource(_named(path, folder), error)
+            yield RefusedSource(_name_of(path, folder), error)
 
 
 def in_one(sources: Iterable[ParsedSource]) -> tuple[SourceEntry, ...]:
     """Return the entries of several sources as those of one: each key begins with the path of its file."""
     keys = Keys()
-    return tuple(entry for source in sources for entry in _moved_below(source, keys))
+    return tuple(entry for source in sources for entry in _move_below(source, keys))
 
 
-def _moved_below(source: ParsedSource, keys: Keys) -> Iterator[SourceEntry]:
+def _move_below(source: ParsedSource, keys: Keys) -> Iterator[SourceEntry]:
     names = {entry.key: keys.claim(source.source_file, entry.key) for entry in source.entries}
     for entry in source.entries:
         moved = entry.model_copy(update={"key": names[entry.key], "parent": names.get(entry.parent, "")})
@@ -188,11 +188,11 @@ def _kind_by_headings(text: str) -> SourceKind:
     names = {heading.casefold() for heading in headings}
     if {"status", "context", "decision"} <= names or {"context and problem statement", "decision outcome"} <= names:
         return "adr"
-    kinds = {kind.name for heading in headings if (kind := known_kind(heading))}
+    kinds = {kind.name for heading in headings if (kind := kind_of_heading(heading))}
     return "lessons" if len(kinds) >= 2 else "markdown"
 
 
-def _named(path: Path, within: Path | None) -> str:
+def _name_of(path: Path, within: Path | None) -> str:
     """Return the path as entries name it: never an absolute one, which would tell where somebody keeps their files."""
     if within is not None and path.resolve().is_relative_to(within.resolve()):
         return path.resolve().relative_to(within.resolve()).as_posix()

@@ -41,7 +41,7 @@ TECHNOLOGIES: dict[str, str] = {name: name for name in NAMES.split()} | {
 PHRASES = {"foreign key": "foreign-key", "next.js": "nextjs", "github actions": "ci", "rate limit": "rate-limit"}
 
 
-def inferred_tags(text: str) -> list[str]:
+def infer_tags(text: str) -> list[str]:
     """Return up to eight tags for what a text mentions, in the order in which it does."""
     lowered = text[:READ_CHARS].casefold()
     phrases = [tag for phrase, tag in PHRASES.items() if phrase in lowered]

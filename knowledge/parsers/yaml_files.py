@@ -13,8 +13,8 @@ from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
 from bigmind.core.text import one_line, show_hidden
 from knowledge.parsers.entries import Changes, SourceEntry, changes
-from knowledge.parsers.reading import decoded, read_text, replace_text
-from knowledge.parsers.yaml_nodes import INTEGER, NUMBER, WORDS, Node, read_yaml
+from knowledge.parsers.reading import decode_text, read_text, replace_text
+from knowledge.parsers.yaml_nodes import INTEGER, NUMBER, WORDS, YamlNode, read_yaml
 
 ENTRIES = 10_000
 PROBLEMS = 20
@@ -58,7 +58,7 @@ class Refreshed:
     """Keys whose source changed although a person had edited them: the edit was kept, and somebody should look."""
 
 
-class _Row(NamedTuple):
+class _EntryRow(NamedTuple):
     """An entry that could be read, and where it stands."""
 
     number: int
@@ -74,7 +74,7 @@ class _EntryDumper(Dumper):  # type: ignore[misc]  # C or Python, as the machine
     """Writes texts as people like to edit them."""
 
 
-def _written_text(dumper: Any, text: str) -> Any:
+def _represent_text(dumper: Any, text: str) -> Any:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=_style(text))
 
 
@@ -87,7 +87,7 @@ def _style(text: str) -> str | None:
     return '"' if text[0].isspace() or re.search(r"[ \t]$|\n\n\Z", text, re.MULTILINE) else "|"
 
 
-_EntryDumper.add_representer(str, _written_text)
+_EntryDumper.add_representer(str, _represent_text)
 _EntryDumper.add_representer(
     _Inline, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
 )
@@ -105,11 +105,11 @@ def write_entries(file: EntryFile) -> str:
     top = {"source": file.source, "kind": file.kind, "left_out": _Inline(file.left_out)}
     stated = {name: value for name, value in top.items() if value}
     # An empty line before each entry, which the dumper has no way to write.
-    entries = "\n".join(_dumped([_fields(entry)]) for entry in file.entries)
-    return head + (_dumped(stated) if stated else "") + ("entries:\n" + entries if entries else "entries: []\n")
+    entries = "\n".join(_dump([_fields(entry)]) for entry in file.entries)
+    return head + (_dump(stated) if stated else "") + ("entries:\n" + entries if entries else "entries: []\n")
 
 
-def _dumped(value: Any) -> str:
+def _dump(value: Any) -> str:
     text: str = yaml.dump(value, Dumper=_EntryDumper, sort_keys=False, allow_unicode=True, width=10_000)
     return text
 
@@ -127,7 +127,7 @@ def read_entries(path: Path) -> EntryFile:
     Raises:
         Invalid: it cannot be read, or an entry in it cannot be accepted; with file, line and number of the entry.
     """
-    return parsed_entries(read_text(path), path.name)
+    return parse_entries(read_text(path), path.name)
 
 
 def read_what_can_be(path: Path) -> ReadableEntries:
@@ -145,7 +145,7 @@ def write_entry_file(path: Path, file: EntryFile) -> None:
     replace_text(path, write_entries(file))
 
 
-def parsed_entries(text: str, name: str) -> EntryFile:
+def parse_entries(text: str, name: str) -> EntryFile:
     """Read the entries in a YAML text: a list of them, or a mapping with `entries`.
 
     Raises:
@@ -159,7 +159,7 @@ def parsed_entries(text: str, name: str) -> EntryFile:
 
 def _read(text: str, name: str) -> tuple[EntryFile, list[dict[str, Any]]]:
     # A text from an upload has the same limits as a file.
-    top = read_yaml(decoded(text.encode("utf-8", "surrogatepass"), name), name)
+    top = read_yaml(decode_text(text.encode("utf-8", "surrogatepass"), name), name)
     if top is None:
         return EntryFile(()), []
     members = top.value if isinstance(top.value, dict) else {"entries": top}
@@ -168,36 +168,36 @@ def _read(text: str, name: str) -> tuple[EntryFile, list[dict[str, Any]]]:
         raise Invalid(f"{name}, line {(listed or top).line}: has no list of entries.", hint="See docs/importing.md.")
     if len(listed.value) > ENTRIES:
         raise Invalid(f"{name}: has {len(listed.value):,} entries; the limit is {ENTRIES:,}.", hint="Split the file.")
-    entries, problems = _checked(listed.value)
+    entries, problems = _check(listed.value)
     file = EntryFile(entries, _text(members, "source"), _text(members, "kind"), _texts(members, "left_out"))
     return file, problems
 
 
-def _text(members: dict[str, Node], name: str) -> str:
+def _text(members: dict[str, YamlNode], name: str) -> str:
     return str(members[name].value) if name in members and isinstance(members[name].value, str) else ""
 
 
-def _texts(members: dict[str, Node], name: str) -> tuple[str, ...]:
+def _texts(members: dict[str, YamlNode], name: str) -> tuple[str, ...]:
     plain = members[name].plain() if name in members else []
     return tuple(str(one) for one in plain) if isinstance(plain, list) else ()
 
 
-def _checked(nodes: Sequence[Node]) -> tuple[tuple[SourceEntry, ...], list[dict[str, Any]]]:
-    rows: list[_Row] = []
+def _check(nodes: Sequence[YamlNode]) -> tuple[tuple[SourceEntry, ...], list[dict[str, Any]]]:
+    rows: list[_EntryRow] = []
     problems: list[dict[str, Any]] = []
     refused: set[str] = set()
     for number, node in enumerate(nodes, 1):
         try:
-            rows.append(_Row(number, node.line, SourceEntry.model_validate(node.plain())))
+            rows.append(_EntryRow(number, node.line, SourceEntry.model_validate(node.plain())))
         except ValidationError as error:
             problems += _problems(error, node, number)
             refused |= {str(node.value["key"].value)} if isinstance(node.value, dict) and "key" in node.value else set()
-    misplaced = _misplaced(rows, refused)
+    misplaced = _find_misplaced(rows, refused)
     lost = {problem["entry"] for problem in misplaced}
     return tuple(row.entry for row in rows if row.number not in lost), problems + misplaced
 
 
-def _problems(error: ValidationError, node: Node, number: int) -> list[dict[str, Any]]:
+def _problems(error: ValidationError, node: YamlNode, number: int) -> list[dict[str, Any]]:
     found = refusal(error, known=list(SourceEntry.model_fields)).problems
     members = node.value if isinstance(node.value, dict) else {}
     if not isinstance(node.value, dict):
@@ -207,7 +207,7 @@ def _problems(error: ValidationError, node: Node, number: int) -> list[dict[str,
     return [{**problem, "entry": number, "line": line} for problem, line in zip(found, lines, strict=True)]
 
 
-def _misplaced(rows: Sequence[_Row], refused: Collection[str]) -> list[dict[str, Any]]:
+def _find_misplaced(rows: Sequence[_EntryRow], refused: Collection[str]) -> list[dict[str, Any]]:
     """Find keys that stand twice, and parents that are not there or lead in a circle."""
     parents = {row.entry.key: row.entry.parent for row in rows}
     seen: set[str] = set()
@@ -254,7 +254,7 @@ def refresh(edited: EntryFile, parsed: Iterable[SourceEntry]) -> Refreshed:
     merged = {key: _newer(before.get(key), entry) for key, entry in fresh.items()}
     own = {key: entry for key, entry in before.items() if key not in fresh and _is_edited(entry)}
     entries = tuple(_without_lost_parents({**merged, **own}))
-    kept = tuple(key for key, entry in before.items() if _is_edited(entry) and entry.origin and _moved(entry, fresh))
+    kept = tuple(key for key, entry in before.items() if _is_edited(entry) and entry.origin and _is_moved(entry, fresh))
     file = EntryFile(entries, edited.source, edited.kind, edited.left_out)
     return Refreshed(file, changes(edited.entries, entries), kept)
 
@@ -263,7 +263,7 @@ def _is_edited(entry: SourceEntry) -> bool:
     return entry.origin != entry.fingerprint()
 
 
-def _moved(entry: SourceEntry, fresh: dict[str, SourceEntry]) -> bool:
+def _is_moved(entry: SourceEntry, fresh: dict[str, SourceEntry]) -> bool:
     return entry.key not in fresh or fresh[entry.key].origin != entry.origin
 
 
@@ -276,10 +276,10 @@ def _newer(before: SourceEntry | None, parsed: SourceEntry) -> SourceEntry:
 
 def _without_lost_parents(entries: dict[str, SourceEntry]) -> Iterable[SourceEntry]:
     for entry in entries.values():
-        yield _orphaned(entry) if entry.parent and entry.parent not in entries else entry
+        yield _orphan(entry) if entry.parent and entry.parent not in entries else entry
 
 
-def _orphaned(entry: SourceEntry) -> SourceEntry:
+def _orphan(entry: SourceEntry) -> SourceEntry:
     orphan = entry.model_copy(update={"parent": ""})
     # Nobody edited it, so it must go on following its source.
     return orphan if _is_edited(entry) else orphan.model_copy(update={"origin": orphan.fingerprint()})

@@ -25,10 +25,10 @@ class Position(NamedTuple):
     column: int
 
 
-class Node(NamedTuple):
+class YamlNode(NamedTuple):
     """A value of a YAML document, and where it stands."""
 
-    value: "str | int | float | bool | list[Node] | dict[str, Node] | None"
+    value: "str | int | float | bool | list[YamlNode] | dict[str, YamlNode] | None"
     start: Position
     end: Position
     is_flow: bool = False
@@ -48,7 +48,7 @@ class Node(NamedTuple):
         return self.value
 
 
-def read_yaml(text: str, name: str) -> Node | None:
+def read_yaml(text: str, name: str) -> YamlNode | None:
     """Return the one document in a text, or None where there is none.
 
     Raises:
@@ -71,8 +71,8 @@ class _Tree:
         self.count = 0
         self.events: Iterator[Any] = yaml.parse(text, Loader=Loader)
 
-    def document(self) -> Node | None:
-        found: Node | None = None
+    def document(self) -> YamlNode | None:
+        found: YamlNode | None = None
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if found is not None:
@@ -80,22 +80,22 @@ class _Tree:
                 found = self.node(next(self.events), DEPTH)
         return None if found is None or found.value is None else found
 
-    def node(self, event: Any, depth: int) -> Node:
+    def node(self, event: Any, depth: int) -> YamlNode:
         self.refuse_the_dangerous(event, depth)
         if isinstance(event, yaml.ScalarEvent):
-            return Node(plain_scalar(event), _position(event.start_mark), _position(event.end_mark))
+            return YamlNode(plain_scalar(event), _position(event.start_mark), _position(event.end_mark))
         is_list = isinstance(event, yaml.SequenceStartEvent)
         value, end = self.items(depth) if is_list else self.members(depth)
-        return Node(value, _position(event.start_mark), _position(end), bool(event.flow_style))
+        return YamlNode(value, _position(event.start_mark), _position(end), bool(event.flow_style))
 
-    def items(self, depth: int) -> tuple[list[Node], Any]:
-        nodes: list[Node] = []
+    def items(self, depth: int) -> tuple[list[YamlNode], Any]:
+        nodes: list[YamlNode] = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
             nodes.append(self.node(event, depth - 1))
         return nodes, event.end_mark
 
-    def members(self, depth: int) -> tuple[dict[str, Node], Any]:
-        nodes: dict[str, Node] = {}
+    def members(self, depth: int) -> tuple[dict[str, YamlNode], Any]:
+        nodes: dict[str, YamlNode] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             self.refuse_the_dangerous(event, depth)
             if not isinstance(event, yaml.ScalarEvent):

@@ -11,7 +11,7 @@ from knowledge.models import Reference, ReferenceType
 from knowledge.reference_arguments import CheckedText, CollectionName
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.completeness import completeness_of, is_listed_whole, lists_all
-from knowledge.references.lookup import Line, Shelves, commands_in, requested, shelves
+from knowledge.references.lookup import CommandLine, Shelves, commands_in, find_endpoints, shelves
 from knowledge.references.nearest import nearest_references
 from knowledge.references.texts_by_hand import count_use, note_unanswered
 from knowledge.search.names import Request, request_in, words_typed
@@ -22,7 +22,7 @@ _UNSURE = "The documentation here may not list all there is: what it does not li
 _ALWAYS = frozenset({"--help", "-h", "--version"})
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """What a check found."""
 
     EXISTS = "exists"
@@ -73,9 +73,9 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
 
 
 def _of_request(asked: str, request: Request, among: Shelves) -> Checked:
-    endpoints = [match.reference for match in requested(request, among)]
+    endpoints = [match.reference for match in find_endpoints(request, among)]
     if not endpoints:
-        verdict = Verdict.DOES_NOT_EXIST if lists_all(among, ReferenceKind.API) else Verdict.CANNOT_TELL
+        verdict = CheckVerdict.DOES_NOT_EXIST if lists_all(among, ReferenceKind.API) else CheckVerdict.CANNOT_TELL
         return Checked(asked, False, verdict, nearest=nearest_references(asked, among, request=request))
     chosen = [one for one in endpoints if not request.method or one.method == request.method]
     if not chosen:
@@ -83,10 +83,10 @@ def _of_request(asked: str, request: Request, among: Shelves) -> Checked:
         methods = ", ".join(one.method for one in endpoints)
         problem = f"{request.path} has no {request.method} {'' if is_whole else 'here'}; it has: {methods}."
         names = [str(one) for one in endpoints]
-        verdict = Verdict.METHOD if is_whole else Verdict.CANNOT_TELL
+        verdict = CheckVerdict.METHOD if is_whole else CheckVerdict.CANNOT_TELL
         return Checked(asked, False, verdict, endpoints[0], [problem.replace(" ;", ";")], names)
     note = "It is deprecated." if (chosen[0].form or {}).get("deprecated") else ""
-    return Checked(asked, True, Verdict.EXISTS, chosen[0], nearest=[str(one) for one in chosen[1:]], note=note)
+    return Checked(asked, True, CheckVerdict.EXISTS, chosen[0], nearest=[str(one) for one in chosen[1:]], note=note)
 
 
 def _of_line(asked: str, among: Shelves) -> Checked:
@@ -95,15 +95,15 @@ def _of_line(asked: str, among: Shelves) -> Checked:
         return next((one for one in checks if one.exists), checks[0])
     nearest = nearest_references(asked, among, kinds=[ReferenceType.COMMAND])
     verdict = _verdict_on_nothing(asked, among)
-    return Checked(asked, False, verdict, nearest=nearest, note=_UNSURE if verdict == Verdict.CANNOT_TELL else "")
+    return Checked(asked, False, verdict, nearest=nearest, note=_UNSURE if verdict == CheckVerdict.CANNOT_TELL else "")
 
 
-def _verdict_on_nothing(asked: str, among: Shelves) -> Verdict:
+def _verdict_on_nothing(asked: str, among: Shelves) -> CheckVerdict:
     """Say whether a line that names no command can be known to name none."""
-    return Verdict.DOES_NOT_EXIST if is_listed_whole(words_typed(asked), among) else Verdict.CANNOT_TELL
+    return CheckVerdict.DOES_NOT_EXIST if is_listed_whole(words_typed(asked), among) else CheckVerdict.CANNOT_TELL
 
 
-def _of_command(asked: str, line: Line, among: Shelves) -> Checked:
+def _of_command(asked: str, line: CommandLine, among: Shelves) -> Checked:
     command = line.match.reference
     valid = [_valid_form(command)]
     if not _is_written_so(asked, line):
@@ -112,7 +112,7 @@ def _of_command(asked: str, line: Line, among: Shelves) -> Checked:
     form = command.form
     if not form:
         note = "Its options and arguments are not documented here."
-        verdict = Verdict.CANNOT_TELL if line.rest else Verdict.EXISTS
+        verdict = CheckVerdict.CANNOT_TELL if line.rest else CheckVerdict.EXISTS
         return Checked(asked, not line.rest, verdict, command, nearest=valid if line.rest else [], note=note)
     if line.rest[:1] and line.rest[0].startswith("-") and (form.get("is_group") or form.get("holds_commands")):
         rest = _behind_options(line.rest, form.get("options", []))
@@ -122,27 +122,27 @@ def _of_command(asked: str, line: Line, among: Shelves) -> Checked:
             return replace(_of_command(below, inner[0], among), asked=asked)
     found = _wrong_with(line, command, form, among)
     if found is None:
-        return Checked(asked, True, Verdict.EXISTS, command)
+        return Checked(asked, True, CheckVerdict.EXISTS, command)
     verdict, problems, nearest = found
     if form.get("completeness") != Completeness.COMPLETE:
-        return Checked(asked, False, Verdict.CANNOT_TELL, command, problems, nearest, _UNSURE)
+        return Checked(asked, False, CheckVerdict.CANNOT_TELL, command, problems, nearest, _UNSURE)
     return Checked(asked, False, verdict, command, problems, nearest)
 
 
 def _wrong_with(
-    line: Line, command: Reference, form: Mapping[str, Any], among: Shelves
-) -> tuple[Verdict, list[str], list[str]] | None:
+    line: CommandLine, command: Reference, form: Mapping[str, Any], among: Shelves
+) -> tuple[CheckVerdict, list[str], list[str]] | None:
     """Return what is wrong with a line as far as the documentation tells: the verdict, the problems, valid forms."""
-    told = _told(line.rest, form.get("options", []))
+    told = _parse_call(line.rest, form.get("options", []))
     if form.get("is_group") and not {name for name, _ in told.options} & _ALWAYS:
         below = among.references().filter(kind=ReferenceType.COMMAND, name__startswith=f"{command.name} ")
         names = list(below.order_by("name").values_list("name", flat=True)[:10])
-        return Verdict.INCOMPLETE, [f"`{command.name}` only holds further commands."], names
+        return CheckVerdict.INCOMPLETE, [f"`{command.name}` only holds further commands."], names
     wrong, missing, surplus = _wrong_options(told, form.get("options", [])), _missing(told, form), _surplus(told, form)
     for verdict, problems in (
-        (Verdict.UNKNOWN_OPTION, wrong),
-        (Verdict.UNEXPECTED, surplus),
-        (Verdict.MISSING, missing),
+        (CheckVerdict.UNKNOWN_OPTION, wrong),
+        (CheckVerdict.UNEXPECTED, surplus),
+        (CheckVerdict.MISSING, missing),
     ):
         if problems:
             return verdict, [*wrong, *surplus, *missing], [_valid_form(command)]
@@ -150,14 +150,14 @@ def _wrong_with(
 
 
 @dataclass(frozen=True)
-class _Told:
+class _ParsedCall:
     """What follows a command in a line: its options with their values, and the values that stand alone."""
 
     options: list[tuple[str, str | None]]
     values: list[str]
 
 
-def _told(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> _Told:
+def _parse_call(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> _ParsedCall:
     by_form = _by_form(known)
     options: list[tuple[str, str | None]] = []
     values: list[str] = []
@@ -171,7 +171,7 @@ def _told(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> _Told:
             for name, value in _switches(word, by_form):
                 takes_next = value is None and _takes_value(by_form.get(name))
                 options.append((name, next(words, None) if takes_next else value))
-    return _Told(options, values)
+    return _ParsedCall(options, values)
 
 
 def _behind_options(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -217,7 +217,7 @@ def _switches(word: str, by_form: Mapping[str, Mapping[str, Any]]) -> list[tuple
     return found
 
 
-def _wrong_options(told: _Told, known: Sequence[Mapping[str, Any]]) -> list[str]:
+def _wrong_options(told: _ParsedCall, known: Sequence[Mapping[str, Any]]) -> list[str]:
     by_form = _by_form(known)
     problems = []
     for name, value in told.options:
@@ -231,7 +231,7 @@ def _wrong_options(told: _Told, known: Sequence[Mapping[str, Any]]) -> list[str]
     return problems
 
 
-def _surplus(told: _Told, form: Mapping[str, Any]) -> list[str]:
+def _surplus(told: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
     """Say which words stand where the command takes none."""
     arguments = form.get("arguments", [])
     if any("..." in f"{argument['name']}{argument.get('value', '')}" for argument in arguments):
@@ -239,7 +239,7 @@ def _surplus(told: _Told, form: Mapping[str, Any]) -> list[str]:
     return [f"It takes no further argument: `{value}`." for value in told.values[len(arguments) :]]
 
 
-def _missing(told: _Told, form: Mapping[str, Any]) -> list[str]:
+def _missing(told: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
     given = {name for name, _ in told.options}
     if given & _ALWAYS:
         return []
@@ -261,7 +261,7 @@ def _valid_form(command: Reference) -> str:
     return str((command.form or {}).get("syntax") or command.name or command.title)
 
 
-def _is_written_so(asked: str, line: Line) -> bool:
+def _is_written_so(asked: str, line: CommandLine) -> bool:
     """Whether the words are the command's own, letter for letter: shells forgive nothing but spaces and quotes."""
     command, words = line.match.reference, words_typed(asked)
     typed = words[: len(words) - len(line.rest)]

@@ -30,7 +30,7 @@ CATEGORIES = 30
 
 
 @dataclass(frozen=True)
-class Shelf:
+class CollectionPage:
     """A page of a collection, with the numbers beside it: by kind, and by category within the kind."""
 
     collection: ReferenceCollection
@@ -104,7 +104,7 @@ def browse_references(
     category: CategoryName = "",
     limit: Annotated[int, Field(ge=1, le=100)] = 30,
     offset: Offset = 0,
-) -> Shelf:
+) -> CollectionPage:
     """Browse a collection by kind and category, in the order of names."""
     shelf = see_collection(actor, collection=collection)
     there = Reference.objects.current().filter(collection=shelf)
@@ -113,7 +113,7 @@ def browse_references(
     categories = of_kind.order_by("category").values_list("category").annotate(Count("pk"))
     narrowed = of_kind.in_category(category) if category else of_kind
     listed = narrowed.select_related("collection").order_by("kind", "name", "title", "key")
-    return Shelf(
+    return CollectionPage(
         shelf,
         page_of(listed, limit=limit, offset=offset),
         kinds,

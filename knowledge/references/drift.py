@@ -90,11 +90,11 @@ def decide_drift(
 
 def differences(before: Text | None, after: Text | None) -> list[Difference]:
     """Return in which parts two texts differ."""
-    pairs = {name: (said(before, name), said(after, name)) for name in TOLD}
+    pairs = {name: (text_part(before, name), text_part(after, name)) for name in TOLD}
     return [Difference(TOLD[name], *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
 
 
-def said(text: Text | None, name: str) -> str:
+def text_part(text: Text | None, name: str) -> str:
     """Return a part of a text as people read it."""
     value = (text or {}).get(name) or []
     if name == "examples":

@@ -20,7 +20,7 @@ class ExportedCollection:
     completeness: dict[ReferenceKind, Completeness]
 
 
-def exported_collections() -> Iterator[ExportedCollection]:
+def export_collections() -> Iterator[ExportedCollection]:
     """Yield every collection that holds something, with what people have corrected in it. Removed items stay out."""
     current = Reference.objects.current().select_related("collection").order_by("collection__slug", "key")
     of_each: dict[str, list[Reference]] = {}

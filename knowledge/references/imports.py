@@ -81,7 +81,7 @@ class ImportedReferences:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _SourceItem:
     """One item as its source tells it now."""
 
     text: Text
@@ -141,11 +141,11 @@ def import_references(
     """
     require_documentarian(actor)
     _take_ones_time()
-    told = _told(drafts, version)
+    told = _read_drafts(drafts, version)
     shelf = None if dry_run else _shelf(collection, title)
     known = {one.key: one for one in Reference.objects.filter(collection__slug=collection).only(*_KNOWN)}
-    plan = _planned(told, known, origin=source, complete=complete)
-    troubles = _fitted(told, plan) + _twice(drafts)
+    plan = _make_plan(told, known, origin=source, complete=complete)
+    troubles = _fit_all(told, plan) + _twice(drafts)
     report = _report(collection, plan, troubles, dry_run=dry_run)
     if shelf is not None:
         rebased = _describe(
@@ -241,8 +241,8 @@ def _shelf(slug: str, title: str | None) -> ReferenceCollection:
     return shelf
 
 
-def _told(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _Told]:
-    told: dict[str, _Told] = {}
+def _read_drafts(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _SourceItem]:
+    told: dict[str, _SourceItem] = {}
     for draft in drafts:
         if not draft.key.strip() or len(draft.key) > NAME_CHARS or REFUSED.search(draft.key):
             called = show_hidden(draft.title[:60])
@@ -250,17 +250,17 @@ def _told(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _Told]:
             raise Invalid(f"drafts: {problem}.", problems=[{"field": "drafts", "message": problem}])
         text = text_of_draft(draft)
         text["version"] = text["version"] or version
-        told[draft.key] = _Told(text, digest_of(text))
+        told[draft.key] = _SourceItem(text, digest_of(text))
     return told
 
 
-def _fitted(told: dict[str, _Told], plan: _Plan) -> list[str]:
+def _fit_all(told: dict[str, _SourceItem], plan: _Plan) -> list[str]:
     """Make fit to be stored what is about to be, and say what that took. What is unchanged has been through it."""
     troubles = []
     for key in (*plan.added, *plan.changed, *plan.returned, *plan.drifted):
         if key in told:
             text, said = fit_to_store(told[key].text)
-            told[key] = _Told(text, told[key].digest)
+            told[key] = _SourceItem(text, told[key].digest)
             troubles += [f"{key}: {trouble}." for trouble in said]
     return troubles
 
@@ -270,7 +270,9 @@ def _twice(drafts: Sequence[ReferenceDraft]) -> list[str]:
     return [f"{key}: {number} items have this key; the last is taken." for key, number in counted.items() if number > 1]
 
 
-def _planned(told: Mapping[str, _Told], known: Mapping[str, Reference], *, origin: str, complete: bool) -> _Plan:
+def _make_plan(
+    told: Mapping[str, _SourceItem], known: Mapping[str, Reference], *, origin: str, complete: bool
+) -> _Plan:
     plan = _Plan()
     for key, item in told.items():
         there = known.get(key)
@@ -309,7 +311,7 @@ def _report(collection: str, plan: _Plan, troubles: list[str], *, dry_run: bool)
 
 def _describe(
     shelf: ReferenceCollection,
-    told: Mapping[str, _Told],
+    told: Mapping[str, _SourceItem],
     *,
     description: str | None,
     program: str | None,
@@ -334,7 +336,7 @@ def _describe(
 def _note_completeness(
     shelf: ReferenceCollection,
     source: str,
-    told: Mapping[str, _Told],
+    told: Mapping[str, _SourceItem],
     declared: Mapping[Literal["command", "api"], str],
     plan: _Plan,
 ) -> None:
@@ -352,7 +354,7 @@ def _carry_out(
     by: User,
     shelf: ReferenceCollection,
     plan: _Plan,
-    told: Mapping[str, _Told],
+    told: Mapping[str, _SourceItem],
     known: Mapping[str, Reference],
     *,
     origin: str,
@@ -364,7 +366,7 @@ def _carry_out(
         fresh.append(made)
     for some in _batches(fresh):
         copy_new(some, unique="id")
-    rewritten = _rewritten(by, [known[key].pk for key in (*plan.changed, *plan.returned)], told, origin=origin)
+    rewritten = _rewrite(by, [known[key].pk for key in (*plan.changed, *plan.returned)], told, origin=origin)
     find_anew([*fresh, *rewritten], shelf)
     if plan.removed:
         remove_references(list(Reference.objects.filter(pk__in=[known[key].pk for key in plan.removed])), by=by)
@@ -375,7 +377,7 @@ def _carry_out(
     _note_provenance(same, told, origin=origin)
 
 
-def _rewritten(by: User, ids: Sequence[UUID], told: Mapping[str, _Told], *, origin: str) -> list[Reference]:
+def _rewrite(by: User, ids: Sequence[UUID], told: Mapping[str, _SourceItem], *, origin: str) -> list[Reference]:
     rows = list(Reference.objects.filter(pk__in=ids))
     keep_versions(rows, why="import", by=by)
     now = timezone.now()
@@ -388,7 +390,7 @@ def _rewritten(by: User, ids: Sequence[UUID], told: Mapping[str, _Told], *, orig
     return rows
 
 
-def _open_drifts(ids: Sequence[UUID], told: Mapping[str, _Told]) -> None:
+def _open_drifts(ids: Sequence[UUID], told: Mapping[str, _SourceItem]) -> None:
     """Let each wait for a decision, once: what the source says at the next import takes the place of this."""
     for row in Reference.objects.filter(pk__in=ids):
         item = told.get(row.key)
@@ -398,7 +400,7 @@ def _open_drifts(ids: Sequence[UUID], told: Mapping[str, _Told]) -> None:
         )
 
 
-def _note_provenance(rows: Sequence[Reference], told: Mapping[str, _Told], *, origin: str) -> None:
+def _note_provenance(rows: Sequence[Reference], told: Mapping[str, _SourceItem], *, origin: str) -> None:
     """Note where an unchanged text stands now: lines move, versions grow."""
     moved = []
     for row in rows:

@@ -11,7 +11,7 @@ from bigmind.core.errors import NotFound
 from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.texts import PLAIN_VERBS
-from knowledge.search.names import Request, path_candidates, path_form, spelled, words_typed
+from knowledge.search.names import Request, path_candidates, path_form, spell, words_typed
 from knowledge.search.synonyms import Synonyms, synonyms_of
 
 # Words of sentences: a line with one of them is a question, though it begins with the name of a program.
@@ -43,7 +43,7 @@ class Shelves:
     @property
     def programs(self) -> list[str]:
         """The programs whose name may be left out, as names are looked up; the longest first."""
-        return sorted({spelled(shelf.program) for shelf in self.all if shelf.program}, key=len, reverse=True)
+        return sorted({spell(shelf.program) for shelf in self.all if shelf.program}, key=len, reverse=True)
 
     def references(self) -> ReferenceQuerySet:
         """Return what there is in them now."""
@@ -89,25 +89,25 @@ def shelves(collection: str = "") -> Shelves:
 
 
 @dataclass(frozen=True)
-class Line:
+class CommandLine:
     """A command line as it was typed: which command it names, and what follows that."""
 
     match: Match
     rest: list[str]
 
 
-def called(text: str, among: Shelves, *, kinds: Iterable[str] = ()) -> list[Match]:
+def find_by_name(text: str, among: Shelves, *, kinds: Iterable[str] = ()) -> list[Match]:
     """Return what is called so: by its exact name first, then by an alias, its key or its title.
 
     Whoever names a program means a command line: no alias is then read into what follows it.
     """
     matches: dict[Any, Match] = {}
-    for name in _names_of(_spellings(spelled(text), among), among, kinds):
+    for name in _names_of(_spellings(spell(text), among), among, kinds):
         matches.setdefault(name.reference_id, Match(name.reference, name.sort, name.said))
     return list(matches.values())
 
 
-def commands_in(line: str, among: Shelves) -> list[Line]:
+def commands_in(line: str, among: Shelves) -> list[CommandLine]:
     """Return the commands that a line with arguments and options may be: as many of its words as name one.
 
     What follows has to be what can follow: `helios gw users frobnicate` is not `helios gw users`.
@@ -115,18 +115,18 @@ def commands_in(line: str, among: Shelves) -> list[Line]:
     words = words_typed(line)
     lengths: dict[str, int] = {}
     for length in range(1, len(words) + 1):
-        lengths |= dict.fromkeys(_spellings(spelled(" ".join(words[:length])), among), length)
-    found: dict[Any, Line] = {}
+        lengths |= dict.fromkeys(_spellings(spell(" ".join(words[:length])), among), length)
+    found: dict[Any, CommandLine] = {}
     names = _names_of(lengths, among, [ReferenceType.COMMAND])
     for name in sorted(names, key=lambda name: -lengths[name.lookup]):
         rest = words[lengths[name.lookup] :]
         if _can_follow(rest, name.reference):
-            found.setdefault(name.reference_id, Line(Match(name.reference, name.sort, name.said), rest))
+            found.setdefault(name.reference_id, CommandLine(Match(name.reference, name.sort, name.said), rest))
     longest = min((len(one.rest) for one in found.values()), default=0)
     return [one for one in found.values() if len(one.rest) == longest]
 
 
-def requested(request: Request, among: Shelves) -> list[Match]:
+def find_endpoints(request: Request, among: Shelves) -> list[Match]:
     """Return the endpoints that a request goes to, whatever its method: those with the most literal path.
 
     `/users/me` is itself before it is a case of `/users/{id}`, as servers see it.
@@ -140,7 +140,7 @@ def requested(request: Request, among: Shelves) -> list[Match]:
 
 def is_command_line(text: str, among: Shelves) -> bool:
     """Whether somebody typed a command rather than a question: it begins with a program that is known here."""
-    words = spelled(text).split()
+    words = spell(text).split()
     if not words or text.rstrip().endswith("?") or _OF_A_QUESTION & set(words):
         return False
     begins = " ".join(words)

@@ -6,7 +6,7 @@ from rapidfuzz import fuzz, process
 
 from knowledge.models import ReferenceName, ReferenceType
 from knowledge.references.lookup import FLAG, Shelves
-from knowledge.search.names import Request, path_form, spelled
+from knowledge.search.names import Request, path_form, spell
 from knowledge.search.nearest import SUGGESTIONS
 from knowledge.search.synonyms import canonical
 
@@ -30,7 +30,7 @@ def nearest_references(
     rows = names.order_by("pk").values_list("lookup", "reference__name", "reference__title")[:NAMES_COMPARED]
     said = {lookup: name or title for lookup, name, title in rows}
     # What follows the first option says how it was meant to be called, and would only blur what was.
-    scores = _scores(spelled(FLAG.split(text, maxsplit=1)[0] or text), said, among)
+    scores = _scores(spell(FLAG.split(text, maxsplit=1)[0] or text), said, among)
     best = sorted(scores, key=lambda name: (-scores[name], name))
     return list(dict.fromkeys(said[name] for name in best))[:SUGGESTIONS]
 

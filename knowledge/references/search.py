@@ -14,7 +14,15 @@ from bigmind.core.vocabulary import Query
 from knowledge.models import Feedback, Kind, Reference, Usefulness
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.reference_arguments import CategoryName, CollectionName, TypeName
-from knowledge.references.lookup import Match, Shelves, called, commands_in, is_command_line, requested, shelves
+from knowledge.references.lookup import (
+    Match,
+    Shelves,
+    commands_in,
+    find_by_name,
+    find_endpoints,
+    is_command_line,
+    shelves,
+)
 from knowledge.references.nearest import nearest_references
 from knowledge.references.texts import passage_of
 from knowledge.references.texts_by_hand import ALL, count_use, note_unanswered
@@ -98,13 +106,13 @@ def search_knowledge(
     eligible = _eligible(among, type, category)
     request = request_in(query)
     is_line = request is None and is_command_line(query, among)
-    named = _named(query, among, request=request, is_line=is_line)
+    named = _find_named(query, among, request=request, is_line=is_line)
     kept = set(eligible.filter(pk__in=[match.reference.pk for match in named]).values_list("pk", flat=True))
     named = [match for match in named if match.reference.pk in kept]
     if not (request or is_line):
         return _by_words_and_meaning(actor, query, among, eligible, named, limit=limit)
     if named:
-        return _told(actor, ReferenceHits([_hit_of(match) for match in named[:limit]], len(named)))
+        return _count_and_return(actor, ReferenceHits([_hit_of(match) for match in named[:limit]], len(named)))
     note_unanswered(actor, query)
     return ReferenceHits([], 0, nearest_references(query, among, request=request))
 
@@ -118,12 +126,12 @@ def voices_of(ids: Sequence[UUID]) -> dict[UUID, Voices]:
     return {id: Voices(**verdicts) for id, verdicts in counted.items()}
 
 
-def _named(query: str, among: Shelves, *, request: Request | None, is_line: bool) -> list[Match]:
+def _find_named(query: str, among: Shelves, *, request: Request | None, is_line: bool) -> list[Match]:
     """What the question names exactly, endpoints and commands with arguments included."""
     if request:
-        found = requested(request, among)
+        found = find_endpoints(request, among)
         return [match for match in found if not request.method or match.reference.method == request.method]
-    return called(query, among) or ([line.match for line in commands_in(query, among)] if is_line else [])
+    return find_by_name(query, among) or ([line.match for line in commands_in(query, among)] if is_line else [])
 
 
 def _eligible(among: Shelves, kind: str, category: str) -> ReferenceQuerySet:
@@ -148,10 +156,10 @@ def _by_words_and_meaning(
     others = [_hit(item, row, voices.get(row.pk, Voices()), synonyms) for item, row in read]
     hits += sorted(others, key=lambda hit: -hit.score)
     total = max(found.total, len(hits))
-    return _told(actor, ReferenceHits(hits[:limit], total, [], found.fallback, found.reason, found.notice))
+    return _count_and_return(actor, ReferenceHits(hits[:limit], total, [], found.fallback, found.reason, found.notice))
 
 
-def _told(actor: Actor, hits: ReferenceHits) -> ReferenceHits:
+def _count_and_return(actor: Actor, hits: ReferenceHits) -> ReferenceHits:
     count_use(actor, [hit.reference.pk for hit in hits.items])
     return hits
 
@@ -161,13 +169,13 @@ def _hit_of(match: Match) -> ReferenceHit:
 
 
 def _hit(found: Finding, reference: Reference, voices: Voices, synonyms: Synonyms) -> ReferenceHit:
-    matched = _matched_on(found, reference, synonyms)
+    matched = _reasons_for(found, reference, synonyms)
     if voices.moves:
         matched.append(f"feedback {voices.moves:+.2f} ({voices})")
     return ReferenceHit(reference, round(found.score + voices.moves, 4), matched, voices.moves)
 
 
-def _matched_on(found: Finding, reference: Reference, synonyms: Synonyms) -> list[str]:
+def _reasons_for(found: Finding, reference: Reference, synonyms: Synonyms) -> list[str]:
     """Say which words of the question stand there, which stand there as synonyms, and whether the meaning is near."""
     there = set(_WORD.findall(passage_of(reference).casefold()))
     # Of a word and its stem, which are both looked for, the word is told.

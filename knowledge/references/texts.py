@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from bigmind.core.screening import find_secrets, redacted
+from bigmind.core.screening import find_secrets, redact
 from bigmind.core.text import REFUSED, one_line
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
 from knowledge.models import Reference, ReferenceName, ReferenceType
 from knowledge.models.references import NAME_CHARS
 from knowledge.references.readers.drafts import ReferenceDraft
-from knowledge.search.names import path_form, request_in, spelled
+from knowledge.search.names import path_form, request_in, spell
 
 FIELDS = (
     "kind",
@@ -110,7 +110,7 @@ def names_of(reference: Reference, *, base_path: str) -> Iterator[ReferenceName]
     said += [(sort.ALIAS, alias) for alias in (*reference.aliases, operation)]
     seen: set[str] = set()
     for which, name in said:
-        lookup = spelled(name)
+        lookup = spell(name)
         if lookup and lookup not in seen:
             seen.add(lookup)
             yield ReferenceName(reference=reference, sort=which, said=name[:NAME_CHARS], lookup=lookup)
@@ -180,10 +180,10 @@ def fit_to_store(text: Text) -> tuple[Text, list[str]]:
     # Forms say the same few words over and over; looking at each once takes a tenth of the time.
     whole = "\n".join(dict.fromkeys(_strings(text)))
     if REFUSED.search(whole):
-        text = _mapped(text, lambda said: REFUSED.sub("", said))
+        text = _map_texts(text, lambda said: REFUSED.sub("", said))
         troubles.append("control characters were taken out")
     if kinds := list(dict.fromkeys(secret.kind for secret in find_secrets(whole))):
-        text = _mapped(text, redacted)
+        text = _map_texts(text, redact)
         troubles.append(f"what looks like a secret was taken out ({', '.join(kinds[:5])})")
     for name in ("summary", "content"):
         if len(text[name].encode()) > CONTENT_BYTES:
@@ -211,11 +211,11 @@ def _strings(value: Any) -> list[str]:
     return found
 
 
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {change(str(name)): _mapped(one, change) for name, one in value.items()}
+        return {change(str(name)): _map_texts(one, change) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_mapped(one, change) for one in value]
+        return [_map_texts(one, change) for one in value]
     return value

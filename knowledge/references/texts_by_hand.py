@@ -27,7 +27,7 @@ from knowledge.reference_arguments import (
     SharedName,
 )
 from knowledge.references.imports import find_anew, keep_versions, require_documentarian
-from knowledge.references.lookup import commands_in, requested, shelves
+from knowledge.references.lookup import commands_in, find_endpoints, shelves
 from knowledge.references.nearest import nearest_references
 from knowledge.references.texts import text_of
 from knowledge.search.hybrid import Findings
@@ -129,7 +129,7 @@ def get_api_endpoint(
     among = shelves(collection)
     request = _request(path, method)
     asked = f"{request.method} {request.path}".strip()
-    endpoints = [match.reference for match in requested(request, among)]
+    endpoints = [match.reference for match in find_endpoints(request, among)]
     chosen = [one for one in endpoints if not request.method or one.method == request.method]
     if not chosen:
         note_unanswered(actor, asked)

@@ -109,7 +109,7 @@ class Filters:
         if self.before:
             condition += Sql("passage.created_at < %s", (self.before,))
         if isinstance(self.among, QuerySet):
-            ids = _compiled(self.among)
+            ids = _compile(self.among)
             condition += Sql(f"passage.source_id IN (SELECT id::text FROM ({ids.text}) AS wanted(id))", ids.parameters)
         elif self.among is not None:
             condition += Sql("passage.source_id = ANY(%s)", (list(self.among),))
@@ -134,14 +134,14 @@ def scope_of(table: str, scope: Scope) -> Sql:
 
 
 def _ids(rows: QuerySet[Any]) -> Sql:
-    return _compiled(rows.values("pk") if rows.query.is_sliced else rows.order_by().values("pk"))
+    return _compile(rows.values("pk") if rows.query.is_sliced else rows.order_by().values("pk"))
 
 
 def _type_of_id(rows: QuerySet[Any]) -> str:
     return str(rows.model._meta.pk.rel_db_type(connection))
 
 
-def _compiled(rows: QuerySet[Any, Any]) -> Sql:
+def _compile(rows: QuerySet[Any, Any]) -> Sql:
     try:
         text, parameters = rows.query.sql_with_params()
     except EmptyResultSet:

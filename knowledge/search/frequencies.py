@@ -90,7 +90,7 @@ def rarest(lexemes: Sequence[str], scope: Scope) -> list[str]:
     return sorted(lexemes, key=lambda lexeme: (shares.get(lexeme, 0.0), -len(lexeme), lexeme))
 
 
-def known_counts(lexemes: Sequence[str], scope: Scope) -> list[float | None]:
+def count_words(lexemes: Sequence[str], scope: Scope) -> list[float | None]:
     """Return in about how many passages of a scope each word stands; of those that are not common, nothing is known."""
     shares = _shares(scope)
     return [shares[lexeme] * scope.passages if lexeme in shares else None for lexeme in lexemes]

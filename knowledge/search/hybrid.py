@@ -30,7 +30,7 @@ from knowledge.search.retrievers import (
     by_other_arm,
     by_words,
     terms_of,
-    tuned,
+    tune,
 )
 from knowledge.search.scopes import scopes_of
 from knowledge.search.synonyms import Synonyms
@@ -155,11 +155,11 @@ def search(
     started = perf_counter()
     question = replace(_question(query), synonyms=synonyms)
     embedded = perf_counter()
-    with transaction.atomic(savepoint=False), tuned(_SHORT):
+    with transaction.atomic(savepoint=False), tune(_SHORT):
         found = _candidates(question, owner, filters)
     answered = perf_counter()
-    ranked = _ranked(found, owner)
-    items = _shown(ranked[offset : offset + limit], question, found)
+    ranked = _rank(found, owner)
+    items = _read_findings(ranked[offset : offset + limit], question, found)
     took = {
         "keyword": found.by_keyword_alone,
         "vector": embedded - started + answered - embedded - found.by_keyword_alone,
@@ -246,7 +246,7 @@ def _count_passages(condition: Sql) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _ranked(found: _Found, owner: User) -> list[_Ranked]:
+def _rank(found: _Found, owner: User) -> list[_Ranked]:
     """Fuse both arms, and let the best passage of each thing stand for it: the best first, among equals the newest."""
     fused = fuse(found.keyword, found.vector)
     alone = {passage: one.score for passage, one in fused.items()}
@@ -265,7 +265,7 @@ def _age(candidate: Candidate) -> tuple[bool, int]:
     return is_documentation, candidate.passage if is_documentation else -candidate.passage
 
 
-def _shown(ranked: Sequence[_Ranked], question: _Question, found: _Found) -> list[Finding]:
+def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found) -> list[Finding]:
     """Read the passages that are shown. One that was forgotten meanwhile is left out."""
     with connection.cursor() as cursor:
         terms = [any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes]

@@ -33,7 +33,7 @@ class Request(NamedTuple):
     path: str
 
 
-def spelled(text: str) -> str:
+def spell(text: str) -> str:
     """Return a name as it is looked up: its words with single spaces, whatever the case, quotes and punctuation."""
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
     return " ".join(_WORD.findall(plain))[:NAME_CHARS]

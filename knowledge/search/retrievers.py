@@ -14,7 +14,7 @@ from pgvector import HalfVector
 
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Filters, Sql, scope_of
-from knowledge.search.frequencies import known_counts, telling_words
+from knowledge.search.frequencies import count_words, telling_words
 from knowledge.search.indexes import as_indexed
 from knowledge.search.scopes import Scope
 from knowledge.search.synonyms import Synonyms
@@ -119,11 +119,11 @@ def by_words(
         return ByWords([], [])
     terms = terms_of(words, synonyms)
     if few or not scope.is_large:
-        return _counted(_ranked(terms, words, list(filters.branches(scope))))
+        return _counted(_rank_by_words(terms, words, list(filters.branches(scope))))
     telling = telling_words(words, scope)
-    known = known_counts(words, scope)
+    known = count_words(words, scope)
     branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
-    return _counted(_ranked(terms, telling, [branch], known=known, condition=filters.one_by_one()))
+    return _counted(_rank_by_words(terms, telling, [branch], known=known, condition=filters.one_by_one()))
 
 
 def by_meaning(
@@ -131,11 +131,11 @@ def by_meaning(
 ) -> list[Candidate]:
     """Return the passages of a scope whose vectors are nearest. `few`: the filters leave few."""
     if space.pk in scope.indexed and not few:
-        with tuned(_IN_ORDER_OF_INDEX):
+        with tune(_IN_ORDER_OF_INDEX):
             near = _ask(_nearest(vector, space, scope, filters.common(scope) + filters.one_by_one()))
         if len(near) >= CANDIDATES:
             return _best(_similar(near))
-    compared = [_compared(vector, space, scope, branch) for branch in filters.branches(scope)]
+    compared = [_compare_vectors(vector, space, scope, branch) for branch in filters.branches(scope)]
     return _best(_similar(_ask(_all_of(compared))))
 
 
@@ -177,7 +177,7 @@ def best(found: Iterable[Candidate]) -> dict[int, Candidate]:
 
 
 @contextmanager
-def tuned(parameters: dict[str, str]) -> Iterator[None]:
+def tune(parameters: dict[str, str]) -> Iterator[None]:
     """Set parameters of PostgreSQL for what is asked within, inside a transaction."""
     with connection.cursor() as cursor:
         names = ", ".join("set_config(%s, %s, true)" for _ in parameters)
@@ -214,7 +214,7 @@ def _best(found: Iterable[Candidate]) -> list[Candidate]:
     return sorted(found, key=lambda candidate: (-candidate.score, -candidate.passage))[:CANDIDATES]
 
 
-def _ranked(
+def _rank_by_words(
     terms: Mapping[str, str],
     sought: Sequence[str],
     branches: Sequence[Sql],
@@ -240,7 +240,7 @@ def _bits(terms: Collection[str]) -> str:
     return " | ".join(tests) or "0::bigint"
 
 
-def _compared(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:
+def _compare_vectors(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:
     condition = scope_of("vector", scope) + condition
     text = _COMPARED.format(condition=condition.text, limit=CANDIDATES)
     return Sql(text, (vector.to_text(), space.pk, *condition.parameters))

@@ -45,7 +45,7 @@ class Month:
 
 
 @dataclass(frozen=True)
-class Step:
+class ScaleStep:
     """What one step of the scale means: from `least` to `most` in a day."""
 
     level: int
@@ -59,7 +59,7 @@ class HeatMap:
 
     months: list[Month]
     weekdays: list[Weekday]
-    steps: list[Step]
+    steps: list[ScaleStep]
     weeks: int
     total: int
     active_days: int
@@ -119,19 +119,19 @@ def _monday(until: date, weeks: int) -> date:
     return until - timedelta(days=until.weekday(), weeks=weeks - 1)
 
 
-def _day(day: date, counts: Mapping[date, int], steps: Iterable[Step]) -> Day:
+def _day(day: date, counts: Mapping[date, int], steps: Iterable[ScaleStep]) -> Day:
     count = counts.get(day, 0)
     return Day(day, count, next((step.level for step in steps if count and count <= step.most), 0))
 
 
-def _steps(counts: Iterable[int]) -> list[Step]:
+def _steps(counts: Iterable[int]) -> list[ScaleStep]:
     """Cut the active days into steps of about as many days each, so that one wild day does not pale all others."""
     ordered = sorted(counts)
     ends = sorted({ordered[ceil(len(ordered) * step / STEPS) - 1] for step in range(1, STEPS + 1)}) if ordered else []
     # Fewer steps than there could be take the darker shades: the busiest day is always the darkest.
     level = STEPS - len(ends)
     starts = [1, *(end + 1 for end in ends)]
-    return [Step(level + number, starts[number - 1], end) for number, end in enumerate(ends, start=1)]
+    return [ScaleStep(level + number, starts[number - 1], end) for number, end in enumerate(ends, start=1)]
 
 
 def _months(mondays: Iterable[date]) -> list[Month]:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.handles import Handle
-from bigmind.core.text import checked_content
+from bigmind.core.text import check_content
 from bigmind.core.vocabulary import Reason
 from knowledge.models import Note, Session
 from knowledge.models.archive import CanBeSetAside
@@ -28,7 +28,7 @@ KindName = Annotated[Literal["fact", "session", "chunk", "note", "hypothesis"], 
 AnyId = Annotated[
     str,
     Handle(kind_in="kind"),
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(min_length=1, max_length=36, description="Its id, as lists show it."),
 ]
 

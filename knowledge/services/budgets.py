@@ -15,7 +15,7 @@ PASSED_OVER = 20
 
 
 @dataclass(eq=False)
-class Item:
+class ContextLine:
     """One line that may be told: a text, which is shortened if it is very long, and what stands around it.
 
     Attributes:
@@ -62,7 +62,7 @@ class Item:
 
 
 @dataclass(eq=False)
-class Part:
+class ContextPart:
     """What one part of a context may tell, the most useful first, and what of it is told.
 
     Attributes:
@@ -73,16 +73,16 @@ class Part:
     """
 
     tier: str
-    items: Sequence[Item]
+    items: Sequence[ContextLine]
     floor: int
     ceiling: int
     most: int = 100_000
     in_order: bool = False
-    kept: list[Item] = field(default_factory=list)
+    kept: list[ContextLine] = field(default_factory=list)
     spent: int = 0
 
     @property
-    def told(self) -> list[Item]:
+    def told(self) -> list[ContextLine]:
         """What is told, in the order of its usefulness."""
         kept = set(map(id, self.kept))
         return [item for item in self.items if id(item) in kept]
@@ -92,14 +92,14 @@ class Part:
         """How many of its lines are not told."""
         return len(self.items) - len(self.kept)
 
-    def keep(self, item: Item, cost: int) -> int:
+    def keep(self, item: ContextLine, cost: int) -> int:
         """Tell this line; return what it costs."""
         self.kept.append(item)
         self.spent += cost
         return cost
 
 
-def choose(parts: Iterable[Part], budget: int) -> int:
+def choose(parts: Iterable[ContextPart], budget: int) -> int:
     """Choose what is told: floors first, then up to the ceilings, then what is left; return what nobody could use.
 
     In each of these passes the next line is of the part that has the least of its ceiling. A part whose first lines
@@ -114,13 +114,13 @@ def choose(parts: Iterable[Part], budget: int) -> int:
     return spend_rest(parts, budget)
 
 
-def spend_rest(parts: Iterable[Part], budget: int) -> int:
+def spend_rest(parts: Iterable[ContextPart], budget: int) -> int:
     """Tell more, whatever the ceilings say, then more of what was shortened; return what nobody could use."""
     parts = list(parts)
     return _lengthen(parts, _spend(parts, budget, lambda part: part.most))
 
 
-def _spend(parts: Iterable[Part], budget: int, limit: Callable[[Part], int]) -> int:
+def _spend(parts: Iterable[ContextPart], budget: int, limit: Callable[[ContextPart], int]) -> int:
     turns = {part: _waiting(part) for part in parts}
     while turns:
         part = min(turns, key=lambda part: part.spent / part.ceiling)
@@ -131,12 +131,12 @@ def _spend(parts: Iterable[Part], budget: int, limit: Callable[[Part], int]) -> 
     return budget
 
 
-def _waiting(part: Part) -> Iterator[Item]:
+def _waiting(part: ContextPart) -> Iterator[ContextLine]:
     kept = set(map(id, part.kept))
     return (item for item in part.items if id(item) not in kept)
 
 
-def _keep_next(part: Part, waiting: Iterator[Item], room: int) -> int:
+def _keep_next(part: ContextPart, waiting: Iterator[ContextLine], room: int) -> int:
     """Keep the next line that fits, and return what it costs; nothing when none does."""
     for _ in range(1 if part.in_order else PASSED_OVER):
         item = next(waiting, None) if room >= LEAST_TOKENS else None
@@ -147,7 +147,7 @@ def _keep_next(part: Part, waiting: Iterator[Item], room: int) -> int:
     return 0
 
 
-def _lengthen(parts: Iterable[Part], budget: int) -> int:
+def _lengthen(parts: Iterable[ContextPart], budget: int) -> int:
     for part in parts:
         for item in part.kept:
             room = min(budget, part.most - part.spent)

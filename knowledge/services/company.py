@@ -17,7 +17,7 @@ from knowledge.search.abstention import judge
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.services.exposures import Told, ranked_behind, serve_found
+from knowledge.services.exposures import Exposure, find_demoted, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.vocabulary import CompanyCategoryName
 
@@ -68,7 +68,7 @@ def list_global(
     Call this to see what holds for everybody here. Returns entries, the most important first, each with its handle,
     owner and whether it was lately verified.
     """
-    entries = told_to_everybody().order_by("-importance", "-decided_at", "-pk")
+    entries = approved_entries().order_by("-importance", "-decided_at", "-pk")
     if category:
         entries = entries.filter(category=category)
     if project:
@@ -92,13 +92,13 @@ def search_global(
     Call this before you decide how to build something: there may be a standard. Returns the best first, each with
     handle, freshness and who approved it. Where nothing matches the reply says so, and shows what comes closest.
     """
-    eligible = told_to_everybody()
+    eligible = approved_entries()
     if category:
         eligible = eligible.filter(category=category)
     if strict:
         eligible = eligible.fresh()
     hits = find_among(actor, eligible, query=query, project=project, narrows=bool(category or strict), limit=limit)
-    serve_found(actor, [Told(Kind.COMPANY, str(hit.entry.pk)) for hit in hits.items])
+    serve_found(actor, [Exposure(Kind.COMPANY, str(hit.entry.pk)) for hit in hits.items])
     return hits
 
 
@@ -118,7 +118,7 @@ def find_among(
     return CompanyHits(hits, total, found.fallback, told.weak, told.did_you_mean, found.notice)
 
 
-def told_to_everybody() -> CompanyEntryQuerySet:
+def approved_entries() -> CompanyEntryQuerySet:
     """The approved entries, with the people they name."""
     named = ("proposed_by", "owner", "decided_by", "copy__server", "dispatch__server")
     return CompanyEntry.objects.approved().select_related(*named)
@@ -141,7 +141,7 @@ def most_relevant(project: str, topics: Sequence[str], *, among: Iterable[Compan
     Args:
         among: Entries to rank as if they were approved too: what a proposal would push out.
     """
-    ranked = told_to_everybody().order_by("-importance", "-decided_at", "-pk")
+    ranked = approved_entries().order_by("-importance", "-decided_at", "-pk")
     groups = [Q(), *([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
     candidates = {entry.pk: entry for group in groups for entry in ranked.filter(group)[:READ_PER_GROUP]}
     candidates.update({entry.pk: entry for entry in among})
@@ -154,7 +154,7 @@ def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence
     What was told often and never cited comes behind all others: it stays, and whoever searches finds it as before.
     """
     ranked = sorted(entries, key=_relevance(project, topics))
-    behind = ranked_behind(entry.pk for entry in ranked)
+    behind = find_demoted(entry.pk for entry in ranked)
     return sorted(ranked, key=lambda entry: entry.pk in behind)
 
 

@@ -11,7 +11,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Offset, Project, Query
 from knowledge.models import CompanyEntry
 from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.services.company import find_among, told_to_everybody
+from knowledge.services.company import approved_entries, find_among
 from knowledge.vocabulary import CompanyCategoryName
 
 HITS = 50
@@ -60,7 +60,7 @@ def browse_company(
     offset: Offset = 0,
 ) -> CompanyShelf:
     """Browse what is approved: what matches a question, the best first, or all of it, the most important first."""
-    beside = told_to_everybody().labelled(freshness) if freshness else told_to_everybody()
+    beside = approved_entries().labelled(freshness) if freshness else approved_entries()
     entries = beside.filter(category=category) if category else beside
     if query:
         narrows = bool(category or freshness)
@@ -79,7 +79,7 @@ def browse_company(
 
 def lately_approved(number: int) -> CompanyEntryQuerySet:
     """Return what was approved last: what is new for everybody."""
-    return told_to_everybody().order_by("-decided_at", "-pk")[:number]
+    return approved_entries().order_by("-decided_at", "-pk")[:number]
 
 
 def projects_with_company_entries() -> list[str]:

@@ -25,7 +25,7 @@ from bigmind.core.text import inline, markdown_lines
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
 from knowledge.models import AUTO_CLOSED, Category, CompanyEntry, Dispatch, Fact, Hypothesis, Session, Summary
-from knowledge.services.budgets import Item, Part, choose, spend_rest
+from knowledge.services.budgets import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.company import (
     READ_PER_GROUP,
     TOLD,
@@ -107,12 +107,12 @@ class Context:
 
     loaded_at: datetime
     project: str = ""
-    parts: dict[str, Part] = field(default_factory=dict)
+    parts: dict[str, ContextPart] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
     """How much there is of what is not read whole."""
 
     @property
-    def told(self) -> dict[str, list[Item]]:
+    def told(self) -> dict[str, list[ContextLine]]:
         """The lines of each part, and of all parts of the facts together."""
         told = {name: part.told for name, part in self.parts.items()}
         return told | {"facts": [fact for name in FACT_PARTS for fact in told.get(name, [])]}
@@ -125,7 +125,7 @@ class Context:
         return {name: known - len(told[name]) for name, known in (read | self.known).items()}
 
     @property
-    def facts(self) -> list[Item]:
+    def facts(self) -> list[ContextLine]:
         """The facts that are told: what holds always first, then what the work is about."""
         return self.told["facts"]
 
@@ -221,16 +221,16 @@ def company_line(entry: CompanyEntry) -> CompanyLine:
     )
 
 
-def profile_parts(profile: Profile) -> dict[str, Part]:
+def profile_parts(profile: Profile) -> dict[str, ContextPart]:
     """Return what may be told of a profile. Preferences keep their markdown, line by line."""
     shorter = "\n".join(map(_by_sentences, profile.preferences.splitlines()))
-    role = [Item("profile", "role", "**Role:** ", inline(profile.role))] if profile.role else []
-    said = [Item("profile", "preferences", *_opening(line)) for line in markdown_lines(shorter)]
-    pinned = [Item("profile", "pinned", "- ", _start(fact)) for fact in profile.pinned_facts]
+    role = [ContextLine("profile", "role", "**Role:** ", inline(profile.role))] if profile.role else []
+    said = [ContextLine("profile", "preferences", *_opening(line)) for line in markdown_lines(shorter)]
+    pinned = [ContextLine("profile", "pinned", "- ", _start(fact)) for fact in profile.pinned_facts]
     return {
-        "role": Part("0", role, floor=65, ceiling=65),
-        "preferences": Part("0", said, floor=110, ceiling=150, in_order=True),
-        "pinned_facts": Part("0", pinned, floor=65, ceiling=120),
+        "role": ContextPart("0", role, floor=65, ceiling=65),
+        "preferences": ContextPart("0", said, floor=110, ceiling=150, in_order=True),
+        "pinned_facts": ContextPart("0", pinned, floor=65, ceiling=120),
     }
 
 
@@ -258,18 +258,18 @@ def _fill(context: Context) -> None:
     spend_rest(parts, limit - context.tokens)
 
 
-def _receipt_of(name: str, part: Part) -> list[ReceiptLine]:
+def _receipt_of(name: str, part: ContextPart) -> list[ReceiptLine]:
     if part.tier == "0":
         title = name.replace("_", " ").capitalize()
         return [ReceiptLine("0", "profile", title, _cost(*part.kept), "told to every session")]
     return [ReceiptLine(part.tier, item.kind, item.id, _cost(item), item.why) for item in part.told]
 
 
-def _cost(*items: Item) -> int:
+def _cost(*items: ContextLine) -> int:
     return count_tokens("".join(f"{item.markdown}\n" for item in items))
 
 
-def _company_parts(context: Context, actor: Actor, project: str, topics: Sequence[str]) -> dict[str, Part]:
+def _company_parts(context: Context, actor: Actor, project: str, topics: Sequence[str]) -> dict[str, ContextPart]:
     relevant = most_relevant(project, topics)
     few = len(relevant) < READ_PER_GROUP
     context.known["company"] = len(relevant) if few else CompanyEntry.objects.approved().count()
@@ -281,25 +281,25 @@ def _company_parts(context: Context, actor: Actor, project: str, topics: Sequenc
     decisions += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
     most = COMPANY_TOKENS - HEADING_TOKENS
     return {
-        "company": Part("G", entries, floor=110, ceiling=most, most=most),
-        "decisions": Part("G", decisions, floor=80, ceiling=120),
+        "company": ContextPart("G", entries, floor=110, ceiling=most, most=most),
+        "decisions": ContextPart("G", decisions, floor=80, ceiling=120),
     }
 
 
-def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> Item:
+def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> ContextLine:
     line = company_line(entry)
     content, why = _start(entry.content), why_company(entry, project, topics)
-    return Item("company", str(line.id), line.opening, content, f" ({line.labels})", why, shown=line.content)
+    return ContextLine("company", str(line.id), line.opening, content, f" ({line.labels})", why, shown=line.content)
 
 
-def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> Item:
+def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> ContextLine:
     title, who = cut_to_tokens(inline(entry.title), 30), cut_to_tokens(inline(by), 15)
     said = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
     why = "decided since the last session"
-    return Item("decision", str(entry.pk), said, _start(notes), why=why, is_elsewhere=is_elsewhere)
+    return ContextLine("decision", str(entry.pk), said, _start(notes), why=why, is_elsewhere=is_elsewhere)
 
 
-def _decision_elsewhere(dispatch: Dispatch) -> Item:
+def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
     """What the company server said of a proposal that was sent to it."""
     host = dispatch.server.host
     if dispatch.refused_at:
@@ -308,10 +308,10 @@ def _decision_elsewhere(dispatch: Dispatch) -> Item:
     return _decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 
 
-def _hypotheses(actor: Actor, project: str) -> Part:
+def _hypotheses(actor: Actor, project: str) -> ContextPart:
     beliefs = _open_hypotheses(actor).order_by("-created_at", "-pk")[:HYPOTHESES_READ]
     items = [
-        Item(
+        ContextLine(
             "hypothesis",
             str(belief.pk),
             "- ",
@@ -321,7 +321,7 @@ def _hypotheses(actor: Actor, project: str) -> Part:
         )
         for belief in sorted(beliefs, key=lambda belief: _distance(belief.project, project))
     ]
-    return Part("1", items, floor=70, ceiling=110)
+    return ContextPart("1", items, floor=70, ceiling=110)
 
 
 def _open_hypotheses(actor: Actor) -> "QuerySet[Hypothesis]":
@@ -333,7 +333,7 @@ def _distance(of: str, project: str) -> int:
     return 0 if project and of == project else 2 if of else 1
 
 
-def _sessions(actor: Actor, project: str, *, shown: int | None) -> Part:
+def _sessions(actor: Actor, project: str, *, shown: int | None) -> ContextPart:
     mine = (
         Session.objects.of(actor.user)
         .in_view()
@@ -348,18 +348,18 @@ def _sessions(actor: Actor, project: str, *, shown: int | None) -> Part:
     newest = sorted(found, key=lambda session: (session.started_at, session.pk), reverse=True)
     ordered = sorted(newest, key=lambda session: (not session.is_open, _distance(session.project, project) > 0))
     is_open = sum(session.is_open for session in ordered)
-    return Part("1", [_session_item(session) for session in ordered[: is_open + most]], floor=100, ceiling=400)
+    return ContextPart("1", [_session_item(session) for session in ordered[: is_open + most]], floor=100, ceiling=400)
 
 
-def _session_item(session: Session) -> Item:
+def _session_item(session: Session) -> ContextLine:
     day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
     if session.is_open:
         row = f"| {day} | 🟡 **[in progress]** `{session.handle}…` | {topics} | (session not yet closed) |"
-        return Item("session", str(session.pk), row, "", why=IN_PROGRESS)
+        return ContextLine("session", str(session.pk), row, "", why=IN_PROGRESS)
     said = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
     mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
     row = f"| {day} | {cut_to_tokens(said, ITEM_TOKENS)}{mark} | {topics} | "
-    return Item("session", str(session.pk), row, _start(session.outcome) or "—", " |", "among the last")
+    return ContextLine("session", str(session.pk), row, _start(session.outcome) or "—", " |", "among the last")
 
 
 class _Candidate(NamedTuple):
@@ -372,20 +372,22 @@ class _Candidate(NamedTuple):
     start: str
 
 
-def _fact_parts(actor: Actor, project: str, topics: Sequence[str]) -> dict[str, Part]:
+def _fact_parts(actor: Actor, project: str, topics: Sequence[str]) -> dict[str, ContextPart]:
     """Return the facts by class: what holds always on its own, lest facts about the work displace it."""
-    of_part: dict[str, list[Item]] = {name: [] for name in FACT_PARTS}
+    of_part: dict[str, list[ContextLine]] = {name: [] for name in FACT_PARTS}
     for fact in sorted(_candidates(actor, project), key=_usefulness(project, topics)):
         is_standing = fact.category in STANDING and _distance(fact.project, project) < 2
         of_part[fact.category if is_standing else "work"].append(_fact_item(fact, project, topics))
     room = {"identity": (65, 150), "constraint": (90, 200), "preference": (80, 200), "work": (110, 400)}
-    return {name: Part("1", of_part[name], *room[name]) for name in FACT_PARTS}
+    return {name: ContextPart("1", of_part[name], *room[name]) for name in FACT_PARTS}
 
 
-def _fact_item(fact: _Candidate, project: str, topics: Sequence[str]) -> Item:
+def _fact_item(fact: _Candidate, project: str, topics: Sequence[str]) -> ContextLine:
     dated = f", {fact.created_at:%Y-%m-%d}" if fact.category in DATED else ""
     why = why_fact(fact.category, fact.project, fact.start, project, topics)
-    return Item("fact", str(fact.pk), f"- **[{fact.category}]** ", _start(fact.start), f" (F{fact.pk}{dated})", why)
+    return ContextLine(
+        "fact", str(fact.pk), f"- **[{fact.category}]** ", _start(fact.start), f" (F{fact.pk}{dated})", why
+    )
 
 
 def _candidates(actor: Actor, project: str) -> Iterable[_Candidate]:

@@ -100,10 +100,10 @@ def receipt_of(session: Session) -> ShownReceipt | None:
     receipt = Receipt.objects.filter(session=session).first()
     if receipt is None:
         return None
-    return ShownReceipt(receipt.tokens, shown_lines(session.user, [ReceiptLine(**line) for line in receipt.lines]))
+    return ShownReceipt(receipt.tokens, show_lines(session.user, [ReceiptLine(**line) for line in receipt.lines]))
 
 
-def shown_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
+def show_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
     """Say what each line stands for. What was erased or is no longer the person's to see has no words left."""
     company = _ids(lines, "company", int)
     titles: dict[tuple[str, str], str] = {}

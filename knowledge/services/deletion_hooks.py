@@ -2,7 +2,7 @@
 
 from accounts.models import User
 from accounts.services.erasures import Erased
-from bigmind.core.rls import sees_only
+from bigmind.core.rls import rls_scope
 from knowledge.models import Gap, Kind, Passage
 from knowledge.search.passages import erase_passages, forget_vectors
 from knowledge.services.gaps import forget_questions, questions_asked
@@ -10,7 +10,7 @@ from knowledge.services.gaps import forget_questions, questions_asked
 
 def forget_texts_of(user: User, erased: Erased) -> None:
     """Forget the passages of somebody's memory, the vectors of texts that nobody else has, and what they asked."""
-    with sees_only(user.pk):
+    with rls_scope(user.pk):
         for kind in Passage.objects.filter(owner=user).order_by().values_list("kind", flat=True).distinct():
             passages = Passage.objects.filter(owner=user, kind=kind)
             digests = set(passages.values_list("digest", flat=True))

@@ -13,8 +13,8 @@ from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
 from accounts.people.visibility import EVERYTHING, as_shared, people_shown
 from bigmind.core.pages import page_of
-from bigmind.core.rls import sees_everybody
-from bigmind.core.sections import Section
+from bigmind.core.rls import rls_bypass
+from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
 from knowledge.models import CompanyEntry, Session
 
@@ -41,7 +41,7 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Figures:
+class DirectoryFigures:
     """How much there is in all, each counted over those who share it."""
 
     people: int
@@ -61,7 +61,7 @@ class Directory:
     offset: int
     next_cursor: str | None
     topics: list[Topic]
-    figures: Figures
+    figures: DirectoryFigures
 
     @property
     def left(self) -> int:
@@ -81,16 +81,16 @@ def list_directory(
     people = people_shown(viewer)
     if topic:
         about = Session.objects.in_view().filter(topics__contains=[topic]).values("user")
-        people = people.filter(pk__in=people_shown(viewer, Section.TOPICS).values("pk")).filter(pk__in=about)
-    with sees_everybody():
+        people = people.filter(pk__in=people_shown(viewer, ProfileSection.TOPICS).values("pk")).filter(pk__in=about)
+    with rls_bypass():
         by_name = people.annotate(folded=Lower("username")).order_by("folded", "pk")
         page = page_of(by_name, limit=limit, offset=offset, cursor=cursor)
-    topics = topics_among(people_shown(viewer, Section.TOPICS), limit=TOPICS_OF_ALL)
+    topics = topics_among(people_shown(viewer, ProfileSection.TOPICS), limit=TOPICS_OF_ALL)
     people_told = _people(page.items)
     return Directory(people_told, page.total, limit, page.offset, page.next_cursor, topics, _figures(viewer))
 
 
-def shown_sections(users: Collection[User]) -> dict[UUID, frozenset[Section]]:
+def visible_sections(users: Collection[User]) -> dict[UUID, frozenset[ProfileSection]]:
     """Return the sections that the directory shows of each of these people."""
     if settings.BIGMIND_MODE == "personal":
         return {user.pk: EVERYTHING for user in users}
@@ -99,16 +99,16 @@ def shown_sections(users: Collection[User]) -> dict[UUID, frozenset[Section]]:
 
 
 def _people(users: Collection[User]) -> list[Person]:
-    sections = shown_sections(users)
+    sections = visible_sections(users)
 
-    def sharing(section: Section) -> list[UUID]:
+    def sharing(section: ProfileSection) -> list[UUID]:
         return [user.pk for user in users if section in sections[user.pk]]
 
-    titles = dict(Profile.objects.filter(user__in=sharing(Section.ROLE)).values_list("user", "role"))
-    agents = _agents_of_each(sharing(Section.AGENTS))
-    instances = instances_of_each(sharing(Section.AGENTS))
-    topics = topics_of_each(sharing(Section.TOPICS), limit=TOPICS_EACH)
-    contributors = sharing(Section.CONTRIBUTIONS)
+    titles = dict(Profile.objects.filter(user__in=sharing(ProfileSection.ROLE)).values_list("user", "role"))
+    agents = _agents_of_each(sharing(ProfileSection.AGENTS))
+    instances = instances_of_each(sharing(ProfileSection.AGENTS))
+    topics = topics_of_each(sharing(ProfileSection.TOPICS), limit=TOPICS_EACH)
+    contributors = sharing(ProfileSection.CONTRIBUTIONS)
     contributions = dict.fromkeys(contributors, 0) | _contributions_of_each(contributors)
     return [
         Person(
@@ -140,11 +140,11 @@ def _contributions_of_each(users: Iterable[UUID]) -> dict[UUID, int]:
     return dict(entries.values_list("proposed_by").annotate(Count("pk")))
 
 
-@sees_everybody()
-def _figures(viewer: User) -> Figures:
+@rls_bypass()
+def _figures(viewer: User) -> DirectoryFigures:
     """Count in one query. People are counted apart from the page, which may be narrowed to a topic."""
 
-    def of_those_sharing(section: Section, rows: QuerySet[Any], person: str) -> Coalesce:
+    def of_those_sharing(section: ProfileSection, rows: QuerySet[Any], person: str) -> Coalesce:
         people = people_shown(viewer, section).order_by().values("pk")
         counted = rows.filter(**{f"{person}__in": people}).order_by().values(of=Value(1)).annotate(count=Count("*"))
         return Coalesce(Subquery(counted.values("count")), 0)
@@ -152,9 +152,9 @@ def _figures(viewer: User) -> Figures:
     people = people_shown(viewer).order_by().values(of=Value(1)).annotate(count=Count("*")).values("count")
     counts = User.objects.filter(pk=viewer.pk).values_list(
         Coalesce(Subquery(people), 0),
-        of_those_sharing(Section.AGENTS, Agent.objects.all(), "user"),
-        of_those_sharing(Section.AGENTS, Instance.objects.all(), "user"),
-        of_those_sharing(Section.STATISTICS, Session.objects.in_view(), "user"),
-        of_those_sharing(Section.CONTRIBUTIONS, CompanyEntry.objects.approved(), "proposed_by"),
+        of_those_sharing(ProfileSection.AGENTS, Agent.objects.all(), "user"),
+        of_those_sharing(ProfileSection.AGENTS, Instance.objects.all(), "user"),
+        of_those_sharing(ProfileSection.STATISTICS, Session.objects.in_view(), "user"),
+        of_those_sharing(ProfileSection.CONTRIBUTIONS, CompanyEntry.objects.approved(), "proposed_by"),
     )
-    return Figures(*counts.get())
+    return DirectoryFigures(*counts.get())

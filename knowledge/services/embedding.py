@@ -15,7 +15,7 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.read_only import is_read_only
 from knowledge.embeddings.circuit import Circuit
-from knowledge.embeddings.providers import Provider, provider
+from knowledge.embeddings.providers import Embedder, provider
 from knowledge.embeddings.retry import embed_batch
 from knowledge.embeddings.vectors import EmbedderError, TextsRefused
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
@@ -56,7 +56,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Progress:
+class EmbeddingProgress:
     """How far a space is: how many passages it has, and how many of them wait for their vector."""
 
     space: str
@@ -109,7 +109,7 @@ def embed_pending() -> int:
     return made
 
 
-def _work_off(embedder: Provider, space: EmbeddingSpace) -> Iterator[tuple[list[int], int]]:
+def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[tuple[list[int], int]]:
     """Make the vectors that wait; yield for each batch the rows that had none before, and how many were made."""
     size = FIRST_BATCH
     while claimed := _claim(space, size):
@@ -124,7 +124,7 @@ def _work_off(embedder: Provider, space: EmbeddingSpace) -> Iterator[tuple[list[
         keep_statistics()
 
 
-def space_of(embedder: Provider) -> EmbeddingSpace:
+def space_of(embedder: Embedder) -> EmbeddingSpace:
     """Return the space of an embedder, made with all passages waiting in it when there was none.
 
     The first space there is serves at once; a later one when it is complete.
@@ -172,7 +172,7 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
     return True
 
 
-def _was_replaced(embedder: Provider) -> bool:
+def _was_replaced(embedder: Embedder) -> bool:
     """Whether the space this process has worked in gave way to that of another model.
 
     Processes are restarted one after the other: one of before would build the old space anew, and switch back to it.
@@ -207,20 +207,20 @@ def embedder_trouble() -> str:
     return f"does not answer{since}; search goes by words, and new texts wait for their vectors"
 
 
-def progress() -> Progress:
+def progress() -> EmbeddingProgress:
     """Return how far the space of the configured embedder is."""
     embedder = provider()
     if _was_replaced(embedder) or (is_read_only() and not EmbeddingSpace.objects.filter(name=embedder.space).exists()):
-        return Progress(embedder.space, 0, 0, 0)  # It would be made now.
+        return EmbeddingProgress(embedder.space, 0, 0, 0)  # It would be made now.
     space = space_of(embedder)
     waiting = space.vectors.filter(TO_MAKE)
     troubled = waiting.exclude(trouble__in=["", AGAIN])
     total = space.vectors.count()
-    return Progress(space.name, total, total if space.again_from else waiting.count(), troubled.count())
+    return EmbeddingProgress(space.name, total, total if space.again_from else waiting.count(), troubled.count())
 
 
 @transaction.atomic
-def start_again(*, batch_size: int, clear_cache: bool) -> Progress:
+def start_again(*, batch_size: int, clear_cache: bool) -> EmbeddingProgress:
     """Let every vector of the configured embedder be made again; search goes on with the old ones meanwhile.
 
     With `clear_cache` the embedder is asked for every text again; without it only for those it has never seen. Which
@@ -273,7 +273,7 @@ def retry_failed(actor: Actor) -> int:
     retried = _free(failed.exclude(vector=None)).update(trouble=AGAIN, not_before=timezone.now())
     retried += _free(failed).update(trouble="", not_before=timezone.now())
     for name in EmbeddingSpace.objects.values_list("name", flat=True):
-        Circuit(name).succeeded()  # Whoever presses the button knows that the embedder is back.
+        Circuit(name).note_success()  # Whoever presses the button knows that the embedder is back.
     after_commit("knowledge.tasks.embed_pending")
     return retried
 
@@ -325,12 +325,12 @@ def _claim(space: EmbeddingSpace, size: int) -> list[PassageVector]:
     return rows
 
 
-def _embed(embedder: Provider, space: EmbeddingSpace, rows: Sequence[PassageVector]) -> int:
+def _embed(embedder: Embedder, space: EmbeddingSpace, rows: Sequence[PassageVector]) -> int:
     digests = {row.passage.digest: row.passage.text for row in rows}
     known = dict(CachedVector.objects.filter(space=space, digest__in=digests).values_list("digest", "vector"))
     missing = [digest for digest in digests if digest not in known]
     try:
-        known |= _embedded(embedder, space, {digest: digests[digest] for digest in missing})
+        known |= _embed_texts(embedder, space, {digest: digests[digest] for digest in missing})
     except TextsRefused as refused:
         if len(missing) == 1:
             _put_off([row for row in rows if row.passage.digest in missing], refused.reason, WAIT_WHEN_REFUSED)
@@ -351,7 +351,7 @@ def _embed(embedder: Provider, space: EmbeddingSpace, rows: Sequence[PassageVect
     return len(free)
 
 
-def _embedded(embedder: Provider, space: EmbeddingSpace, texts: dict[str, str]) -> dict[str, object]:
+def _embed_texts(embedder: Embedder, space: EmbeddingSpace, texts: dict[str, str]) -> dict[str, object]:
     if not texts:
         return {}
     vectors = embed_batch(embedder, list(texts.values()))

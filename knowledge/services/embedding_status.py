@@ -12,7 +12,7 @@ from django.db.models import Case, Count, F, Min, Q, When
 from django.db.models.functions import Greatest
 
 from accounts.actor import Actor
-from knowledge.embeddings.budget import spent_today
+from knowledge.embeddings.budget import tokens_today
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.providers import provider
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
@@ -41,7 +41,7 @@ ORDER BY ranked.failed DESC, ranked.trouble, ranked.place LIMIT 60
 
 
 @dataclass(frozen=True)
-class Trouble:
+class EmbeddingFailure:
     """One reason why texts have no vector: how many, when they are tried again, and a few of them as (kind, id)."""
 
     reason: str
@@ -63,7 +63,7 @@ class SpaceState:
     failed: int = 0
     oldest: datetime | None = None
     cached: int = 0
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[EmbeddingFailure] = field(default_factory=list)
 
     @property
     def made(self) -> int:
@@ -144,7 +144,7 @@ def pipeline_state(actor: Actor) -> PipelineState:
     spaces = list(EmbeddingSpace.objects.order_by(F("active_since").desc(nulls_last=True), "pk"))
     totals = _counts(PassageVector.objects.all())
     cached = _counts(CachedVector.objects.all())
-    unfinished = _unfinished()
+    unfinished = _count_unfinished()
     troubles = _troubles()
     states = [
         SpaceState(
@@ -167,14 +167,14 @@ def _embedder() -> EmbedderState:
     except ImproperlyConfigured as error:
         return EmbedderState(problem=str(error))
     budget = settings.EMBEDDING_DAILY_TOKENS
-    return EmbedderState(embedder.space, embedder.is_paid, Circuit(embedder.space).is_open(), spent_today(), budget)
+    return EmbedderState(embedder.space, embedder.is_paid, Circuit(embedder.space).is_open(), tokens_today(), budget)
 
 
 def _counts(rows: Any) -> dict[int, int]:
     return dict(rows.order_by().values_list("space_id").annotate(Count("pk")))
 
 
-def _unfinished() -> dict[int, dict[str, Any]]:
+def _count_unfinished() -> dict[int, dict[str, Any]]:
     rows = PassageVector.objects.filter(UNFINISHED).order_by().values("space_id")
     counted: Iterable[Any] = rows.annotate(
         waiting=Count("pk", filter=~_FAILED),
@@ -194,15 +194,15 @@ def _with_all_again(space: EmbeddingSpace, total: int, counted: dict[str, Any]) 
     return {**counted, "waiting": left, "again": left - new, "oldest": counted.get("oldest") or space.again_from}
 
 
-def _troubles() -> dict[int, list[Trouble]]:
+def _troubles() -> dict[int, list[EmbeddingFailure]]:
     with connection.cursor() as cursor:
         cursor.execute(_TROUBLES, {"again": AGAIN})
         rows = cursor.fetchall()
-    found: dict[tuple[int, str], Trouble] = {}
+    found: dict[tuple[int, str], EmbeddingFailure] = {}
     for space, reason, count, next_try, kind, source_id in rows:
-        trouble = found.setdefault((space, reason), Trouble(reason, count, next_try))
+        trouble = found.setdefault((space, reason), EmbeddingFailure(reason, count, next_try))
         trouble.examples.append((kind, source_id))
-    by_space: dict[int, list[Trouble]] = {}
+    by_space: dict[int, list[EmbeddingFailure]] = {}
     for (space, _), trouble in found.items():
         by_space.setdefault(space, []).append(trouble)
     return by_space

@@ -129,7 +129,7 @@ def update_entry(
     if changed:
         known = Entry.objects.filter(digest=digest(entry.content)).exclude(pk=entry.pk).first()
         if known:
-            raise _known_already(known)
+            raise _duplicate_error(known)
         entry.digest, entry.similar_to = digest(entry.content), None
     entry.save()
     if changed:
@@ -190,5 +190,5 @@ def _merged(known: dict[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _known_already(entry: Entry) -> Conflict:
+def _duplicate_error(entry: Entry) -> Conflict:
     return Conflict("This content is known already.", hint=f"See entry {entry.pk}.", entry_id=str(entry.pk))

@@ -37,7 +37,7 @@ class Shelved:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class EntryListing:
     """What stands on the shelf: a page of it, how many of each type there are beside it, and its most frequent tags.
 
     Types are not counted where something was looked for: only the best matches are known then. `fallback` says that
@@ -64,19 +64,19 @@ def browse_entries(
     order: Order | None = None,
     limit: Annotated[int, Field(ge=1, le=HITS)] = 25,
     offset: Offset = 0,
-) -> Shelf:
+) -> EntryListing:
     """Browse the knowledge base: what matches a question, the best first, or all of it, the newest first."""
     if query:
         narrowed = {"role": role, "tags": tags, "entry_type": entry_type, "project": project}
         found = search_entries(actor, query=query, limit=HITS, min_confidence=min_confidence, **narrowed)  # type: ignore[arg-type]
         page = _page_of_hits(found.items, order, limit, offset)
-        return Shelf(page, None, _tags_of(found.items), found.fallback, found.did_you_mean, found.weak)
+        return EntryListing(page, None, _tags_of(found.items), found.fallback, found.did_you_mean, found.weak)
     beside = _standing(role, tags, project, min_confidence)
     entries = beside.filter(entry_type=entry_type) if entry_type else beside
     ordered = entries.select_related("created_by").order_by(*_ORDERS[order or "newest"])
     listed = page_of(ordered, limit=limit, offset=offset)
     shelved = listed.of([Shelved(entry) for entry in listed.items])
-    return Shelf(shelved, _types_in(beside), _tags_in(entries))
+    return EntryListing(shelved, _types_in(beside), _tags_in(entries))
 
 
 def projects_with_entries() -> list[str]:

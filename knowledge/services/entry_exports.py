@@ -18,7 +18,7 @@ FILE_CHARS = 1_000_000
 """How much goes into one file: kb_seed takes 4 MiB, and a character may have four bytes."""
 
 
-def exported_entries() -> Iterator[EntryFile]:
+def export_entries() -> Iterator[EntryFile]:
     """Yield the files of the knowledge base, source by source, each in the order of its keys: it is always the same."""
     entries = Entry.objects.select_related("created_by").in_bulk()
     for source, families in sorted(_families(entries).items()):

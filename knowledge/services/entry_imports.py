@@ -93,7 +93,7 @@ def import_entries(
     _place_below(imported, rows, digests)
     known = {row: fingerprint for row, fingerprint in digests.items() if row not in imported}
     wrong = {row: f"Entry {row}: {one.reason}" for row, one in enumerate(entries, 1) if isinstance(one, RefusedEntry)}
-    wrong |= orphans | ({} if skip_existing else _said_of_known(known))
+    wrong |= orphans | ({} if skip_existing else _describe_known(known))
     return ImportedEntries(len(imported), len(known) if skip_existing else 0, [wrong[row] for row in sorted(wrong)])
 
 
@@ -147,7 +147,7 @@ def _orphans(rows: Mapping[int, NewEntry]) -> dict[int, str]:
     }
 
 
-def _said_of_known(known: Mapping[int, str]) -> dict[int, str]:
+def _describe_known(known: Mapping[int, str]) -> dict[int, str]:
     ids = dict(Entry.objects.filter(digest__in=known.values()).values_list("digest", "pk"))
     # Without an id when whoever stored it has deleted it again since.
     return {row: f"Entry {row} is known already: {ids.get(known[row], 'deleted since')}." for row in known}

@@ -104,7 +104,7 @@ def search_entries(
     Call this before you begin work, and when you meet an error or write something that others may have written before.
     Returns entries, the best first. Where nothing matches the reply says so, and shows what comes closest.
     """
-    eligible = _filtered(role, tags, entry_type).filter(confidence__gte=min_confidence)
+    eligible = _filter(role, tags, entry_type).filter(confidence__gte=min_confidence)
     filters = Filters([Kind.ENTRY], shared=True, project=project, eligible={Kind.ENTRY: eligible})
     found = search(query, owner=actor.user, filters=filters, limit=limit)
     if not (role or tags or entry_type):
@@ -169,7 +169,7 @@ def list_entries(
 
     Call this to see what there is. Returns a page of entries and the total.
     """
-    entries = _filtered(role, tags, entry_type).select_related("created_by")
+    entries = _filter(role, tags, entry_type).select_related("created_by")
     if project:
         entries = entries.filter(project=project)
     ordered = entries.order_by(f"{'-' if order == 'desc' else ''}{order_by}", "pk")
@@ -215,7 +215,7 @@ def _names() -> list[str]:
     return [tag for row in tags[:SUGGEST_FROM] for tag in row]
 
 
-def _filtered(role: str | None, tags: Sequence[str] | None, entry_type: str | None) -> QuerySet[Entry]:
+def _filter(role: str | None, tags: Sequence[str] | None, entry_type: str | None) -> QuerySet[Entry]:
     entries = Entry.objects.all()
     if role and role != "all":
         entries = entries.filter(Q(roles__contains=[role]) | Q(roles__contains=["all"]) | Q(roles=[]))

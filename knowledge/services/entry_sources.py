@@ -74,7 +74,7 @@ def import_source(
     """
     source = _known_source(actor, source, entries)
     entries = _named_as_before(entries_from(actor, source), entries)
-    importing = _Import(actor, source, dry_run)
+    importing = _SourceImport(actor, source, dry_run)
     importing.look_up(entries)
     for generation in generations(entries):
         for batch in _batches(generation):
@@ -129,7 +129,7 @@ def _named_as_before(before: Mapping[str, Entry], entries: Sequence[SourceEntry]
     ]
 
 
-class _Import:
+class _SourceImport:
     """One import under way: what was there before, and what the entries of the source have become."""
 
     def __init__(self, actor: Actor, source: str, dry_run: bool) -> None:
@@ -218,7 +218,7 @@ class _Import:
         if is_reworded and is_edited_here and before.digest != digest(entry.content):
             self.report.kept.append(entry.key)
             self._change(before, {}, entry, parent)
-        elif self._change(before, _said(mark, entry, is_reworded), entry, parent):
+        elif self._change(before, _changes_from(mark, entry, is_reworded), entry, parent):
             self.report.changed.append(entry.key)
 
     def _change(self, before: Entry, said: Mapping[str, Any], entry: SourceEntry, parent: UUID | None) -> bool:
@@ -253,7 +253,7 @@ class _Import:
         return {**told, "text": digest(entry.content), "confidence": entry.confidence}
 
 
-def _said(mark: Mapping[str, Any], entry: SourceEntry, is_reworded: bool) -> dict[str, Any]:
+def _changes_from(mark: Mapping[str, Any], entry: SourceEntry, is_reworded: bool) -> dict[str, Any]:
     """Return what the source says anew. What only changed here since, such as a confidence that was raised, stays."""
     said: dict[str, Any] = {"roles": entry.roles, "tags": entry.tags}
     if is_reworded:

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.visibility import people_shown
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, Kind
 from knowledge.search.hybrid import CANDIDATES, Filters, Finding, search
@@ -87,11 +87,11 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
 
 
 def _people_to_find(viewer: User) -> QuerySet[User]:
-    return people_shown(viewer, Section.TOPICS) | people_shown(viewer, Section.HEADLINES)
+    return people_shown(viewer, ProfileSection.TOPICS) | people_shown(viewer, ProfileSection.HEADLINES)
 
 
 def _entries_to_find(viewer: User) -> QuerySet[CompanyEntry]:
-    contributors = people_shown(viewer, Section.CONTRIBUTIONS)
+    contributors = people_shown(viewer, ProfileSection.CONTRIBUTIONS)
     return CompanyEntry.objects.approved().filter(proposed_by__in=contributors.order_by().values("pk"))
 
 

@@ -9,7 +9,7 @@ from pgvector import HalfVector
 
 from accounts.models import User
 from accounts.people.visibility import people_shown
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
 from knowledge.search.indexes import as_indexed
 from knowledge.services.embedding import active_space
@@ -53,7 +53,7 @@ def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[K
     found = _nearest(_vectors(question_ids, space), space) if space else []
     owners = _owners({(kind, id) for _, kind, id, _ in found})
     willing = set(
-        people_shown(asker, Section.CONTRIBUTIONS)
+        people_shown(asker, ProfileSection.CONTRIBUTIONS)
         .filter(pk__in={owner.pk for owner, _ in owners.values()})
         .exclude(pk=asker.pk)
         .values_list("pk", flat=True)

@@ -52,14 +52,14 @@ ON CONFLICT (entry_id) DO UPDATE SET
 log = structlog.get_logger()
 
 
-class Told(NamedTuple):
+class Exposure(NamedTuple):
     """One thing that a session was told."""
 
     kind: str
     source_id: str
 
 
-def serve(session: Session, told: Iterable[Told]) -> None:
+def serve(session: Session, told: Iterable[Exposure]) -> None:
     """Note what a session is told: a row for each thing, however often it is told."""
     Serving.objects.bulk_create(
         [Serving(session=session, user_id=session.user_id, kind=one.kind, source_id=one.source_id) for one in told],
@@ -67,7 +67,7 @@ def serve(session: Session, told: Iterable[Told]) -> None:
     )
 
 
-def serve_found(actor: Actor, told: Iterable[Told]) -> None:
+def serve_found(actor: Actor, told: Iterable[Exposure]) -> None:
     """Note what company knowledge a search told the agent's open session. A person who reads a page is not told."""
     found = [one for one in told if one.kind == Kind.COMPANY]
     if is_read_only() or not found or (actor.agent is None and actor.key is None):
@@ -90,14 +90,14 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
     """
     if used is None and misleading is None:
         return
-    known = {Told(*row) for row in Serving.objects.filter(session=session).values_list("kind", "source_id")}
-    misled = {_meant(actor, handle, known) for handle in misleading or []}
-    cited = {_meant(actor, handle, known) for handle in used or []} - misled
+    known = {Exposure(*row) for row in Serving.objects.filter(session=session).values_list("kind", "source_id")}
+    misled = {_parse_handle(actor, handle, known) for handle in misleading or []}
+    cited = {_parse_handle(actor, handle, known) for handle in used or []} - misled
     # What it cites without having been told it here, it found in some other way.
     serve(session, (cited | misled) - known)
     rows = list(Serving.objects.filter(session=session))
     for row in rows:
-        one = Told(row.kind, row.source_id)
+        one = Exposure(row.kind, row.source_id)
         row.answered, row.cited, row.misled = True, one in cited, one in misled
     Serving.objects.bulk_update(rows, ["answered", "cited", "misled"])
     _add(cited, misled)
@@ -105,7 +105,7 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
         _complain(actor, one)
 
 
-def ranked_behind(entry_ids: Iterable[int | None]) -> set[int]:
+def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:
     """Return those of these entries that were told often enough, and never cited."""
     told = Proof.objects.filter(pk__in=[pk for pk in entry_ids if pk is not None], cited=0)
     return {proof.entry_id for proof in told if comes_behind(proof)}
@@ -130,7 +130,7 @@ def tally_servings() -> int:
         return int(cursor.rowcount)
 
 
-def _meant(actor: Actor, handle: str, known: set[Told]) -> Told:
+def _parse_handle(actor: Actor, handle: str, known: set[Exposure]) -> Exposure:
     """What a handle stands for: `C142`, `F12`, or kind and id as a search returned them, such as `note:7`."""
     found = read_handle(handle)
     if found is None or found[0] not in CITED:
@@ -140,11 +140,11 @@ def _meant(actor: Actor, handle: str, known: set[Told]) -> Told:
             hint="Write C142 or F12 as you were told it, or kind:id as a search returned: note:7.",
         )
     kind, id = found
-    told = Told(kind, id.lstrip("0") if id.isdecimal() else id.lower())
-    return told if told in known else Told(kind, id_of_visible(actor, kind, id))
+    told = Exposure(kind, id.lstrip("0") if id.isdecimal() else id.lower())
+    return told if told in known else Exposure(kind, id_of_visible(actor, kind, id))
 
 
-def _add(cited: Iterable[Told], misled: Iterable[Told]) -> None:
+def _add(cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:
     said = {int(one.source_id): False for one in cited if _is_shared(one)}
     said |= {int(one.source_id): True for one in misled if _is_shared(one)}
     if said:
@@ -152,12 +152,12 @@ def _add(cited: Iterable[Told], misled: Iterable[Told]) -> None:
             cursor.execute(_ADD, [list(said), list(said.values())])
 
 
-def _complain(actor: Actor, one: Told) -> None:
+def _complain(actor: Actor, one: Exposure) -> None:
     """Tell the curators, once: what the person has said already, perhaps with the reason, stays."""
     said = open_complaints(Kind.COMPANY).filter(user=actor.user, source_id=one.source_id)
     if _is_shared(one) and CompanyEntry.objects.approved().filter(pk=one.source_id).exists() and not said.exists():
         give_feedback(actor, kind="company", id=one.source_id, verdict="wrong")
 
 
-def _is_shared(one: Told) -> bool:
+def _is_shared(one: Exposure) -> bool:
     return one.kind == Kind.COMPANY

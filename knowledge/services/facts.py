@@ -151,7 +151,7 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     fact = own_fact(actor, fact_id)
     if fact.is_current:
         return fact
-    known = _known(actor, fact.fact)
+    known = _find_same_text(actor, fact.fact)
     if known:
         raise Conflict("That fact has been stored again since.", hint=f"See fact {known.pk}.", fact_id=known.pk)
     successor = fact.superseded_by
@@ -216,7 +216,7 @@ def _point_to_similar(fact: Fact) -> list[Similar]:
     return similar
 
 
-def _known(actor: Actor, text: str) -> Fact | None:
+def _find_same_text(actor: Actor, text: str) -> Fact | None:
     return Fact.objects.of(actor.user).current().filter(digest=digest(text)).first()
 
 

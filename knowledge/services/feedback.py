@@ -15,7 +15,7 @@ from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
-from bigmind.core.text import checked_content
+from bigmind.core.text import check_content
 from bigmind.core.vocabulary import SharedLongText
 from knowledge.models import (
     COMPLAINTS,
@@ -46,7 +46,7 @@ RecalledKind = Annotated[
 RecalledId = Annotated[
     str,
     Handle(kind_in="kind"),
-    AfterValidator(checked_content),
+    AfterValidator(check_content),
     Field(min_length=1, max_length=36, description="Its id or handle (C142)."),
 ]
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.rls import sees_everybody
+from bigmind.core.rls import rls_bypass
 from knowledge.models import Session, ShownHeadline
 from knowledge.models.sessions import SessionQuerySet
 
@@ -28,12 +28,12 @@ def headlines_to_offer(user: User) -> list[Session]:
     return list((told.filter(pk__in=newest) | told.filter(pk__in=shown)).newest_first())
 
 
-def shown_headlines(user: User) -> QuerySet[ShownHeadline]:
+def visible_headlines(user: User) -> QuerySet[ShownHeadline]:
     """Return the headlines that somebody shows, of the newest session first."""
     return ShownHeadline.objects.of(user).in_view().newest_first().select_related("session")
 
 
-@sees_everybody()
+@rls_bypass()
 def headlines_of_each(users: Collection[UUID]) -> dict[UUID, list[str]]:
     """Return the headlines that each of these people shows."""
     found: dict[UUID, list[str]] = {}

@@ -21,7 +21,7 @@ from accounts.services.usage import (
     use_by_agent,
     use_by_operation,
 )
-from bigmind.core.rls import sees_everybody
+from bigmind.core.rls import rls_bypass
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving
 from knowledge.services.exposures import comes_behind
 
@@ -98,7 +98,7 @@ def look_at_use(actor: Actor, *, days: Days = 30, whose: Whose = "mine") -> Insi
     of = actor.user if whose == "mine" else None
     calls = calls_since(since, user=of)
     of_agents = None if whose == "everybody" and actor.user.is_admin else actor.user
-    with sees_everybody() if of is None else nullcontext():
+    with rls_bypass() if of is None else nullcontext():
         starts, items = _starts(since, of), _items(actor, since, of)
     return Insights(
         days=days,

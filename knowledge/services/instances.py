@@ -19,7 +19,7 @@ from accounts.people.visibility import people_shown
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from bigmind.core.text import clean_name
 from bigmind.core.vocabulary import Cursor, Limit, Offset
 from knowledge.models import CompanyEntry
@@ -133,7 +133,7 @@ def forget_silent_instances() -> int:
 
 def instances_shown(actor: Actor) -> "QuerySet[Instance]":
     """Return the instances that somebody may see: their own, and those of people who share their agents."""
-    sharing = people_shown(actor.user, Section.AGENTS).order_by().values("pk")
+    sharing = people_shown(actor.user, ProfileSection.AGENTS).order_by().values("pk")
     return Instance.objects.filter(Q(user=actor.user) | Q(user__in=sharing)).select_related("user")
 
 

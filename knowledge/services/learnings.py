@@ -60,7 +60,9 @@ def sync_learnings(
     ids: dict[str, UUID] = {}
     for entry in chain.from_iterable(generations(learnings.entries)):
         try:
-            added = _known(entry) if dry_run else _add(actor, entry, _parent_of(entry, learnings, ids), synced.file)
+            added = (
+                _find_known(entry) if dry_run else _add(actor, entry, _parent_of(entry, learnings, ids), synced.file)
+            )
         except BigMindError as error:
             synced.refused.append(f"{synced.file}, {entry.key}: {error}")
             continue
@@ -79,7 +81,7 @@ def _add(actor: Actor, entry: SourceEntry, parent: UUID | None, file: str) -> Ad
     return added
 
 
-def _known(entry: SourceEntry) -> AddedEntry | None:
+def _find_known(entry: SourceEntry) -> AddedEntry | None:
     known = Entry.objects.filter(digest=digest(entry.content)).first()
     return AddedEntry(known, duplicate=True) if known else None
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.visibility import SectionNames, choose_sharing, people_sharing
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from bigmind.core.text import digest
 from knowledge.models import Kind, Passage
 from knowledge.search.passages import erase_passages, queue_vectors
@@ -49,7 +49,7 @@ def index_person(user: User) -> None:
 def index_people() -> None:
     """Do so for everybody, and forget the passages of who is gone: what no single write could foresee."""
     indexed = Passage.objects.filter(kind=Kind.PERSON).order_by().values_list("source_id", flat=True).distinct()
-    sharing = people_sharing(Section.TOPICS) | people_sharing(Section.HEADLINES)
+    sharing = people_sharing(ProfileSection.TOPICS) | people_sharing(ProfileSection.HEADLINES)
     known = User.objects.in_bulk([UUID(pk) for pk in indexed]) | {user.pk: user for user in sharing}
     erase_passages(Kind.PERSON, [pk for pk in indexed if UUID(pk) not in known])
     for user in known.values():
@@ -93,8 +93,8 @@ def _settle(user: User, difference: _Difference) -> None:
 
 def lines_of(users: Collection[UUID]) -> dict[UUID, Lines]:
     """Return what each of these people is found by now; whoever shares nothing is left out."""
-    topics = _among(users, Section.TOPICS)
-    headlines = _among(users, Section.HEADLINES)
+    topics = _among(users, ProfileSection.TOPICS)
+    headlines = _among(users, ProfileSection.HEADLINES)
     found: dict[UUID, Lines] = {}
     for user, told in topics_of_each(topics, limit=MOST).items() if topics else ():
         found.setdefault(user, {}).update({topic.name: "topic" for topic in told})
@@ -103,7 +103,7 @@ def lines_of(users: Collection[UUID]) -> dict[UUID, Lines]:
     return found
 
 
-def _among(users: Collection[UUID], section: Section) -> list[UUID]:
+def _among(users: Collection[UUID], section: ProfileSection) -> list[UUID]:
     """Those of these people who share a section: in personal mode everybody, as nobody else is there to read it."""
     people = User.objects.all() if settings.BIGMIND_MODE == "personal" else people_sharing(section)
     return list(people.filter(pk__in=users).values_list("pk", flat=True))

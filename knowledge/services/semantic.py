@@ -6,7 +6,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since, Tags
-from knowledge.services.exposures import Told, serve_found
+from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.hits import Hits, find
 from knowledge.services.reply_budgets import MaxTokens, within_tokens
 from knowledge.services.sources import SOURCES, visible_things
@@ -66,5 +66,5 @@ def semantic_search(
         offset=offset,
     )
     told = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit.md")
-    serve_found(actor, [Told(hit.kind, hit.id) for hit in told.items])
+    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items])
     return told

@@ -36,7 +36,7 @@ from knowledge.vocabulary import (
 from .context import Context, build_context
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import open_session, own_session, session_to_end
-from .exposures import Told, note_use, serve
+from .exposures import Exposure, note_use, serve
 from .people import index_person
 
 
@@ -74,7 +74,7 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     # Project and topics are words of whoever starts it: also of a session that nobody ever ends.
     note_writings(Kind.SUMMARY, [session.pk], made=True)
     keep_receipt(session, context.receipt, tokens=context.tokens)
-    serve(session, [Told(Kind.COMPANY, entry.id) for entry in context.told["company"]])
+    serve(session, [Exposure(Kind.COMPANY, entry.id) for entry in context.told["company"]])
     # Said once: the next session hears of what is decided from now on.
     here = [int(decision.id) for decision in context.told["decisions"] if not decision.is_elsewhere]
     elsewhere = [int(decision.id) for decision in context.told["decisions"] if decision.is_elsewhere]

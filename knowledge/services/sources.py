@@ -33,7 +33,7 @@ Things = Mapping[str, QuerySet[Any]]
 
 
 @dataclass(frozen=True)
-class Source:
+class SearchableKind:
     """One kind of thing that can be found.
 
     Attributes:
@@ -73,9 +73,9 @@ def _approver(entry: CompanyEntry) -> str:
     return f"{entry.decider or ''} ({entry.source})".strip() if entry.is_copy else entry.decider or ""
 
 
-SOURCES: dict[str, Source] = {
-    Kind.FACT: Source("1", lambda user: Fact.objects.of(user).current()),
-    Kind.CHUNK: Source(
+SOURCES: dict[str, SearchableKind] = {
+    Kind.FACT: SearchableKind("1", lambda user: Fact.objects.of(user).current()),
+    Kind.CHUNK: SearchableKind(
         "3",
         lambda user: Chunk.objects.filter(user=user, set_aside_at=None, session__set_aside_at=None).select_related(
             "session"
@@ -84,7 +84,7 @@ SOURCES: dict[str, Source] = {
         title=lambda chunk: _headline(chunk.session),
         told=lambda chunk: {"session_id": str(chunk.session_id), "role": chunk.role},
     ),
-    Kind.SUMMARY: Source(
+    Kind.SUMMARY: SearchableKind(
         "2",
         lambda user: Session.objects.of(user).in_view(),
         read_id=UUID,
@@ -93,15 +93,15 @@ SOURCES: dict[str, Source] = {
         title=_headline,
         told=lambda session: {"session_id": str(session.pk)},
     ),
-    Kind.NOTE: Source(
+    Kind.NOTE: SearchableKind(
         "1",
         lambda user: Note.objects.of(user).current(),
         moment="updated_at",
         lapses=True,
         told=lambda note: {"domain": note.domain, "key": note.key},
     ),
-    Kind.HYPOTHESIS: Source("1", lambda user: Hypothesis.objects.filter(user=user, set_aside_at=None)),
-    Kind.ENTRY: Source(
+    Kind.HYPOTHESIS: SearchableKind("1", lambda user: Hypothesis.objects.filter(user=user, set_aside_at=None)),
+    Kind.ENTRY: SearchableKind(
         "kb",
         lambda user: Entry.objects.select_related("created_by"),
         read_id=UUID,
@@ -111,7 +111,7 @@ SOURCES: dict[str, Source] = {
         title=lambda entry: _first_line(entry.content),
         told=lambda entry: {"owner": str(entry.created_by or "")},
     ),
-    Kind.COMPANY: Source(
+    Kind.COMPANY: SearchableKind(
         "G",
         lambda user: CompanyEntry.objects.approved().select_related("owner", "decided_by", "copy__server"),
         moment="decided_at",
@@ -120,7 +120,7 @@ SOURCES: dict[str, Source] = {
         title=lambda entry: f"[{entry.handle}] {entry.title}",
         told=lambda entry: {"owner": entry.keeper or "", "approver": _approver(entry)},
     ),
-    Kind.REFERENCE: Source(
+    Kind.REFERENCE: SearchableKind(
         "docs",
         lambda user: Reference.objects.current().select_related("collection", "edited_by"),
         read_id=UUID,
@@ -130,7 +130,7 @@ SOURCES: dict[str, Source] = {
         title=lambda reference: reference.name or reference.title,
         told=lambda reference: {"owner": str(reference.edited_by or reference.collection)},
     ),
-    Kind.APP_TABLE: Source(
+    Kind.APP_TABLE: SearchableKind(
         "apps",
         lambda user: AppTable.objects.select_related("app"),
         moment="last_seen",
@@ -138,7 +138,7 @@ SOURCES: dict[str, Source] = {
         title=lambda table: f"{table.app} › {table.name}",
         told=lambda table: {"owner": "everybody"},
     ),
-    Kind.APP_ENTITY: Source(
+    Kind.APP_ENTITY: SearchableKind(
         "apps",
         lambda user: AppEntity.objects.select_related("table__app"),
         moment="last_seen",
@@ -146,7 +146,7 @@ SOURCES: dict[str, Source] = {
         title=lambda entity: f"{entity.table.app} › {entity.table.name} › {entity.name}",
         told=lambda entity: {"owner": "everybody"},
     ),
-    Kind.APP_WORKFLOW: Source(
+    Kind.APP_WORKFLOW: SearchableKind(
         "apps",
         lambda user: AppWorkflow.objects.select_related("app"),
         moment="last_seen",
@@ -168,9 +168,7 @@ def visible_things(
     """Return, of each kind, what somebody may see now: with all of these tags, from these days."""
     wanted = list(tags)
     return {
-        kind: _narrowed(SOURCES[kind], user, wanted, since, before)
-        for kind in kinds
-        if SOURCES[kind].tags or not wanted
+        kind: _filter(SOURCES[kind], user, wanted, since, before) for kind in kinds if SOURCES[kind].tags or not wanted
     }
 
 
@@ -190,8 +188,8 @@ def _ids(kind: str, found: Iterable[Finding]) -> list[Any]:
     return [SOURCES[kind].read_id(finding.source_id) for finding in found if finding.kind == kind]
 
 
-def _narrowed(
-    source: Source, user: User, tags: list[str], since: datetime | None, before: datetime | None
+def _filter(
+    source: SearchableKind, user: User, tags: list[str], since: datetime | None, before: datetime | None
 ) -> QuerySet[Any]:
     conditions: dict[str, Any] = {}
     if tags:

@@ -9,7 +9,7 @@ from django.db.models import Count, F, Func, QuerySet, TextField, Window
 from django.db.models.functions import RowNumber
 
 from accounts.models import User
-from bigmind.core.rls import sees_everybody
+from bigmind.core.rls import rls_bypass
 from knowledge.models import Session
 
 MOST = 50
@@ -30,7 +30,7 @@ def topics_of(user: User, *, limit: int = MOST) -> list[Topic]:
     return topics_of_each([user.pk], limit=limit).get(user.pk, [])
 
 
-@sees_everybody()
+@rls_bypass()
 def topics_of_each(users: Collection[UUID], *, limit: int) -> dict[UUID, list[Topic]]:
     """Return the same for many people, in one query."""
     counted = _topics(Session.objects.filter(user__in=users)).values("user", "topic").annotate(sessions=Count("pk"))
@@ -41,7 +41,7 @@ def topics_of_each(users: Collection[UUID], *, limit: int) -> dict[UUID, list[To
     return found
 
 
-@sees_everybody()
+@rls_bypass()
 def topics_among(people: QuerySet[User], *, limit: int) -> list[Topic]:
     """Return what the sessions of these people were about: what most of them had to do with comes first."""
     counted = _topics(Session.objects.filter(user__in=people.order_by().values("pk"))).values("topic")

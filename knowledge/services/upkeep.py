@@ -49,7 +49,7 @@ class Stats:
 
 
 @dataclass(frozen=True)
-class Finding:
+class HealthFinding:
     """One thing the health check looked at."""
 
     check: str
@@ -64,7 +64,7 @@ class Health:
     """All findings; `ok` when none needs attention."""
 
     status: str
-    findings: list[Finding]
+    findings: list[HealthFinding]
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class Pruned:
 
 
 @dataclass(frozen=True)
-class Instructions:
+class Guide:
     """The guide for agents."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class ProfilePage:
+class ProfileLink:
     """Where the profile is, and whether a browser was opened on it."""
 
     url: str
@@ -162,23 +162,23 @@ def vacuum(actor: Actor, *, older_than_days: OlderThanDays = 90, dry_run: DryRun
     return pruned
 
 
-def get_instructions(actor: Actor) -> Instructions:
+def get_instructions(actor: Actor) -> Guide:
     """Read the guide: when to start, store, recall and end, and what each group of tools is for.
 
     Call this if you are unsure what to do. Returns markdown.
     """
-    return Instructions(render_to_string("agent/instructions.md", {"url": settings.PUBLIC_URL}, using="agent"))
+    return Guide(render_to_string("agent/instructions.md", {"url": settings.PUBLIC_URL}, using="agent"))
 
 
-def get_profile_url(actor: Actor) -> ProfilePage:
+def get_profile_url(actor: Actor) -> ProfileLink:
     """Return the address of the user's profile page, to paste into a browser.
 
     Call this when the user wants to see what you remember.
     """
-    return ProfilePage(f"{settings.PUBLIC_URL}/u/{quote(actor.user.username)}/", opened=False)
+    return ProfileLink(f"{settings.PUBLIC_URL}/u/{quote(actor.user.username)}/", opened=False)
 
 
-def open_profile(actor: Actor) -> ProfilePage:
+def open_profile(actor: Actor) -> ProfileLink:
     """Open the user's profile page in the browser of the machine BigMind runs on; return its address.
 
     Call this when the user asks to see their profile. In personal mode only; elsewhere just the address is returned.
@@ -187,31 +187,31 @@ def open_profile(actor: Actor) -> ProfilePage:
     if settings.BIGMIND_MODE != "personal":
         return page
     try:
-        return ProfilePage(page.url, opened=webbrowser.open(page.url))
+        return ProfileLink(page.url, opened=webbrowser.open(page.url))
     except webbrowser.Error:
         return page
 
 
-def _findings_of_parts() -> list[Finding]:
+def _findings_of_parts() -> list[HealthFinding]:
     """What is the matter with this BigMind, in the words of `/readyz`; of what is well there is nothing to tell."""
     # Here, because what answers /readyz is set up after the services.
     from bigmind.observability.health import parts
 
     return [
-        Finding(part.name, "attention", 1, f"{part.name.capitalize()} {part.trouble}", [])
+        HealthFinding(part.name, "attention", 1, f"{part.name.capitalize()} {part.trouble}", [])
         for part in parts()
         if not part.ok
     ]
 
 
-def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) -> Finding:
+def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) -> HealthFinding:
     count = rows.count()
     status = "ok" if not count or calm else "attention"
     ids = [str(pk) for pk in rows.values_list("pk", flat=True)[:SHOWN]] if count else []
-    return Finding(check, status, count, says, ids)
+    return HealthFinding(check, status, count, says, ids)
 
 
-def _index_finding(user: User) -> Finding:
+def _index_finding(user: User) -> HealthFinding:
     """What search cannot find although it is in view, and passages of things that are gone."""
     in_view: dict[Kind, QuerySet[Any]] = {
         Kind.FACT: Fact.objects.of(user).current(),
@@ -222,7 +222,7 @@ def _index_finding(user: User) -> Finding:
     lost = [f"{kind} {pk}" for kind, rows in in_view.items() for pk in _without_passages(kind, rows)[:SHOWN]]
     count = sum(_without_passages(kind, rows).count() for kind, rows in in_view.items()) if lost else 0
     status = "attention" if count else "ok"
-    return Finding("search_index", status, count, "Things that search cannot find", lost[:SHOWN])
+    return HealthFinding("search_index", status, count, "Things that search cannot find", lost[:SHOWN])
 
 
 def _without_passages(kind: Kind, rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -10,10 +10,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.actor import Actor
-from bigmind.core.rls import sees_everybody
+from bigmind.core.rls import rls_bypass
 from knowledge.models import Kind, Recall, Serving
 
-from .exposures import Told
+from .exposures import Exposure
 
 SAID = 20
 """Handles that one reply names at most; the next reply goes on."""
@@ -31,7 +31,7 @@ class Heard:
     open: int = 0
     ended: int = 0
     people: set[UUID] = field(default_factory=set)
-    by_person: Counter[tuple[UUID, Told]] = field(default_factory=Counter)
+    by_person: Counter[tuple[UUID, Exposure]] = field(default_factory=Counter)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -39,7 +39,7 @@ class Heard:
         return {"open": self.open, "ended": self.ended, "people": len(self.people)}
 
 
-def recall(told: Iterable[Told], *, why: str, but: Collection[UUID] = (), dry_run: bool = False) -> Heard:
+def recall(told: Iterable[Exposure], *, why: str, but: Collection[UUID] = (), dry_run: bool = False) -> Heard:
     """Let the open sessions that were told these things hear that they were recalled; return who was told.
 
     Args:
@@ -52,7 +52,7 @@ def recall(told: Iterable[Told], *, why: str, but: Collection[UUID] = (), dry_ru
     if meant is None:
         return heard
     # What was served stands behind the wall, each row with its owner; only handles and counts leave from here.
-    with sees_everybody():
+    with rls_bypass():
         rows = list(Serving.objects.filter(meant).exclude(session__in=list(but)).select_related("session"))
         is_open = [row for row in rows if row.session.is_open]
         if not dry_run:
@@ -69,7 +69,7 @@ def recall(told: Iterable[Told], *, why: str, but: Collection[UUID] = (), dry_ru
     heard.open = len({row.session_id for row in is_open})
     heard.ended = len({row.session_id for row in rows}) - heard.open
     heard.people = {row.user_id for row in rows}
-    heard.by_person.update((row.user_id, Told(row.kind, row.source_id)) for row in rows if not row.session.is_open)
+    heard.by_person.update((row.user_id, Exposure(row.kind, row.source_id)) for row in rows if not row.session.is_open)
     return heard
 
 
@@ -105,7 +105,7 @@ def _sentence(row: Recall) -> str:
     )
 
 
-def _either(told: Iterable[Told]) -> Q | None:
+def _either(told: Iterable[Exposure]) -> Q | None:
     ids: dict[str, list[str]] = {}
     for one in told:
         ids.setdefault(str(one.kind), []).append(one.source_id)

@@ -31,7 +31,7 @@ class EntryShape(Shape):
 
     @field_validator("created_by", mode="before")
     @classmethod
-    def named(cls, user: object) -> str | None:
+    def show_name(cls, user: object) -> str | None:
         """Show a person by name."""
         return str(user) if user else None
 

@@ -34,7 +34,7 @@ class ReferenceLineShape(Shape):
 
     @field_validator("collection", mode="before")
     @classmethod
-    def named(cls, collection: object) -> str:
+    def show_name(cls, collection: object) -> str:
         """Show a collection by its name."""
         return str(getattr(collection, "slug", collection))
 

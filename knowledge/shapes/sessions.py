@@ -49,7 +49,7 @@ class SessionShape(Shape):
 
     @field_validator("agent", mode="before")
     @classmethod
-    def named(cls, agent: object) -> str | None:
+    def show_name(cls, agent: object) -> str | None:
         """Show an agent by its name."""
         return str(agent) if agent else None
 

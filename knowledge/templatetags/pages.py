@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from knowledge.markdown import rendered
+from knowledge.markdown import render_markdown
 from knowledge.search.excerpts import words_like
 from knowledge.views.kinds import address_of, word_for
 
@@ -14,7 +14,7 @@ register = template.Library()
 
 SURENESS = ((1.0, "certain"), (0.8, "confident"), (0.6, "fairly sure"), (0.4, "unsure"), (0.0, "doubtful"))
 
-register.filter("rendered", rendered)
+register.filter("rendered", render_markdown)
 register.filter("address", address_of)
 register.filter("kind_word", word_for)
 

@@ -14,7 +14,7 @@ from accounts.actor import Actor
 from accounts.models import Sharing, User
 from accounts.people.profiles import get_profile
 from accounts.vocabulary import JobTitle
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Usefulness
 from knowledge.transfer.readers.long_messages import split_long_messages
@@ -25,11 +25,11 @@ _PLACE_TAKEN = PydanticCustomError("place_taken", "is that of an earlier chunk. 
 _PROOFS = Signer(salt="knowledge.session", sep=":")
 
 
-class _Exported(BaseModel):
+class _ExportedModel(BaseModel):
     model_config = ConfigDict(from_attributes=True, extra="forbid")
 
 
-class ExportedProfile(_Exported):
+class ExportedProfile(_ExportedModel):
     """Who the user is."""
 
     role: JobTitle = ""
@@ -38,7 +38,7 @@ class ExportedProfile(_Exported):
     updated_at: Moment | None = None
 
 
-class ExportedFact(_Exported):
+class ExportedFact(_ExportedModel):
     """One fact. `id` and `superseded_by` refer to each other within the document."""
 
     id: int
@@ -55,7 +55,7 @@ class ExportedFact(_Exported):
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
-class _CanBeSetAside(_Exported):
+class _CanBeSetAside(_ExportedModel):
     set_aside_at: Moment | None = None
 
 
@@ -69,7 +69,7 @@ class ExportedChunk(_CanBeSetAside):
     created_at: Moment
 
 
-class ExportedSummary(_Exported):
+class ExportedSummary(_ExportedModel):
     """The narrative of a session."""
 
     summary: LongText = ""
@@ -157,7 +157,7 @@ class ExportedNote(_CanBeSetAside):
     updated_at: Moment
 
 
-class ExportedHeadline(_Exported):
+class ExportedHeadline(_ExportedModel):
     """The headline of one session that everybody here may see."""
 
     session: UUID = Field(validation_alias="session_id")
@@ -167,16 +167,16 @@ class ExportedHeadline(_Exported):
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
-class ExportedSharing(_Exported):
+class ExportedSharing(_ExportedModel):
     """What the user chose that everybody here may see. Who has not chosen has none."""
 
-    sections: list[Section] = []
+    sections: list[ProfileSection] = []
     in_directory: bool = True
     updated_at: Moment
     headlines: list[ExportedHeadline] = []
 
 
-class ExportedFeedback(_Exported):
+class ExportedFeedback(_ExportedModel):
     """What the user, or an agent of theirs, said of one thing. `source_id` is its id in the BigMind that wrote this."""
 
     kind: Annotated[str, Field(max_length=20)]
@@ -187,7 +187,7 @@ class ExportedFeedback(_Exported):
     settled_at: Moment | None = None
 
 
-class MemoryDocument(_Exported):
+class MemoryDocument(_ExportedModel):
     """Everything a user owns. The format is versioned: a reader refuses a version it does not know.
 
     `sharing` and `feedback` tell what holds in the BigMind that wrote this. An import leaves them: what others may see
@@ -222,14 +222,14 @@ def export_memory(actor: Actor) -> MemoryDocument:
     return MemoryDocument(
         exported_at=timezone.now(),
         profile=None if profile.is_empty else ExportedProfile.model_validate(profile),
-        sessions=[_exported_session(session) for session in sessions],
+        sessions=[_export_session(session) for session in sessions],
         facts=[ExportedFact.model_validate(fact) for fact in Fact.objects.of(user).order_by("created_at", "id")],
         hypotheses=[
             ExportedHypothesis.model_validate(belief)
             for belief in Hypothesis.objects.filter(user=user).order_by("created_at", "id")
         ],
         notes=[ExportedNote.model_validate(note) for note in Note.objects.of(user).order_by("domain", "key")],
-        sharing=_exported_sharing(user),
+        sharing=_export_sharing(user),
         feedback=[
             ExportedFeedback.model_validate(said) for said in Feedback.objects.filter(user=user).order_by("created_at")
         ],
@@ -249,20 +249,20 @@ def _claim(user_id: UUID, session_id: UUID) -> str:
     return f"{user_id} {session_id}"
 
 
-def _exported_sharing(user: User) -> ExportedSharing | None:
+def _export_sharing(user: User) -> ExportedSharing | None:
     chosen = Sharing.objects.filter(user=user).first()
     if chosen is None:
         return None
     shown = ShownHeadline.objects.of(user).in_view().newest_first()
     return ExportedSharing(
-        sections=[Section(name) for name in chosen.sections],
+        sections=[ProfileSection(name) for name in chosen.sections],
         in_directory=chosen.in_directory,
         updated_at=chosen.updated_at,
         headlines=[ExportedHeadline.model_validate(headline) for headline in shown],
     )
 
 
-def _exported_session(session: Session) -> ExportedSession:
+def _export_session(session: Session) -> ExportedSession:
     narrative = session.narrative
     return ExportedSession(
         summary=ExportedSummary.model_validate(narrative) if narrative else None,

@@ -24,13 +24,13 @@ from knowledge.search.passages import Indexed, index_new
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.notes import index_note
 from knowledge.services.sessions import head_of, index_session, text_of
-from knowledge.transfer.readers import Format
+from knowledge.transfer.readers import ImportFormat
 from knowledge.transfer.readers.drafts import (
     ChunkDraft,
     CompanyDraft,
-    Draft,
     FactDraft,
     HypothesisDraft,
+    MemoryDraft,
     NoteDraft,
     ProfileDraft,
     Reading,
@@ -39,7 +39,7 @@ from knowledge.transfer.readers.drafts import (
 
 from .imports import LOCK
 
-D = TypeVar("D", bound=Draft)
+D = TypeVar("D", bound=MemoryDraft)
 BATCH = 500
 KEPT_NAMED = 100
 
@@ -70,7 +70,7 @@ class MovedIn:
             self.kept.append(what)
 
 
-def report_of(reading: Reading, format: Format, *, dry_run: bool) -> MovedIn:
+def report_of(reading: Reading, format: ImportFormat, *, dry_run: bool) -> MovedIn:
     """Return the report that an import of what was read begins with."""
     report = MovedIn(format.name, dry_run, refused=list(reading.refused), notices=list(reading.notices))
     if reading.more_refused:
@@ -79,7 +79,7 @@ def report_of(reading: Reading, format: Format, *, dry_run: bool) -> MovedIn:
 
 
 @transaction.atomic
-def move_in(actor: Actor, reading: Reading, format: Format, *, source: str, report: MovedIn) -> Actor:
+def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str, report: MovedIn) -> Actor:
     """Store what was read, as the memory of the caller, and count it in the report.
 
     Returns the actor whose writing it is: the caller, through the agent of this import.
@@ -89,7 +89,7 @@ def move_in(actor: Actor, reading: Reading, format: Format, *, source: str, repo
     importer = Actor.of(actor.user, key=actor.key, agent=_agent(actor, format, source))
     report.agent = importer.agent.pk if importer.agent else None
     with acts(importer):
-        importing = _Import(importer, format, report)
+        importing = _ForeignImport(importer, format, report)
         importing.profiles(_of(reading, ProfileDraft))
         importing.sessions(_of(reading, SessionDraft))
         importing.facts(_of(reading, FactDraft))
@@ -103,7 +103,7 @@ def company_drafts(reading: Reading) -> list[tuple[str, CompanyDraft]]:
     return [(placed.place, placed.draft) for placed in reading.drafts if isinstance(placed.draft, CompanyDraft)]
 
 
-def _agent(actor: Actor, format: Format, source: str) -> Agent:
+def _agent(actor: Actor, format: ImportFormat, source: str) -> Agent:
     name, file = f"Import from {format.title}", one_line(show_hidden(source))[:200]
     agent, _ = Agent.objects.update_or_create(
         user=actor.user, client_name=name, host=file, defaults={"last_seen": timezone.now()}
@@ -111,10 +111,10 @@ def _agent(actor: Actor, format: Format, source: str) -> Agent:
     return agent
 
 
-class _Import:
+class _ForeignImport:
     """One import under way."""
 
-    def __init__(self, actor: Actor, format: Format, report: MovedIn) -> None:
+    def __init__(self, actor: Actor, format: ImportFormat, report: MovedIn) -> None:
         self.actor, self.user, self.report = actor, actor.user, report
         self._format = format.name
         self._own: dict[str, Session | None] = {}
@@ -219,7 +219,7 @@ class _Import:
         for chunk, draft in zip(chunks, fresh, strict=True):
             chunk.created_at = draft.created_at or session.started_at
         Chunk.objects.bulk_update(chunks, ["created_at"])
-        index_new(Kind.CHUNK, [_indexed(chunk, session) for chunk in chunks], owner=self.user)
+        index_new(Kind.CHUNK, [_passage_of(chunk, session) for chunk in chunks], owner=self.user)
         self.report.count("chunks", added=len(chunks), unchanged=len(drafts) - len(chunks))
 
     def _fact(self, text: str, draft: FactDraft) -> Fact:
@@ -244,7 +244,7 @@ class _Import:
         index_new(kind, [Indexed(row.pk, getattr(row, text), row.project) for row in rows], owner=self.user)
 
 
-def _indexed(chunk: Chunk, session: Session) -> Indexed:
+def _passage_of(chunk: Chunk, session: Session) -> Indexed:
     return Indexed(chunk.pk, text_of(chunk), session.project, head_of(chunk))
 
 

@@ -14,7 +14,7 @@ from accounts.actor import Actor
 from accounts.models import Profile
 from accounts.people.profiles import get_profile
 from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.rls import sees_everybody
+from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
 from knowledge.services.facts import index_fact
@@ -53,7 +53,7 @@ class Imported:
             counts[kind] = counts.get(kind, 0) + (name is is_new)
 
 
-class _DryRun(Exception):
+class _DryRunRollback(Exception):
     """Rolls an import back after it has been counted."""
 
 
@@ -72,8 +72,8 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
             wait_for_turn(LOCK, actor.user.pk)
             _import(actor, document, imported)
             if dry_run:
-                raise _DryRun
-    except _DryRun:
+                raise _DryRunRollback
+    except _DryRunRollback:
         pass
     return imported
 
@@ -108,7 +108,7 @@ def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Import
 
 def _sessions_meant(actor: Actor, told: Iterable[UUID | None]) -> dict[UUID | None, Session]:
     """Return the user's sessions by the ids that documents call them, whether they came with this one or earlier."""
-    ids = {one: _derived_id(actor, one) for one in told if one}
+    ids = {one: _derive_id(actor, one) for one in told if one}
     own = Session.objects.of(actor.user).in_bulk([*ids.keys(), *ids.values()])
     meant = {one: own.get(one) or own.get(derived) for one, derived in ids.items()}
     return {one: session for one, session in meant.items() if session}
@@ -131,14 +131,14 @@ def _new_session(actor: Actor, told: ExportedSession) -> Session:
 
     What becomes of the id of another must not depend on whether it exists here: that would tell.
     """
-    with sees_everybody():
+    with rls_bypass():
         is_anothers = Session.objects.exclude(user=actor.user).exists()
     keeps_id = not is_anothers or (was_own(actor.user, told) and not Session.objects.filter(pk=told.id).exists())
     fields = told.model_dump(exclude={"id", "proof", "summary", "chunks"})
-    return Session.objects.create(id=told.id if keeps_id else _derived_id(actor, told.id), user=actor.user, **fields)
+    return Session.objects.create(id=told.id if keeps_id else _derive_id(actor, told.id), user=actor.user, **fields)
 
 
-def _derived_id(actor: Actor, session_id: UUID) -> UUID:
+def _derive_id(actor: Actor, session_id: UUID) -> UUID:
     """The id that a session gets in place of its own: always the same, so that twice is once."""
     return uuid5(actor.user.pk, str(session_id))
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
-from knowledge.app_maps.files.archives import packed, unpacked
+from knowledge.app_maps.files.archives import pack, unpack
 from knowledge.app_maps.files.folders import parse_maps
 from knowledge.app_maps.folders import export_maps, import_folder
 from knowledge.views.forms import OperationForm, choice
@@ -19,7 +19,7 @@ from knowledge.views.pages import own_page, tell
 UPLOAD_BYTES = 4 * 1024 * 1024
 
 
-class Upload(OperationForm):
+class AppMapUploadForm(OperationForm):
     """Asks for a zip, or for one YAML file."""
 
     document = forms.FileField(
@@ -36,7 +36,7 @@ class Upload(OperationForm):
             if file.size > UPLOAD_BYTES:
                 raise Invalid(f"The file has {file.size:,} bytes; the limit is {UPLOAD_BYTES:,}.")
             raw = file.read()
-            return parse_maps(unpacked(raw) if raw.startswith(b"PK") else {file.name: raw})
+            return parse_maps(unpack(raw) if raw.startswith(b"PK") else {file.name: raw})
         except Invalid as refusal:
             raise forms.ValidationError(refusal.message) from refusal
 
@@ -46,7 +46,7 @@ class Upload(OperationForm):
 def export(request: HttpRequest) -> HttpResponse:
     """Download all app maps as a zip of YAML files."""
     layout: Any = "folder" if request.GET.get("layout") == "folder" else "file"
-    response = HttpResponse(packed(export_maps(actor_of(request), layout=layout).files), content_type="application/zip")
+    response = HttpResponse(pack(export_maps(actor_of(request), layout=layout).files), content_type="application/zip")
     name = content_disposition_header(as_attachment=True, filename="app-maps.zip")
     response["Content-Disposition"] = name or "attachment"
     return response
@@ -56,7 +56,7 @@ def export(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def importing(request: HttpRequest) -> HttpResponse:
     """Ask for a zip; say what importing it would do, or do it."""
-    form = Upload(request.POST, request.FILES) if request.method == "POST" else Upload()
+    form = AppMapUploadForm(request.POST, request.FILES) if request.method == "POST" else AppMapUploadForm()
     is_rehearsal = request.POST.get("deed") != "import"
     report = form.attempt(lambda told: import_folder(told["document"], dry_run=is_rehearsal))
     if report and not is_rehearsal:

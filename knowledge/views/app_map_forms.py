@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from knowledge.models import AppEntity, AppWorkflow
-from knowledge.views.forms import OperationForm, Text
+from knowledge.views.forms import OperationForm, TextField
 
 
 class EntityForm(OperationForm):
@@ -25,15 +25,15 @@ class WorkflowForm(OperationForm):
     """Says how something is done."""
 
     trigger = forms.CharField(required=False, help_text="What people ask for; names stand in [brackets].")
-    steps = Text(required=False)
+    steps = TextField(required=False)
     field = forms.CharField(required=False, label="Field", help_text="The field it is about.")
 
 
-def told_of_entity(entity: AppEntity) -> dict[str, Any]:
+def initial_of_entity(entity: AppEntity) -> dict[str, Any]:
     """Return what the form shows of a row."""
     return {name: getattr(entity, name) for name in EntityForm.base_fields}
 
 
-def told_of_workflow(workflow: AppWorkflow) -> dict[str, Any]:
+def initial_of_workflow(workflow: AppWorkflow) -> dict[str, Any]:
     """Return what the form shows of a workflow."""
     return {name: getattr(workflow, name) for name in WorkflowForm.base_fields}

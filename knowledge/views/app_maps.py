@@ -12,15 +12,15 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page, page_of
-from knowledge.app_maps.connectors import configured
+from knowledge.app_maps.connectors import configured_names
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.reading import fields_of, get_app, list_apps
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
 from knowledge.app_maps.vocabulary import AmbiguousChoice
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
-from knowledge.views.app_map_forms import EntityForm, WorkflowForm, told_of_entity, told_of_workflow
-from knowledge.views.forms import posted
+from knowledge.views.app_map_forms import EntityForm, WorkflowForm, initial_of_entity, initial_of_workflow
+from knowledge.views.forms import posted_data
 from knowledge.views.pages import offset_in, own_page, tell
 
 ENTITIES_SHOWN = 50
@@ -42,7 +42,7 @@ def apps(request: HttpRequest) -> HttpResponse:
         "runs": AppRun.objects.select_related("app", "asked_by").order_by("-created_at")[:RUNS_SHOWN],
         "is_running": bool(index.running),
         "unfinished": UNFINISHED,
-        "connectors": configured(),
+        "connectors": configured_names(),
     }
     return render(request, "knowledge/app_maps.html", context)
 
@@ -69,7 +69,7 @@ def app(request: HttpRequest, app_id: int) -> HttpResponse:
 
 @own_page
 @require_safe
-def found(request: HttpRequest, kind: str, part_id: int) -> HttpResponse:
+def open_part(request: HttpRequest, kind: str, part_id: int) -> HttpResponse:
     """Turn to the map that a search found something of."""
     if kind == "table":
         return redirect("app-map", get_object_or_404(AppTable, pk=part_id).app_id)
@@ -84,7 +84,7 @@ def entity_edit(request: HttpRequest, app_id: int, entity_id: int) -> HttpRespon
     """Correct where a row is, and what it is found by."""
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     entity = get_object_or_404(AppEntity, pk=entity_id, table__app=shown)
-    form = EntityForm(posted(request), initial=told_of_entity(entity))
+    form = EntityForm(posted_data(request), initial=initial_of_entity(entity))
     where = {"app": shown.name, "app_id": shown.app_id}
     learnt = form.attempt(lambda told: carry_out(learn_app, actor, {**where, "entities": [form.row(told, entity)]}))
     if learnt:
@@ -101,7 +101,7 @@ def workflow_edit(request: HttpRequest, app_id: int, workflow_id: int) -> HttpRe
     """Correct what people ask for, and how it is done."""
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     workflow = get_object_or_404(AppWorkflow, pk=workflow_id, app=shown)
-    form = WorkflowForm(posted(request), initial=told_of_workflow(workflow))
+    form = WorkflowForm(posted_data(request), initial=initial_of_workflow(workflow))
     where = {"app": shown.name, "app_id": shown.app_id}
     learnt = form.attempt(
         lambda told: carry_out(learn_app, actor, {**where, "workflows": [{**told, "name": workflow.name}]})
@@ -121,7 +121,7 @@ def forgetting(request: HttpRequest, app_id: int, part: str = "app", part_id: in
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     if part in {"app", "table"} and not may_clear(actor):
         raise Forbidden("Others rely on this map.", hint="Ask a curator to forget tables and apps.")
-    named = _named(shown, part, part_id)
+    named = _arguments_naming(shown, part, part_id)
     if request.method == "POST":
         forgotten = forget_in_app(actor, app=shown.app_id or shown.name, **named)
         tell(request, f"Forgotten: {forgotten.what}.")
@@ -142,7 +142,7 @@ def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     require_may_clear(actor)
     if request.method != "POST":
-        context = {"app": shown, "can_rebuild": shown.connector in configured(), **_counts(shown, {})}
+        context = {"app": shown, "can_rebuild": shown.connector in configured_names(), **_counts(shown, {})}
         return render(request, "knowledge/app_rebuild.html", context)
     begun = rebuild_app(actor, app=shown.app_id or shown.name)
     if begun.run:
@@ -202,7 +202,7 @@ def _place(place: str, names: Mapping[str, str]) -> str:
     return " › ".join(part for part in (names.get(file, file), table) if part)
 
 
-def _named(shown: App, kind: str, part_id: int) -> dict[str, str]:
+def _arguments_naming(shown: App, kind: str, part_id: int) -> dict[str, str]:
     """What the operation is told about what goes."""
     if kind == "entity":
         entity = get_object_or_404(AppEntity, pk=part_id, table__app=shown)

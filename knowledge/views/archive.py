@@ -23,7 +23,7 @@ from knowledge.services.facts import erase_fact
 from knowledge.services.hypotheses import erase_hypothesis
 from knowledge.services.notes import delete_note
 from knowledge.services.sessions import erase_chunk, erase_session
-from knowledge.views.forms import OperationForm, Text, posted
+from knowledge.views.forms import OperationForm, TextField, posted_data
 from knowledge.views.kinds import KINDS, address_of, own_thing, things_set_aside
 from knowledge.views.pages import Within, form_page, memory_page, offset_in, own_page, tell, way_back
 
@@ -39,10 +39,10 @@ class Aside:
     since: datetime
 
 
-class SettingAside(OperationForm):
+class ArchiveForm(OperationForm):
     """Says why, for the record."""
 
-    reason = Text(required=False, rows=2, help_text="It stays on record with the fact.")
+    reason = TextField(required=False, rows=2, help_text="It stays on record with the fact.")
 
 
 @own_page
@@ -62,7 +62,7 @@ def setting_aside(request: HttpRequest, kind: str, thing_id: str) -> HttpRespons
     """Set one thing aside. A fact keeps the reason, so that page asks for it; the others are one click."""
     actor = actor_of(request)
     thing = own_thing(actor, kind, thing_id)
-    form = SettingAside(posted(request))
+    form = ArchiveForm(posted_data(request))
     if kind != "fact":
         del form.fields["reason"]
     address = address_of(kind, thing.pk)

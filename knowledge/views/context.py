@@ -13,8 +13,8 @@ from accounts.models import Profile
 from accounts.people.profiles import get_profile, update_profile
 from bigmind.core.tokens import count_tokens
 from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context, whole_profile
-from knowledge.services.context_receipts import shown_lines
-from knowledge.views.forms import Lines, OperationForm, ProjectQuestion, Text, posted
+from knowledge.services.context_receipts import show_lines
+from knowledge.views.forms import Lines, OperationForm, ProjectQuestion, TextField, posted_data
 from knowledge.views.pages import memory_page, own_page, tell
 
 PROFILE_BEGINS = ("### 👤", "### 📌")
@@ -45,7 +45,7 @@ class ProfileForm(OperationForm):
     """Says who the person is."""
 
     role = forms.CharField(required=False, help_text="Your job title or engineering role.")
-    preferences = Text(required=False, rows=6, help_text="How you like to work: languages, tools, tone.")
+    preferences = TextField(required=False, rows=6, help_text="How you like to work: languages, tools, tone.")
     pinned_facts = Lines(required=False, rows=6, label="Pinned facts", help_text="What every session must know.")
 
 
@@ -64,7 +64,7 @@ def context(request: HttpRequest) -> HttpResponse:
         form=form,
         text=text,
         budgets=_budgets(text),
-        lines=shown_lines(actor.user, told.receipt) if told else [],
+        lines=show_lines(actor.user, told.receipt) if told else [],
     )
 
 
@@ -75,7 +75,7 @@ def profile(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     kept = get_profile(actor)
     told = {name: getattr(kept, name) for name in ProfileForm.base_fields}
-    form = ProfileForm(posted(request), initial=told)
+    form = ProfileForm(posted_data(request), initial=told)
     if "count" in request.POST and form.is_valid():
         told = form.cleaned_data
     elif form.carry_out(update_profile, actor):

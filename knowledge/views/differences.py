@@ -7,7 +7,7 @@ COMPARED_LINES = 2_000
 
 
 @dataclass(frozen=True)
-class Change:
+class TextChange:
     """One field in which two texts differ, line by line: (sign, text).
 
     Lines with a `-` are in the first and not in the second, lines with a `+` the other way round.
@@ -17,7 +17,7 @@ class Change:
     lines: list[tuple[str, str]]
 
 
-def compared(before: str, after: str) -> list[tuple[str, str]]:
+def compare_lines(before: str, after: str) -> list[tuple[str, str]]:
     """Return the lines in which two texts differ, each with its sign, and those around them."""
     ours, theirs = (text.splitlines()[:COMPARED_LINES] for text in (before, after))
     lines = [*unified_diff(ours, theirs, n=1, lineterm="")][2:]

@@ -21,13 +21,13 @@ def _with_an_embedder(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[
     """Refuse in words when the settings choose no embedder: nothing can be made then."""
 
     @wraps(view)
-    def asked(request: HttpRequest) -> HttpResponse:
+    def wrapper(request: HttpRequest) -> HttpResponse:
         try:
             return view(request)
         except ImproperlyConfigured as error:
             raise Conflict(str(error), hint="Change the setting and start BigMind again.") from error
 
-    return asked
+    return wrapper
 
 
 @own_page

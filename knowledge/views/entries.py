@@ -18,14 +18,14 @@ from knowledge.services.entry_browsing import HITS, Shelved, browse_entries
 from knowledge.services.entry_reading import get_entry, get_related_entries
 from knowledge.views.entry_forms import (
     EntryCorrection,
-    NewEntry,
+    NewEntryForm,
     correct,
-    filled_from,
+    initial_of,
     readable,
 )
 from knowledge.views.entry_search import EntryQuestion, address_with, tag_facets, type_facets
-from knowledge.views.entry_words import heading_and_body, plain, shortened, words_of
-from knowledge.views.forms import posted
+from knowledge.views.entry_words import heading_and_body, plain, shorten, words_of
+from knowledge.views.forms import posted_data
 from knowledge.views.pages import own_page, tell
 
 RELATED_SHOWN = 8
@@ -70,10 +70,10 @@ def entry(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "heading": heading,
         "body": body,
         "metadata": readable(shown.metadata),
-        "parent": _named(shown.parent),
-        "similar": _named(shown.similar_to),
-        "children": [_named(child) for child in children],
-        "related": [_named(other) for other in related.items if other.pk not in family],
+        "parent": _with_title(shown.parent),
+        "similar": _with_title(shown.similar_to),
+        "children": [_with_title(child) for child in children],
+        "related": [_with_title(other) for other in related.items if other.pk not in family],
         "was_changed": shown.updated_at - shown.created_at > A_MOMENT,
         "may_change": may_change(actor, shown),
     }
@@ -85,7 +85,7 @@ def entry(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def new_entry(request: HttpRequest) -> HttpResponse:
     """Add an entry. One that is known already is linked, and what was typed stays."""
     actor = actor_of(request)
-    form = NewEntry(posted(request), initial=_begun(request))
+    form = NewEntryForm(posted_data(request), initial=_initial_values(request))
     added = form.attempt(lambda told: carry_out(add_entry, actor, told))
     if added and added.success:
         tell(request, "Added. Everybody here and their agents can find it now.")
@@ -93,7 +93,7 @@ def new_entry(request: HttpRequest) -> HttpResponse:
     return render(request, "knowledge/entry_form.html", {"form": form, "known": added.id if added else form.known})
 
 
-def _begun(request: HttpRequest) -> dict[str, str]:
+def _initial_values(request: HttpRequest) -> dict[str, str]:
     """What the address begins the form with, such as a question that found nothing."""
     return {name: said for name in ("entry_type", "content", "project") if (said := request.GET.get(name, ""))}
 
@@ -104,7 +104,7 @@ def entry_correction(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     """Edit an entry. When it was changed since the form was opened, say what differs instead of overwriting it."""
     actor = actor_of(request)
     shown = _changeable(actor, entry_id)
-    form = EntryCorrection(posted(request), initial=filled_from(shown))
+    form = EntryCorrection(posted_data(request), initial=initial_of(shown))
     corrected = form.attempt(lambda told: correct(actor, shown, told))
     if corrected:
         tell(request, "Saved. Searches find the new text now.")
@@ -147,7 +147,7 @@ def _row(shelved: Shelved) -> dict[str, Any]:
     if shelved.matched:
         found = plain(shelved.excerpt)
         # A passage from the beginning repeats the title, which stands right above it.
-        excerpt = excerpt if found.startswith(words.title.rstrip("…")) else shortened(found, HIT_CHARS)
+        excerpt = excerpt if found.startswith(words.title.rstrip("…")) else shorten(found, HIT_CHARS)
     return {"entry": shelved.entry, "title": words.title, "excerpt": excerpt, "matched": shelved.matched}
 
 
@@ -155,5 +155,5 @@ def _name(entry: Entry) -> str:
     return words_of(entry.content).title
 
 
-def _named(entry: Entry | None) -> dict[str, Any] | None:
+def _with_title(entry: Entry | None) -> dict[str, Any] | None:
     return {"entry": entry, "title": _name(entry)} if entry else None

@@ -10,11 +10,11 @@ from django.utils.dateparse import parse_datetime
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.operations import accepted
+from bigmind.core.operations import validate_arguments
 from knowledge.models import Entry
 from knowledge.services.entries import update_entry
-from knowledge.views.differences import Change, compared
-from knowledge.views.forms import Names, OperationForm, Text, choice, confidence_field, project_field
+from knowledge.views.differences import TextChange, compare_lines
+from knowledge.views.forms import Names, OperationForm, TextField, choice, confidence_field, project_field
 
 TYPES = {
     "fact": "Fact: a learning, a rule, a pitfall",
@@ -26,7 +26,7 @@ TYPES = {
 class EntryForm(OperationForm):
     """Says what everybody here should know."""
 
-    content = Text(rows=14, help_text="In plain words or markdown. A heading in the first line becomes its title.")
+    content = TextField(rows=14, help_text="In plain words or markdown. A heading in the first line becomes its title.")
     tags = Names(required=False, help_text="Words it is found by, with commas between: vercel, routing.")
     roles = Names(required=False, help_text="Whom it is for: pm, dev, qa. Empty means everybody.")
     confidence = confidence_field(initial="1")
@@ -40,7 +40,7 @@ class EntryForm(OperationForm):
         self.known = str(refusal.details.get("entry_id", ""))
 
 
-class NewEntry(EntryForm):
+class NewEntryForm(EntryForm):
     """Says it for the first time."""
 
     entry_type = choice(TYPES.items(), label="Type")
@@ -55,7 +55,7 @@ class NewEntry(EntryForm):
         return {name: value for name, value in self.cleaned_data.items() if value}
 
 
-class Overtaken(Conflict):
+class StaleEntry(Conflict):
     """Somebody changed the entry while the form was open. `entry` is as it is stored now."""
 
     def __init__(self, entry: Entry) -> None:
@@ -68,24 +68,24 @@ class EntryCorrection(EntryForm):
 
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    changes: Sequence[Change] | None = None
+    changes: Sequence[TextChange] | None = None
     """What saving would overwrite, where somebody was faster. Sent once more, the form overwrites it knowingly."""
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
         """Say what was refused, and show what is stored now where that is why."""
         super().refuse(refusal)
-        if isinstance(refusal, Overtaken):
+        if isinstance(refusal, StaleEntry):
             self.changes = changes_between(refusal.entry, self)
-            self.data = {**{name: self.data.get(name) for name in self.data}, "seen": _seen(refusal.entry)}
+            self.data = {**{name: self.data.get(name) for name in self.data}, "seen": _revision_of(refusal.entry)}
 
 
-def filled_from(entry: Entry) -> dict[str, Any]:
+def initial_of(entry: Entry) -> dict[str, Any]:
     """Return what the form shows of an entry as it is stored."""
     names = ("content", "tags", "roles")
     return {
         **{name: getattr(entry, name) for name in names},
         "confidence": f"{entry.confidence:g}",
-        "seen": _seen(entry),
+        "seen": _revision_of(entry),
     }
 
 
@@ -97,28 +97,28 @@ def correct(actor: Actor, entry: Entry, told: dict[str, Any]) -> Entry:
         Overtaken: it was changed meanwhile.
     """
     sent = {name: value for name, value in told.items() if name != "seen"}
-    wanted = accepted(update_entry, {"id": str(entry.pk), **sent})
+    wanted = validate_arguments(update_entry, {"id": str(entry.pk), **sent})
     # Locked, so that of two who save at once the second is told.
     stored = Entry.objects.select_for_update().filter(pk=entry.pk).first()
     if stored and stored.updated_at != _moment(told["seen"]):
-        raise Overtaken(stored)
+        raise StaleEntry(stored)
     return update_entry(actor, **wanted).entry
 
 
-def changes_between(stored: Entry, form: EntryCorrection) -> list[Change]:
+def changes_between(stored: Entry, form: EntryCorrection) -> list[TextChange]:
     """Return where an entry as it is stored now differs from what was typed."""
-    now = filled_from(stored)
+    now = initial_of(stored)
     labels = {name: str(form[name].label) for name in ("content", "tags", "roles", "confidence")}
-    pairs = {name: (_said(now[name]), _said(form.data.get(name, ""))) for name in labels}
-    return [Change(labels[name], compared(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]]
+    pairs = {name: (_as_text(now[name]), _as_text(form.data.get(name, ""))) for name in labels}
+    return [TextChange(labels[name], compare_lines(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]]
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     text = ", ".join(value) if isinstance(value, list) else str(value)
     return text.replace("\r\n", "\n").strip()
 
 
-def _seen(entry: Entry) -> str:
+def _revision_of(entry: Entry) -> str:
     return entry.updated_at.isoformat()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
-from knowledge.services.entry_browsing import Shelf, projects_with_entries
+from knowledge.services.entry_browsing import EntryListing, projects_with_entries
 from knowledge.views.forms import Question, choice, search_field
 
 TYPES = {"": "All", "fact": "Facts", "summary": "Summaries", "template": "Templates"}
@@ -60,7 +60,7 @@ class Facet:
     is_chosen: bool
 
 
-def type_facets(request: HttpRequest, form: EntryQuestion, shelf: Shelf | None) -> list[Facet]:
+def type_facets(request: HttpRequest, form: EntryQuestion, shelf: EntryListing | None) -> list[Facet]:
     """Return a link for each type and for all of them, with their numbers."""
     counts = shelf.types if shelf else None
     chosen = form.asked.get("entry_type", "")
@@ -71,7 +71,7 @@ def type_facets(request: HttpRequest, form: EntryQuestion, shelf: Shelf | None) 
     ]
 
 
-def tag_facets(request: HttpRequest, form: EntryQuestion, shelf: Shelf | None) -> list[Facet]:
+def tag_facets(request: HttpRequest, form: EntryQuestion, shelf: EntryListing | None) -> list[Facet]:
     """Return a link for each frequent tag: to what has it as well or, where it was asked for, to what need not."""
     chosen = [tag.strip() for tag in form.asked.get("tags", "").split(",") if tag.strip()]
     counts = {**dict.fromkeys(chosen), **(shelf.tags if shelf else {})}

@@ -14,24 +14,24 @@ _STRESS = re.compile(r"\*\*|~~|`+")
 
 
 @dataclass(frozen=True)
-class Words:
+class EntryWords:
     """The words an entry is shown by in a list."""
 
     title: str
     excerpt: str
 
 
-def words_of(content: str) -> Words:
+def words_of(content: str) -> EntryWords:
     """Return the first line as a title, and what follows it as an excerpt, both without markdown.
 
     Tables are left out. Headings and the points of a list are set apart from what stands before them.
     """
     lines = [line for line in content[:READ_CHARS].splitlines() if re.search(r"\w", line)]
     first, *others = [line for line in lines if not line.lstrip().startswith("|")] or lines or [content[:TITLE_CHARS]]
-    title, whole = shortened(plain(first), TITLE_CHARS), plain(first)
+    title, whole = shorten(plain(first), TITLE_CHARS), plain(first)
     rest = [whole[len(title) - 1 :].strip()] if title != whole else []
     rest += [f"· {plain(line)}" if _OPENERS.match(line) else plain(line) for line in others]
-    return Words(title, shortened(" ".join(rest).removeprefix("· "), EXCERPT_CHARS))
+    return EntryWords(title, shorten(" ".join(rest).removeprefix("· "), EXCERPT_CHARS))
 
 
 def heading_and_body(content: str) -> tuple[str, str]:
@@ -48,7 +48,7 @@ def plain(text: str) -> str:
     return " ".join(line.split())
 
 
-def shortened(text: str, chars: int) -> str:
+def shorten(text: str, chars: int) -> str:
     """Return a text of at most so many characters, cut between words where that is possible."""
     if len(text) <= chars:
         return text

@@ -13,9 +13,9 @@ from knowledge.views.forms import (
     CATEGORIES,
     OperationForm,
     ProjectQuestion,
-    Text,
+    TextField,
     choice,
-    posted,
+    posted_data,
     project_field,
     search_field,
 )
@@ -34,7 +34,7 @@ class FactQuestion(ProjectQuestion):
 class FactCorrection(OperationForm):
     """Says what is true instead."""
 
-    fact = Text(rows=3, help_text="One truth, in one sentence.")
+    fact = TextField(rows=3, help_text="One truth, in one sentence.")
     category = choice(CATEGORIES)
 
 
@@ -62,7 +62,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
     """Show one fact with where it comes from, and correct it."""
     actor = actor_of(request)
     shown = get_object_or_404(Fact.objects.of(actor.user).select_related("source_session", "superseded_by"), pk=fact_id)
-    form = FactCorrection(posted(request), initial={"fact": shown.fact, "category": shown.category})
+    form = FactCorrection(posted_data(request), initial={"fact": shown.fact, "category": shown.category})
     corrected = form.carry_out(correct_fact, actor, fact_id=fact_id)
     if corrected:
         tell(request, "Corrected. Your agents will hear the new wording; the old one is set aside.")
@@ -74,7 +74,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_fact(request: HttpRequest) -> HttpResponse:
     """Add a fact by hand."""
-    form = NewFact(posted(request))
+    form = NewFact(posted_data(request))
     stored = form.carry_out(store_fact, actor_of(request))
     if stored:
         known = "That fact is known already, so it is not stored twice."

@@ -16,7 +16,7 @@ from knowledge.views.pages import projects_of
 CATEGORIES = [(name, name.capitalize()) for name in Category.values]
 
 
-def posted(request: HttpRequest) -> QueryDict | None:
+def posted_data(request: HttpRequest) -> QueryDict | None:
     """Return what a form sent; None while it is only being shown."""
     return request.POST if request.method == "POST" else None
 
@@ -91,7 +91,7 @@ class ProjectQuestion(Question):
         self.fields["project"] = choice(named, blank="Any", required=False, label="Project")
 
 
-class Text(forms.CharField):
+class TextField(forms.CharField):
     """A text that is kept as it was typed. Browsers end lines their own way; nothing but spaces is nothing."""
 
     widget = forms.Textarea
@@ -105,7 +105,7 @@ class Text(forms.CharField):
         return text if text.strip() else ""
 
 
-class Lines(Text):
+class Lines(TextField):
     """A list of sentences, one a line."""
 
     def prepare_value(self, value: Any) -> Any:

@@ -11,7 +11,7 @@ from accounts.keys.keys import keys_ending_soon
 from knowledge.models import Fact, Session
 from knowledge.services.company_browsing import lately_approved
 from knowledge.views.pages import counts_of, own_page
-from knowledge.views.search import Search, found_page
+from knowledge.views.search import Search, result_page
 
 NEW_SHOWN = 5
 OPEN_SHOWN = 10
@@ -24,7 +24,7 @@ def home(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     form = Search(request, actor.user)
     if "query" in form.asked:
-        return found_page(request, form, actor)
+        return result_page(request, form, actor)
     context = {"form": form, "counts": counts_of(actor), **_news(actor)}
     return render(request, "knowledge/home.html", context)
 

@@ -12,10 +12,10 @@ from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, li
 from knowledge.views.forms import (
     OperationForm,
     ProjectQuestion,
-    Text,
+    TextField,
     choice,
     confidence_field,
-    posted,
+    posted_data,
     project_field,
 )
 from knowledge.views.kinds import own_thing
@@ -34,7 +34,7 @@ class HypothesisQuestion(ProjectQuestion):
 class HypothesisCorrection(OperationForm):
     """Puts a belief better."""
 
-    hypothesis = Text(rows=3, help_text="“I believe X because Y.”")
+    hypothesis = TextField(rows=3, help_text="“I believe X because Y.”")
     confidence = confidence_field(initial="0.7")
 
 
@@ -48,7 +48,7 @@ class Verdicts(OperationForm):
     """Says how a belief turned out."""
 
     status = forms.CharField(label="It is", widget=forms.RadioSelect(choices=STATUSES[1:]))
-    resolution = Text(rows=3, label="What happened", help_text="What actually happened, and how you know.")
+    resolution = TextField(rows=3, label="What happened", help_text="What actually happened, and how you know.")
 
 
 @own_page
@@ -67,7 +67,7 @@ def hypothesis(request: HttpRequest, hypothesis_id: int) -> HttpResponse:
     """Show one belief, and correct it while it is open."""
     actor = actor_of(request)
     shown: Hypothesis = own_thing(actor, "hypothesis", hypothesis_id)
-    form = HypothesisCorrection(posted(request), initial=_told(shown))
+    form = HypothesisCorrection(posted_data(request), initial=_initial_of(shown))
     if form.carry_out(correct_hypothesis, actor, hypothesis_id=shown.pk):
         tell(request, "The hypothesis is corrected.")
         return redirect("memory-hypothesis", shown.pk)
@@ -85,14 +85,14 @@ def hypothesis_verdict(request: HttpRequest, hypothesis_id: int) -> HttpResponse
     if resolved:
         tell(request, f"The hypothesis is {resolved.status}.")
         return redirect("memory-hypothesis", shown.pk)
-    return _page(request, shown, correction=HypothesisCorrection(initial=_told(shown)), verdict=form)
+    return _page(request, shown, correction=HypothesisCorrection(initial=_initial_of(shown)), verdict=form)
 
 
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_hypothesis(request: HttpRequest) -> HttpResponse:
     """Write a belief down."""
-    form = NewHypothesis(posted(request))
+    form = NewHypothesis(posted_data(request))
     added = form.carry_out(add_hypothesis, actor_of(request))
     if added:
         tell(request, "Written down. Say how it turned out as soon as you know.")
@@ -114,5 +114,5 @@ def _page(
     return render(request, "knowledge/hypothesis.html", context)
 
 
-def _told(shown: Hypothesis) -> dict[str, object]:
+def _initial_of(shown: Hypothesis) -> dict[str, object]:
     return {"hypothesis": shown.hypothesis, "confidence": shown.confidence}

@@ -13,7 +13,7 @@ from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.services.gaps import count_gaps
 from knowledge.services.insights import look_at_use
 from knowledge.views.forms import Question, choice
-from knowledge.views.pages import Section, own_page
+from knowledge.views.pages import MemoryTab, own_page
 
 RANGES = [("7", "7 days"), ("30", "30 days"), ("90", "90 days")]
 PEOPLE = [("mine", "Mine"), ("everybody", "Everybody’s, added up")]
@@ -45,10 +45,10 @@ def insights(request: HttpRequest) -> HttpResponse:
     return render(request, "knowledge/insights.html", context)
 
 
-def sections_for(actor: Actor, *, current: str) -> list[Section]:
+def sections_for(actor: Actor, *, current: str) -> list[MemoryTab]:
     """Return the pages about use, with how many gaps are open."""
     rows: tuple[tuple[str, str, int | None], ...] = (
         ("Use", "insights", None),
         ("Unanswered questions", "insights-gaps", count_gaps(actor)),
     )
-    return [Section(label, reverse(route), count, route == current) for label, route, count in rows]
+    return [MemoryTab(label, reverse(route), count, route == current) for label, route, count in rows]

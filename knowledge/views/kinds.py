@@ -17,7 +17,7 @@ from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
 
 
 @dataclass(frozen=True)
-class Kind:
+class KindPages:
     """One kind: what people call it, the pages of one and of all, and which are a person's own."""
 
     word: str
@@ -27,16 +27,16 @@ class Kind:
 
 
 KINDS = {
-    "fact": Kind("fact", "memory-fact", "memory-facts", lambda user: Fact.objects.of(user)),
-    "session": Kind("session", "memory-session", "memory-sessions", lambda user: Session.objects.of(user)),
-    "chunk": Kind(
+    "fact": KindPages("fact", "memory-fact", "memory-facts", lambda user: Fact.objects.of(user)),
+    "session": KindPages("session", "memory-session", "memory-sessions", lambda user: Session.objects.of(user)),
+    "chunk": KindPages(
         "chunk",
         "memory-chunk",
         "memory-sessions",
         lambda user: Chunk.objects.filter(user=user).select_related("session"),
     ),
-    "note": Kind("note", "memory-note", "memory-notes", lambda user: Note.objects.of(user)),
-    "hypothesis": Kind(
+    "note": KindPages("note", "memory-note", "memory-notes", lambda user: Note.objects.of(user)),
+    "hypothesis": KindPages(
         "hypothesis", "memory-hypothesis", "memory-hypotheses", lambda user: Hypothesis.objects.filter(user=user)
     ),
 }
@@ -73,7 +73,7 @@ def word_for(kind: str) -> str:
     return _kind(kind).word
 
 
-def _kind(kind: str) -> Kind:
+def _kind(kind: str) -> KindPages:
     return KINDS["session" if kind == "summary" else kind]
 
 

@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from bigmind.core.operations import accepted
+from bigmind.core.operations import validate_arguments
 from knowledge.models import Note
 from knowledge.services.notes import get_notes, note_domains, rename_note, set_note
-from knowledge.views.forms import OperationForm, Question, Text, choice, posted, project_field
+from knowledge.views.forms import OperationForm, Question, TextField, choice, posted_data, project_field
 from knowledge.views.kinds import own_thing
 from knowledge.views.pages import Within, form_page, memory_page, own_page, tell
 
@@ -38,7 +38,7 @@ class NoteForm(OperationForm):
 
     domain = forms.CharField(help_text="The area: email, calendar, general.")
     key = forms.CharField(help_text="Its name within the area, such as dymon-packages.")
-    content = Text(rows=8, help_text="In plain words or markdown.")
+    content = TextField(rows=8, help_text="In plain words or markdown.")
     expires_at = forms.DateTimeField(
         required=False,
         label="Expires",
@@ -69,7 +69,7 @@ def note(request: HttpRequest, note_id: int) -> HttpResponse:
 def new_note(request: HttpRequest) -> HttpResponse:
     """Add a note. One that is there already is edited on its own page, never written over by mistake."""
     actor = actor_of(request)
-    form = NoteForm(posted(request), initial={"domain": request.GET.get("domain", "")})
+    form = NoteForm(posted_data(request), initial={"domain": request.GET.get("domain", "")})
     if form.is_valid() and _is_taken(actor, **form.cleaned_data):
         form.add_error("key", "There is a note of this name in the domain already.")
     note = form.carry_out(set_note, actor)
@@ -86,7 +86,7 @@ def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
     """Edit a note, or move it to another domain or key."""
     actor = actor_of(request)
     shown = get_object_or_404(Note.objects.of(actor.user).current(), pk=note_id)
-    form = NoteForm(posted(request), initial={name: getattr(shown, name) for name in NoteForm.base_fields})
+    form = NoteForm(posted_data(request), initial={name: getattr(shown, name) for name in NoteForm.base_fields})
     edited = form.attempt(lambda told: _edit(actor, shown, told))
     if edited:
         tell(request, f"The note {edited} is kept.")
@@ -98,7 +98,7 @@ def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
 @transaction.atomic
 def _edit(actor: Actor, note: Note, told: dict[str, Any]) -> Note:
     """Rename and rewrite, both or neither. The rules of writing come first: they name the fields of the form."""
-    wanted = accepted(set_note, told)
+    wanted = validate_arguments(set_note, told)
     rename_note(actor, domain=note.domain, key=note.key, new_domain=wanted["domain"], new_key=wanted["key"])
     return set_note(actor, **wanted)
 

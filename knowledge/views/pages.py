@@ -25,7 +25,7 @@ View = Callable[..., HttpResponse]
 
 
 @dataclass(frozen=True)
-class Section:
+class MemoryTab:
     """One section of the memory: its name, its address, and how much is in it, where that is a number."""
 
     label: str
@@ -127,7 +127,7 @@ def tell(request: HttpRequest, text: str, *, undo: str = "") -> None:
     messages.success(request, text, extra_tags=undo)
 
 
-def _sections(counts: Counts, *, current: str) -> list[Section]:
+def _sections(counts: Counts, *, current: str) -> list[MemoryTab]:
     rows = (
         ("Overview", "memory", None),
         ("Facts", "memory-facts", counts.facts),
@@ -138,4 +138,4 @@ def _sections(counts: Counts, *, current: str) -> list[Section]:
         ("Start context", "memory-context", None),
         ("Set aside", "memory-aside", counts.aside),
     )
-    return [Section(label, reverse(route), count, route == current) for label, route, count in rows]
+    return [MemoryTab(label, reverse(route), count, route == current) for label, route, count in rows]

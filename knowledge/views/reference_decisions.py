@@ -13,9 +13,9 @@ from knowledge.models import Reference, ReferenceDrift
 from knowledge.references.collections import cover
 from knowledge.references.drift import decide_drift, see_drift
 from knowledge.references.texts import text_of
-from knowledge.views.forms import posted
+from knowledge.views.forms import posted_data
 from knowledge.views.pages import own_page, tell
-from knowledge.views.reference_forms import ReferenceCorrection, checked_correction, filled_from
+from knowledge.views.reference_forms import ReferenceCorrection, initial_of, read_correction
 from knowledge.views.references import changes, may_change
 
 DONE = {
@@ -40,29 +40,29 @@ def decision(request: HttpRequest, drift_id: int) -> HttpResponse:
     """Show what a person wrote beside what its source says now, and let somebody say which stands."""
     actor = actor_of(request)
     drift = see_drift(actor, drift_id=drift_id)
-    form = ReferenceCorrection(posted(request), initial=filled_from(drift.reference))
+    form = ReferenceCorrection(posted_data(request), initial=initial_of(drift.reference))
     chosen = request.POST.get("decision", "")
     decided: Reference | None = None
     if chosen in {"mine", "new"}:
         decided = decide_drift(actor, drift_id=drift.pk, decision=chosen)  # type: ignore[arg-type]
     elif request.method == "POST":
-        decided = form.attempt(lambda told: _edited(actor, drift, told))
+        decided = form.attempt(lambda told: _apply_edit(actor, drift, told))
     if decided is None:
-        context = {"drift": drift, "reference": drift.reference, "form": form, **_compared(drift)}
+        context = {"drift": drift, "reference": drift.reference, "form": form, **_differences(drift)}
         return render(request, "knowledge/reference_decision.html", context)
     tell(request, DONE.get(chosen, DONE["edited"]))
     return redirect("docs-coverage", drift.reference.collection.slug)
 
 
-def _edited(actor: Actor, drift: ReferenceDrift, told: dict[str, Any]) -> Reference:
-    said = checked_correction(drift.reference, told)
+def _apply_edit(actor: Actor, drift: ReferenceDrift, told: dict[str, Any]) -> Reference:
+    said = read_correction(drift.reference, told)
     del said["reference_id"]
     if not said:
         raise Invalid("Nothing was written.")
     return decide_drift(actor, drift_id=drift.pk, decision="edited", **said)
 
 
-def _compared(drift: ReferenceDrift) -> dict[str, Any]:
+def _differences(drift: ReferenceDrift) -> dict[str, Any]:
     return {
         "of_source": changes(drift.before, drift.now) if drift.now else [],
         "of_both": changes(text_of(drift.reference), drift.now) if drift.now else [],

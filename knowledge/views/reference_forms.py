@@ -11,12 +11,12 @@ from django.utils.dateparse import parse_datetime
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.operations import accepted
+from bigmind.core.operations import validate_arguments
 from knowledge.models import Reference
 from knowledge.reference_vocabulary import ReferenceKind
 from knowledge.references.texts_by_hand import update_reference
-from knowledge.views.differences import Change, compared
-from knowledge.views.forms import Names, OperationForm, Question, Text, choice, search_field
+from knowledge.views.differences import TextChange, compare_lines
+from knowledge.views.forms import Names, OperationForm, Question, TextField, choice, search_field
 
 KINDS = {
     "": "All",
@@ -55,37 +55,39 @@ class Browsing(Question):
 class ReportingReference(OperationForm):
     """Says what a reference was worth."""
 
-    note = Text(rows=2, required=False, help_text="What is true instead, if it is wrong or outdated.")
+    note = TextField(rows=2, required=False, help_text="What is true instead, if it is wrong or outdated.")
 
 
 class ReferenceCorrection(OperationForm):
     """Says a reference better. `seen` is the moment of the last change that the form was filled from."""
 
     title = forms.CharField()
-    summary = Text(rows=2, required=False, help_text="One or two sentences that results show.")
-    content = Text(rows=16, label="Text", help_text="In markdown.")
+    summary = TextField(rows=2, required=False, help_text="One or two sentences that results show.")
+    content = TextField(rows=16, label="Text", help_text="In markdown.")
     aliases = Names(required=False, help_text="Other names it is found by, with commas between: get users, show users.")
     keywords = Names(required=False, help_text="Words it is found by, with commas between.")
     category = forms.CharField(required=False)
     subcategory = forms.CharField(required=False)
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    changes: list[Change] | None = None
+    changes: list[TextChange] | None = None
     """What saving would overwrite, where somebody was faster. Sent once more, the form overwrites it knowingly."""
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
         """Say what was refused, and show what is stored now where that is why."""
         super().refuse(refusal)
-        if isinstance(refusal, Overtaken):
-            now, data = filled_from(refusal.reference), {name: self.data.get(name) for name in self.data}
-            pairs = {name: (_said(now[name]), _said(data.get(name))) for name in SAID}
+        if isinstance(refusal, StaleReference):
+            now, data = initial_of(refusal.reference), {name: self.data.get(name) for name in self.data}
+            pairs = {name: (_as_text(now[name]), _as_text(data.get(name))) for name in SAID}
             self.changes = [
-                Change(str(self[name].label), compared(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]
+                TextChange(str(self[name].label), compare_lines(*pair))
+                for name, pair in pairs.items()
+                if pair[0] != pair[1]
             ]
             self.data = {**data, "seen": now["seen"]}
 
 
-class Overtaken(Conflict):
+class StaleReference(Conflict):
     """Somebody changed the reference while the form was open. `reference` is as it is stored now."""
 
     def __init__(self, reference: Reference) -> None:
@@ -93,18 +95,20 @@ class Overtaken(Conflict):
         self.reference = reference
 
 
-def filled_from(reference: Reference) -> dict[str, Any]:
+def initial_of(reference: Reference) -> dict[str, Any]:
     """Return what the form shows of a reference as it is stored."""
     return {**{name: getattr(reference, name) for name in SAID}, "seen": reference.updated_at.isoformat()}
 
 
-def checked_correction(reference: Reference, told: dict[str, Any]) -> dict[str, Any]:
+def read_correction(reference: Reference, told: dict[str, Any]) -> dict[str, Any]:
     """Return a correction as the operation wants it.
 
     Raises:
         Invalid: a field is wrong.
     """
-    return accepted(update_reference, {"reference_id": str(reference.pk), **{name: told[name] for name in SAID}})
+    return validate_arguments(
+        update_reference, {"reference_id": str(reference.pk), **{name: told[name] for name in SAID}}
+    )
 
 
 @transaction.atomic
@@ -114,15 +118,15 @@ def correct(actor: Actor, reference: Reference, told: dict[str, Any]) -> Referen
     Raises:
         Overtaken: it was changed meanwhile.
     """
-    wanted = checked_correction(reference, told)
+    wanted = read_correction(reference, told)
     # Locked, so that of two who save at once the second is told.
     stored = Reference.objects.select_for_update().get(pk=reference.pk)
     if stored.updated_at != _moment(told["seen"]):
-        raise Overtaken(stored)
+        raise StaleReference(stored)
     return update_reference(actor, **wanted)
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     text = ", ".join(value) if isinstance(value, list) else str(value or "")
     return text.replace("\r\n", "\n").strip()
 

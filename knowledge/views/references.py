@@ -12,16 +12,16 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from knowledge.models import Feedback, Kind, Reference
-from knowledge.references.collections import Shelf, browse_references, list_collections
+from knowledge.references.collections import CollectionPage, browse_references, list_collections
 from knowledge.references.drift import differences
 from knowledge.references.imports import require_documentarian
 from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
 from knowledge.references.texts_by_hand import read_reference
 from knowledge.services.feedback import give_feedback
-from knowledge.views.differences import Change, compared
+from knowledge.views.differences import TextChange, compare_lines
 from knowledge.views.entry_search import Facet
-from knowledge.views.forms import posted
+from knowledge.views.forms import posted_data
 from knowledge.views.pages import own_page, tell
 from knowledge.views.reference_forms import (
     KINDS,
@@ -30,7 +30,7 @@ from knowledge.views.reference_forms import (
     ReferenceCorrection,
     ReportingReference,
     correct,
-    filled_from,
+    initial_of,
 )
 
 HITS_SHOWN = 20
@@ -93,7 +93,7 @@ def correction(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     actor = actor_of(request)
     require_documentarian(actor)
     shown = read_reference(reference_id)
-    form = ReferenceCorrection(posted(request), initial=filled_from(shown))
+    form = ReferenceCorrection(posted_data(request), initial=initial_of(shown))
     if form.attempt(lambda told: correct(actor, shown, told)):
         tell(request, "Saved. The next import will not overwrite it.")
         return redirect("reference", reference_id)
@@ -114,9 +114,9 @@ def versions(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     return render(request, "knowledge/reference_versions.html", context)
 
 
-def changes(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[Change]:
+def changes(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[TextChange]:
     """Return where two texts differ, line by line, as a page shows it."""
-    return [Change(one.label, compared(one.before, one.after)) for one in differences(before, after)]
+    return [TextChange(one.label, compare_lines(one.before, one.after)) for one in differences(before, after)]
 
 
 def may_change(actor: Actor) -> bool:
@@ -147,7 +147,7 @@ def _page(request: HttpRequest, reference_id: UUID, *, status: int = 200, **more
     return render(request, "knowledge/reference.html", context, status=status)
 
 
-def _kind_tabs(form: Browsing, shelf: Shelf) -> list[Facet]:
+def _kind_tabs(form: Browsing, shelf: CollectionPage) -> list[Facet]:
     chosen = form.asked.get("type", "")
     numbers = {"": sum(shelf.kinds.values()), **shelf.kinds}
     return [
@@ -157,7 +157,7 @@ def _kind_tabs(form: Browsing, shelf: Shelf) -> list[Facet]:
     ]
 
 
-def _category_facets(form: Browsing, shelf: Shelf) -> list[Facet]:
+def _category_facets(form: Browsing, shelf: CollectionPage) -> list[Facet]:
     chosen, kind = form.asked.get("category", ""), form.asked.get("type", "")
     kept = {"type": kind} if kind else {}
     return [

@@ -77,7 +77,7 @@ class Search(Question):
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """A hit as a page shows it. Without an address it is read here and nowhere else."""
 
     hit: Hit
@@ -93,10 +93,10 @@ class Found:
         return self.hit.kind in {"fact", "hypothesis"}
 
 
-def found_page(request: HttpRequest, form: Search, actor: Actor, **context: Any) -> HttpResponse:
+def result_page(request: HttpRequest, form: Search, actor: Actor, **context: Any) -> HttpResponse:
     """Answer a question with what was found, the best first."""
     hits = form.answer(semantic_search, actor, limit=HITS_SHOWN)
-    page = Page(shown(hits.items, hits.offset), hits.total, hits.limit, hits.offset) if hits else None
+    page = Page(to_results(hits.items, hits.offset), hits.total, hits.limit, hits.offset) if hits else None
     return render(request, "knowledge/found.html", {"form": form, "hits": hits, "page": page, **context})
 
 
@@ -109,20 +109,20 @@ def explanation(request: HttpRequest) -> HttpResponse:
     if "query" not in form.asked and not form.errors:
         return redirect("home")
     told = form.answer(explain_search, actor)
-    page = Page(shown(told.hits, told.offset), told.total, told.limit, told.offset) if told else None
+    page = Page(to_results(told.hits, told.offset), told.total, told.limit, told.offset) if told else None
     steps = [(STEPS.get(step, step), took) for step, took in told.milliseconds.items()] if told else []
     return render(request, "knowledge/explain.html", {"form": form, "told": told, "page": page, "steps": steps})
 
 
-def shown(hits: Iterable[Hit], offset: int) -> list[Found]:
+def to_results(hits: Iterable[Hit], offset: int) -> list[SearchResult]:
     """Say of each hit which it is, how people call it, where it is read, and what found it."""
-    return [_shown(hit, rank) for rank, hit in enumerate(hits, start=offset + 1)]
+    return [_to_result(hit, rank) for rank, hit in enumerate(hits, start=offset + 1)]
 
 
-def _shown(hit: Hit, rank: int) -> Found:
+def _to_result(hit: Hit, rank: int) -> SearchResult:
     word, route = SHARED.get(hit.kind, ("", ""))
     page_of_shared = reverse(route, args=[hit.id]) if route else ""
-    return Found(
+    return SearchResult(
         hit=hit,
         rank=rank,
         word=word or word_for(hit.kind),

@@ -17,8 +17,8 @@ from knowledge.views.forms import (
     Names,
     OperationForm,
     ProjectQuestion,
-    Text,
-    posted,
+    TextField,
+    posted_data,
     project_field,
     search_field,
 )
@@ -40,9 +40,9 @@ class SessionEnd(OperationForm):
     """Says what a conversation came to."""
 
     one_liner = forms.CharField(label="Headline", help_text="What it was about, in up to 120 characters.")
-    outcome = Text(required=False, rows=2, help_text="One sentence: what was decided or built.")
+    outcome = TextField(required=False, rows=2, help_text="One sentence: what was decided or built.")
     topics = Names(required=False, help_text="A few words, with commas between them.")
-    summary = Text(required=False, rows=8, help_text="What a later session should know of it, in markdown.")
+    summary = TextField(required=False, rows=8, help_text="What a later session should know of it, in markdown.")
     key_facts = Lines(required=False, rows=4, label="Key facts", help_text="One a line.")
     code_refs = Lines(required=False, rows=4, label="Code references", help_text="Files, pull requests; one a line.")
 
@@ -59,8 +59,8 @@ class SessionCorrection(SessionEnd):
 class ChunkCorrection(OperationForm):
     """Says word for word what was said."""
 
-    content = Text(rows=12)
-    flag_reason = Text(required=False, rows=2, label="Why it matters")
+    content = TextField(rows=12)
+    flag_reason = TextField(required=False, rows=2, label="Why it matters")
 
 
 @own_page
@@ -93,7 +93,7 @@ def session_correction(request: HttpRequest, session_id: str) -> HttpResponse:
     """Correct what is kept of a conversation."""
     actor = actor_of(request)
     shown = own_thing(actor, "session", session_id)
-    form = SessionCorrection(posted(request), initial=_told(shown))
+    form = SessionCorrection(posted_data(request), initial=_initial_of(shown))
     # One in progress has no headline yet, and need not get one.
     form.fields["one_liner"].required = not shown.is_open
     form.fields["one_liner"].empty_value = None  # type: ignore[attr-defined]
@@ -109,7 +109,7 @@ def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
     """End a conversation that its agent left open."""
     actor = actor_of(request)
     shown = own_thing(actor, "session", session_id)
-    form = SessionEnd(posted(request), initial=_told(shown))
+    form = SessionEnd(posted_data(request), initial=_initial_of(shown))
     more = {"session_id": str(shown.pk), "importance": shown.importance}
     if form.carry_out(end_session, actor, **more):
         tell(request, "The session is ended. Its headline is part of what the next one is told.")
@@ -130,14 +130,14 @@ def chunk(request: HttpRequest, chunk_id: int) -> HttpResponse:
     """Show one chunk, and correct it."""
     actor = actor_of(request)
     shown: Chunk = own_thing(actor, "chunk", chunk_id)
-    form = ChunkCorrection(posted(request), initial={"content": shown.content, "flag_reason": shown.flag_reason})
+    form = ChunkCorrection(posted_data(request), initial={"content": shown.content, "flag_reason": shown.flag_reason})
     if form.carry_out(correct_chunk, actor, chunk_id=shown.pk):
         tell(request, "The chunk is corrected.")
         return redirect("memory-session", shown.session_id)
     return render(request, "knowledge/chunk.html", {"chunk": shown, "form": form})
 
 
-def _told(session: Session) -> dict[str, object]:
+def _initial_of(session: Session) -> dict[str, object]:
     line = ("one_liner", "outcome", "topics", "project", "importance")
     told = {name: getattr(session, name) for name in line}
     if narrative := session.narrative:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accounts.connecting.clients import client_called, door
-from accounts.connecting.server_config import Door
+from accounts.connecting.server_config import ServerConfig
 from tests.factories import make_key
 from tests.serving import Served, served, web_process
 
@@ -23,10 +23,10 @@ KEY = "bm_0000"
 HEADERS = {"Authorization": f"Bearer {KEY}"}
 
 
-def snippet(slug: str, door: Door | None = None) -> str:
+def snippet(slug: str, door: ServerConfig | None = None) -> str:
     client = client_called(slug)
     assert client is not None
-    return client.write(door or Door(URL, KEY))[0].text
+    return client.write(door or ServerConfig(URL, KEY))[0].text
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_codex_reads_toml() -> None:
 
 
 def test_claude_code_gets_one_command_that_every_shell_takes() -> None:
-    command = snippet("claude-code", Door(URL, KEY, ("core", "notes")))
+    command = snippet("claude-code", ServerConfig(URL, KEY, ("core", "notes")))
 
     assert command == (
         f'claude mcp add --scope user --transport http bigmind "{URL}/mcp?toolsets=core,notes" '
@@ -60,7 +60,7 @@ def test_claude_code_gets_one_command_that_every_shell_takes() -> None:
 
 
 def test_claude_desktop_starts_bigmind_where_it_runs_on_the_same_machine() -> None:
-    here = Door(URL, KEY, ("all",), ("/venv/python", "/clone/manage.py", "mcp"), (("BIGMIND_HOME", "/data"),))
+    here = ServerConfig(URL, KEY, ("all",), ("/venv/python", "/clone/manage.py", "mcp"), (("BIGMIND_HOME", "/data"),))
 
     server = json.loads(snippet("claude-desktop", here))["mcpServers"]["bigmind"]
 
@@ -76,7 +76,7 @@ def test_claude_desktop_starts_bigmind_where_it_runs_on_the_same_machine() -> No
     [(URL, []), ("https://mind.example.com", []), ("http://mind.example.com", ["--allow-http"])],
 )
 def test_claude_desktop_needs_a_bridge_elsewhere(url: str, more: list[str]) -> None:
-    server = json.loads(snippet("claude-desktop", Door(url, KEY)))["mcpServers"]["bigmind"]
+    server = json.loads(snippet("claude-desktop", ServerConfig(url, KEY)))["mcpServers"]["bigmind"]
 
     header = ["--header", "Authorization:${BIGMIND_AUTHORIZATION}"]
     assert server["args"] == ["-y", "mcp-remote", f"{url}/mcp", *header, *more]
@@ -102,7 +102,7 @@ def test_paths_of_this_machine_are_told_only_where_it_is_surely_the_readers(
 
 
 def test_the_python_program_runs_as_it_is_pasted(served: Served) -> None:
-    program = snippet("python", Door(served.url, make_key().text, ("core", "notes")))
+    program = snippet("python", ServerConfig(served.url, make_key().text, ("core", "notes")))
 
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
 
@@ -115,7 +115,7 @@ def test_the_python_program_runs_as_it_is_pasted(served: Served) -> None:
 def test_the_commands_for_curl_run_as_they_are_pasted(served: Served, label: str) -> None:
     client = client_called("other")
     assert client is not None
-    command = {found.label: found.text for found in client.write(Door(served.url, make_key().text))}[label]
+    command = {found.label: found.text for found in client.write(ServerConfig(served.url, make_key().text))}[label]
 
     ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
 
@@ -124,7 +124,7 @@ def test_the_commands_for_curl_run_as_they_are_pasted(served: Served, label: str
 
 def test_claude_desktop_can_start_what_it_is_told_to(served: Served) -> None:
     manage = Path(__file__).parents[2] / "manage.py"
-    here = Door(served.url, make_key().text, ("core",), (sys.executable, str(manage), "mcp"))
+    here = ServerConfig(served.url, make_key().text, ("core",), (sys.executable, str(manage), "mcp"))
     server = json.loads(snippet("claude-desktop", here))["mcpServers"]["bigmind"]
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-ai", "version": "1"}}
     request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})

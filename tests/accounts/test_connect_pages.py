@@ -13,7 +13,7 @@ from accounts.authentication import authenticate_key
 from accounts.connecting.clients import CLIENTS, client_called
 from accounts.connecting.programs import PROGRAMS
 from accounts.connecting.rules import RULES
-from accounts.connecting.server_config import Door
+from accounts.connecting.server_config import ServerConfig
 from accounts.keys.keys import revoke_key
 from accounts.models import ApiKey, User
 from accounts.services.agents import note_agent
@@ -164,7 +164,7 @@ def test_on_the_machine_of_bigmind_the_command_needs_no_address_and_no_key() -> 
     client = client_called("codex")
     assert client is not None
 
-    assert client.command(Door(URL, command=("/venv/python", "mcp"))) == "bigmind connect codex"
+    assert client.command(ServerConfig(URL, command=("/venv/python", "mcp"))) == "bigmind connect codex"
 
 
 def test_a_new_key_waits_and_then_tells_who_came(browser: Client, ada: User) -> None:

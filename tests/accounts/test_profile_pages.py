@@ -12,7 +12,7 @@ from accounts.actor import Actor
 from accounts.models import Role, Sharing, User
 from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from knowledge.models import Session
 from knowledge.services.facts import store_fact
 from knowledge.services.people import change_sharing
@@ -52,7 +52,7 @@ def full_of_secrets() -> Actor:
 
 
 def share_all(actor: Actor) -> None:
-    change_sharing(actor, sections=list(Section), in_directory=True, session_ids=[])
+    change_sharing(actor, sections=list(ProfileSection), in_directory=True, session_ids=[])
 
 
 def keep_all_to_oneself(user: User) -> None:
@@ -138,23 +138,23 @@ def test_a_team_sees_who_somebody_is_and_what_they_contributed_by_default(browse
 
 
 SIGNS = {
-    Section.ROLE: "Rear admiral",
-    Section.AGENTS: "secret-host",
-    Section.STATISTICS: "<dt>hypotheses</dt>",
-    Section.BADGES: "First session",
-    Section.TOPICS: "zanzibar-topic",
-    Section.ACTIVITY: "Longest streak",
-    Section.CONTRIBUTIONS: "Ships have logbooks",
-    Section.HEADLINES: "Zanzibar headline",
+    ProfileSection.ROLE: "Rear admiral",
+    ProfileSection.AGENTS: "secret-host",
+    ProfileSection.STATISTICS: "<dt>hypotheses</dt>",
+    ProfileSection.BADGES: "First session",
+    ProfileSection.TOPICS: "zanzibar-topic",
+    ProfileSection.ACTIVITY: "Longest streak",
+    ProfileSection.CONTRIBUTIONS: "Ships have logbooks",
+    ProfileSection.HEADLINES: "Zanzibar headline",
 }
 
 
 @pytest.mark.parametrize("section", SIGNS)
-def test_each_section_is_shown_alone(browser: Client, section: Section) -> None:
+def test_each_section_is_shown_alone(browser: Client, section: ProfileSection) -> None:
     grace = full_of_secrets()
     approved_entry(grace, title="Ships have logbooks")
     session = Session.objects.get(user=grace.user)
-    change_sharing(grace, sections=[Section.WHO, section], in_directory=True, session_ids=[session.pk])
+    change_sharing(grace, sections=[ProfileSection.WHO, section], in_directory=True, session_ids=[session.pk])
 
     page = browser.get("/u/grace/")
 
@@ -164,7 +164,7 @@ def test_each_section_is_shown_alone(browser: Client, section: Section) -> None:
 
 def test_what_is_not_shown_is_not_even_read(browser: Client) -> None:
     grace = full_of_secrets()
-    change_sharing(grace, sections=[Section.WHO], in_directory=True, session_ids=[])
+    change_sharing(grace, sections=[ProfileSection.WHO], in_directory=True, session_ids=[])
 
     page = browser.get("/u/grace/").context["page"]
 
@@ -181,7 +181,7 @@ def test_whoever_has_left_has_no_page(browser: Client) -> None:
 
 def test_somebody_sees_their_page_as_others_do(browser: Client, ada: User) -> None:
     note_agent(ada, client_name="claude-code", host="atlas")
-    change_sharing(Actor.of(ada), sections=[Section.WHO], in_directory=True, session_ids=[])
+    change_sharing(Actor.of(ada), sections=[ProfileSection.WHO], in_directory=True, session_ids=[])
 
     page = browser.get("/u/ada/?as=others")
 
@@ -209,7 +209,7 @@ def test_the_owner_chooses_what_others_see(browser: Client, ada: User, client: C
 def test_the_form_shows_what_holds(browser: Client, ada: User) -> None:
     session = make_session(Actor.of(ada), one_liner="Wrote the first program")
     before = browser.get(reverse("profile-sharing", args=["ada"]))
-    change_sharing(Actor.of(ada), sections=[Section.WHO], in_directory=False, session_ids=[session.pk])
+    change_sharing(Actor.of(ada), sections=[ProfileSection.WHO], in_directory=False, session_ids=[session.pk])
 
     after = browser.get(reverse("profile-sharing", args=["ada"]))
 

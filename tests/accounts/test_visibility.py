@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from bigmind.environment import Environment
 
 
@@ -20,5 +20,5 @@ def test_a_section_that_no_profile_has_is_refused_by_name(said: str) -> None:
     with pytest.raises(ValidationError) as refusal:
         Environment(profile_sections=said)
 
-    for section in Section:
+    for section in ProfileSection:
         assert section.value in str(refusal.value)

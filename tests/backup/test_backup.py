@@ -16,11 +16,11 @@ from accounts.authentication import authenticate_key
 from accounts.models import User
 from bigmind.backup.making import back_up_when_due, backups_in, make_backup
 from bigmind.backup.manifest import MANIFEST
-from bigmind.backup.restoring import restore_backup, verified
+from bigmind.backup.restoring import restore_backup, verify_backup
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.embedded.database import pending_migrations
 from bigmind.environment import environment
-from curation.decisions.history import broken_seals
+from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from knowledge.models import Fact, PassageVector
 from knowledge.services.semantic import semantic_search
@@ -59,7 +59,7 @@ def test_a_restored_instance_answers_exports_and_goes_on_as_before(filled, fresh
         assert _top_ten(again) == before
         assert _exported(again) == exported
         assert authenticate_key(key).user == actor.user
-        assert list(broken_seals()) == []
+        assert list(find_broken_seals()) == []
         assert Review.objects.exists()
         assert not PassageVector.objects.filter(vector=None).exists()
         assert make_fact(again, "Written after the restore.").pk > last
@@ -86,7 +86,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(filled, tmp_path
     dump.write_bytes(raw)
 
     with pytest.raises(Invalid, match=r"database\.dump is not what was written"):
-        verified(backup.folder)
+        verify_backup(backup.folder)
     with pytest.raises(Invalid, match=r"database\.dump is not what was written"):
         restore_backup(backup.folder, replace=True)
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from accounts.models import Role
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from curation.proposals.proposals import promote_to_global
 from curation.upstream.server import sync_now
 from knowledge.models import CompanyCopy
@@ -79,7 +79,7 @@ def test_what_was_kept_here_is_sent_with_one_click_without_a_script(visits: Visi
 def test_the_directory_shows_whose_laptop_is_online(visits: Visits, settings: Any) -> None:
     settings.BIGMIND_MODE = "team"
     ada = make_actor(make_user("ada"))
-    change_sharing(ada, sections=[Section.WHO, Section.AGENTS], in_directory=True, session_ids=[])
+    change_sharing(ada, sections=[ProfileSection.WHO, ProfileSection.AGENTS], in_directory=True, session_ids=[])
     register_instance(ada, instance_id=uuid4(), name="ada's laptop", version="1.4", url="https://laptop.example.com")
     page = visits.by(make_user("reader"))
 

@@ -10,7 +10,7 @@ from accounts.actor import Actor
 from accounts.models import ApiKey, AppToken, ConnectedApp, Role, User
 from accounts.oauth.app_tokens import let_in, oauth_address
 from accounts.oauth.connected_apps import introduce_app
-from accounts.oauth.consent import Asked, seal
+from accounts.oauth.consent import ConsentRequest, seal
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_user
@@ -32,7 +32,7 @@ def introduced(back: str, name: str = "Ada’s chat on the web") -> ConnectedApp
 
 def consent_page(app: ConnectedApp, scopes: tuple[str, ...] = ("read", "write")) -> str:
     back = app.redirect_uris[0]
-    asked = Asked(app.client_id, back, True, STATE, "c" * 43, scopes, oauth_address())
+    asked = ConsentRequest(app.client_id, back, True, STATE, "c" * 43, scopes, oauth_address())
     return f"{reverse('consent')}?{urlencode({'request': seal(asked)})}"
 
 

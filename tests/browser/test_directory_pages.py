@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import update_profile
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from knowledge.models import Session
 from knowledge.services.people import change_sharing
 from tests.browser.axe import findings
@@ -39,7 +39,7 @@ def ada() -> Actor:
         then = timezone.now() - timedelta(days=number * number % 170)
         Session.objects.create(user=ada.user, started_at=then, topics=["deploys"])
     approved_entry(ada, title="Payments are idempotent", content="Every payment carries a key.")
-    change_sharing(ada, sections=list(Section), in_directory=True, session_ids=[session.pk])
+    change_sharing(ada, sections=list(ProfileSection), in_directory=True, session_ids=[session.pk])
     return ada
 
 

@@ -3,16 +3,18 @@
 import stat
 from pathlib import Path
 
-from accounts.connecting.changes import Change, carry_out, plan_connection, plan_disconnection
+from accounts.connecting.changes import FileChange, carry_out, plan_connection, plan_disconnection
 from accounts.connecting.machines import Machine, System
 from accounts.connecting.parts import parts_of
-from accounts.connecting.programs import Program, program_called
-from accounts.connecting.records import Records
-from accounts.connecting.server_config import Door
+from accounts.connecting.programs import AgentProgram, program_called
+from accounts.connecting.records import ChangeRecords
+from accounts.connecting.server_config import ServerConfig
 
 KEY = f"bm_{'K' * 38}"
-DOOR = Door("http://localhost:7700", KEY)
-HERE = Door("http://localhost:7700", KEY, (), ("/venv/python", "/clone/manage.py", "mcp"), (("BIGMIND_HOME", "/data"),))
+DOOR = ServerConfig("http://localhost:7700", KEY)
+HERE = ServerConfig(
+    "http://localhost:7700", KEY, (), ("/venv/python", "/clone/manage.py", "mcp"), (("BIGMIND_HOME", "/data"),)
+)
 
 
 class Home:
@@ -22,7 +24,7 @@ class Home:
         self.folder = folder / "home"
         self.folder.mkdir()
         self.machine = Machine(system, self.folder, variables)
-        self.records = Records(folder / "bigmind" / "connections")
+        self.records = ChangeRecords(folder / "bigmind" / "connections")
 
     def write(self, place: str, text: str, *, mode: int = 0o644) -> Path:
         """Write a file as its program would have."""
@@ -47,24 +49,24 @@ class Home:
         """Return every folder below the home."""
         return {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_dir()}
 
-    def plan(self, slug: str, *, door: Door = DOOR, project: Path | None = None) -> list[Change]:
+    def plan(self, slug: str, *, door: ServerConfig = DOOR, project: Path | None = None) -> list[FileChange]:
         """Return what connecting would change."""
         return plan_connection(slug, parts_of(program(slug), door, self.machine, project), self.records)
 
-    def connect(self, slug: str, *, door: Door = DOOR, project: Path | None = None) -> list[Change]:
+    def connect(self, slug: str, *, door: ServerConfig = DOOR, project: Path | None = None) -> list[FileChange]:
         """Connect a program."""
         changes = self.plan(slug, door=door, project=project)
         carry_out(changes, self.records)
         return changes
 
-    def disconnect(self, slug: str, *, project: Path | None = None) -> list[Change]:
+    def disconnect(self, slug: str, *, project: Path | None = None) -> list[FileChange]:
         """Disconnect a program."""
         changes = plan_disconnection(slug, parts_of(program(slug), DOOR, self.machine, project), self.records)
         carry_out(changes, self.records)
         return changes
 
 
-def program(slug: str) -> Program:
+def program(slug: str) -> AgentProgram:
     """Return a program that there is."""
     found = program_called(slug)
     assert found is not None

@@ -11,7 +11,7 @@ from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import System
 from accounts.connecting.programs import PROGRAMS
 from accounts.connecting.rules import BEGIN, END, RULES
-from accounts.connecting.server_config import Door
+from accounts.connecting.server_config import ServerConfig
 from tests.connecting.homes import DOOR, HERE, KEY, Home
 
 URL = "http://localhost:7700/mcp"
@@ -185,7 +185,7 @@ def test_undone_is_as_before(home: Home, slug: str) -> None:
         home.write(told, NOTES)
     before, folders = home.files(), home.folders()
     home.connect(slug)
-    home.connect(slug, door=Door("https://mind.example.com", KEY))
+    home.connect(slug, door=ServerConfig("https://mind.example.com", KEY))
 
     home.disconnect(slug)
 

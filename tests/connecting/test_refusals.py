@@ -7,7 +7,7 @@ import pytest
 
 from accounts.connecting import changes, files
 from accounts.connecting.changes import carry_out
-from accounts.connecting.files import Found
+from accounts.connecting.files import FoundFile
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid
 from tests.connecting.homes import KEY, Home
 
@@ -132,7 +132,7 @@ def test_all_files_are_changed_or_none(home: Home, monkeypatch: pytest.MonkeyPat
     before = home.files()
     plan = home.plan("codex")
 
-    def full(found: Found, content: bytes | None, *, mode: int) -> list[Path]:
+    def full(found: FoundFile, content: bytes | None, *, mode: int) -> list[Path]:
         if found.path.name == "AGENTS.md" and content:
             raise Forbidden("AGENTS.md cannot be written: No space left on device.")
         return files.replace_file(found, content, mode=mode)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from accounts.connecting import json_text, rules, toml_text
 from accounts.connecting.json_tree import read_tree
-from accounts.connecting.malformed import Malformed
+from accounts.connecting.malformed import MalformedFile
 from accounts.connecting.servers import NAME, Setting, codex, cursor, vscode_asking
 from tests.connecting.homes import DOOR
 
@@ -40,7 +40,7 @@ def test_json_of_every_shape_keeps_what_it_says(
     connected = json_text.with_setting(text, setting)
 
     assert json_text.with_setting(connected, setting) == connected
-    assert json_text.found_in(connected, setting) == setting.value
+    assert json_text.read_setting(connected, setting) == setting.value
     assert json.loads(json_text.without_setting(connected, setting, before=text).removeprefix("\ufeff")) == said
 
 
@@ -109,7 +109,7 @@ def test_a_table_that_stands_in_a_text_is_not_taken_for_ours() -> None:
     connected = toml_text.with_setting(text, setting)
 
     assert connected.startswith(text)
-    with pytest.raises(Malformed, match="safely"):
+    with pytest.raises(MalformedFile, match="safely"):
         toml_text.without_setting(connected, setting)
 
 

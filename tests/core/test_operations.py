@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import Effect, Operation, accepted, carry_out, compact
+from bigmind.core.operations import Effect, Operation, carry_out, compact, validate_arguments
 from bigmind.core.vocabulary import Confidence, Content, Lines, Moment, Name, Tags
 
 
@@ -112,14 +112,14 @@ def test_a_strange_name_of_an_argument_is_shown_harmlessly():
 
 
 def test_lists_may_be_written_as_people_and_models_write_them():
-    taken = accepted(remember, {"text": "x", "kind": "fact", "topics": "a, b,a", "lines": "- One\n* Two\n\n"})
+    taken = validate_arguments(remember, {"text": "x", "kind": "fact", "topics": "a, b,a", "lines": "- One\n* Two\n\n"})
 
     assert taken["topics"] == ["a", "b"]
     assert taken["lines"] == ["One", "Two"]
 
 
 def test_content_is_kept_byte_for_byte_and_names_are_not():
-    taken = accepted(remember, {"text": " e\u0301\r\n", "kind": "fact", "name": " e\u0301 "})
+    taken = validate_arguments(remember, {"text": " e\u0301\r\n", "kind": "fact", "name": " e\u0301 "})
 
     assert (taken["text"], taken["name"]) == (" e\u0301\r\n", "é")
 

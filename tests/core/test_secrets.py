@@ -6,9 +6,9 @@ from time import process_time
 import pytest
 
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import accepted, arguments_of
-from bigmind.core.screening import find_secrets, redacted
-from bigmind.core.screening.policy import collected_notices
+from bigmind.core.operations import arguments_of, validate_arguments
+from bigmind.core.screening import find_secrets, redact
+from bigmind.core.screening.policy import collect_notices
 from bigmind.core.vocabulary import Content, Lines, LongText, Query, SharedContent, Tags
 from tests.core.benign_corpus import ordinary_texts
 from tests.core.secret_corpus import Maker, secrets_in_context
@@ -40,7 +40,7 @@ def _kinds(text):
 def test_at_least_95_percent_of_secrets_in_context_are_caught_and_gone_when_redacted(seed):
     corpus = list(secrets_in_context(seed))
 
-    missed = [case for case in corpus if case.secret in redacted(case.text)]
+    missed = [case for case in corpus if case.secret in redact(case.text)]
 
     assert len(corpus) >= 300
     assert len(missed) <= 0.05 * len(corpus), [(case.name, case.text[:60]) for case in missed]
@@ -61,7 +61,7 @@ def test_a_secret_is_told_by_kind_and_place_and_never_by_its_text():
     assert secret.kind == "AWS access key"
     assert TOLD[secret.start : secret.end] == AWS_KEY
     assert AWS_KEY not in repr(secret)
-    assert redacted(TOLD) == "The backups run as [secret removed: AWS access key] since May."
+    assert redact(TOLD) == "The backups run as [secret removed: AWS access key] since May."
 
 
 def test_the_secret_that_belongs_to_a_cloud_key_is_found_beside_it():
@@ -79,7 +79,7 @@ def test_only_a_key_of_ours_whose_checksum_holds_is_one():
 
 
 def test_a_password_with_signs_of_its_own_is_removed_from_an_address_whole():
-    assert redacted("postgres://app:p@ss:w0rd9@db.internal/shop") == (
+    assert redact("postgres://app:p@ss:w0rd9@db.internal/shop") == (
         "postgres://app:[secret removed: password in a postgres address]@db.internal/shop"
     )
 
@@ -88,7 +88,7 @@ def test_a_password_with_signs_of_its_own_is_removed_from_an_address_whole():
 def test_a_private_key_is_one_secret_and_a_mention_of_its_frame_is_none(kind):
     key = MAKER.pem(kind)
 
-    assert redacted(f"Before.\n{key}\nAfter.") == "Before.\n[secret removed: private key]\nAfter."
+    assert redact(f"Before.\n{key}\nAfter.") == "Before.\n[secret removed: private key]\nAfter."
     assert _kinds(f"Files that begin with -----BEGIN {kind}----- are refused by the hook.") == []
 
 
@@ -121,8 +121,8 @@ def test_any_text_can_be_screened_and_what_is_left_has_no_secret_more():
 
 
 def test_by_default_a_personal_text_is_stored_as_it_is_and_the_caller_is_told():
-    with collected_notices() as notices:
-        taken = accepted(remember, {"text": TOLD})
+    with collect_notices() as notices:
+        taken = validate_arguments(remember, {"text": TOLD})
 
     assert taken["text"] == TOLD
     assert len(notices) == 1
@@ -135,9 +135,9 @@ def test_by_default_a_personal_text_is_stored_as_it_is_and_the_caller_is_told():
 @pytest.mark.parametrize(
     ("argument", "sent", "kept"),
     [
-        ("text", TOLD, redacted(TOLD)),
-        ("note", TOLD, redacted(TOLD)),
-        ("lines", ["Fine.", TOLD], ["Fine.", redacted(TOLD)]),
+        ("text", TOLD, redact(TOLD)),
+        ("note", TOLD, redact(TOLD)),
+        ("lines", ["Fine.", TOLD], ["Fine.", redact(TOLD)]),
         ("tags", [AWS_KEY], ["[secret removed: AWS access key]"]),
         ("query", TOLD, TOLD),
     ],
@@ -145,8 +145,8 @@ def test_by_default_a_personal_text_is_stored_as_it_is_and_the_caller_is_told():
 def test_texts_can_be_stored_without_their_secrets_and_queries_are_left_alone(settings, argument, sent, kept):
     settings.SECRETS_POLICY = "redact"
 
-    with collected_notices() as notices:
-        taken = accepted(remember, {argument: sent})
+    with collect_notices() as notices:
+        taken = validate_arguments(remember, {argument: sent})
 
     assert taken[argument] == kept
     assert bool(notices) == (argument != "query")
@@ -156,7 +156,7 @@ def test_a_text_with_a_secret_can_be_refused_without_repeating_it(settings):
     settings.SECRETS_POLICY = "block"
 
     with pytest.raises(Invalid) as refusal:
-        accepted(remember, {"text": TOLD})
+        validate_arguments(remember, {"text": TOLD})
 
     assert refusal.value.problems[0]["field"] == "text"
     assert "AWS access key" in str(refusal.value)
@@ -169,7 +169,7 @@ def test_a_text_for_others_is_refused_whatever_the_policy(settings, policy):
     settings.SECRETS_POLICY = policy
 
     with pytest.raises(Invalid, match="shared holds what looks like a secret"):
-        accepted(remember, {"shared": TOLD})
+        validate_arguments(remember, {"shared": TOLD})
 
 
 def test_what_is_read_back_is_never_screened(settings):

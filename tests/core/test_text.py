@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bigmind.core.text import (
-    checked_content,
+    check_content,
     clean_name,
     digest,
     fence,
-    hidden_characters,
+    find_hidden_characters,
     inline,
-    normalised,
+    normalise,
     one_line,
     show_hidden,
     split_to_bytes,
@@ -55,21 +55,21 @@ SMUGGLED = {
 
 @pytest.mark.parametrize("text", SPELLED.values(), ids=SPELLED)
 def test_ordinary_spelling_is_not_hidden(text):
-    assert hidden_characters(text) == []
+    assert find_hidden_characters(text) == []
     assert show_hidden(text) == text
     assert clean_name(text) == unicodedata.normalize("NFC", text)
 
 
 @pytest.mark.parametrize(("text", "kind"), SMUGGLED.values(), ids=SMUGGLED)
 def test_what_a_reader_does_not_see_is_flagged_in_content_and_refused_in_names(text, kind):
-    assert {hidden.kind for hidden in hidden_characters(text)} == {kind}
-    assert checked_content(text) == text
+    assert {hidden.kind for hidden in find_hidden_characters(text)} == {kind}
+    assert check_content(text) == text
     with pytest.raises(ValueError, match=f"^has a {kind} "):
         clean_name(text)
 
 
 def test_hidden_characters_are_counted_and_named():
-    [space, mark] = hidden_characters("a\u200bb\u200bc\u202e")
+    [space, mark] = find_hidden_characters("a\u200bb\u200bc\u202e")
 
     assert (space.codepoint, space.name, space.count, space.position) == ("U+200B", "ZERO WIDTH SPACE", 2, 2)
     assert str(mark) == "bidirectional control (U+202E RIGHT-TO-LEFT OVERRIDE)"
@@ -85,7 +85,7 @@ def test_hidden_characters_are_counted_and_named():
         ("ab\ud83d", "has a lone surrogate (U+D83D) at position 3"),
     ],
 )
-@pytest.mark.parametrize("check", [checked_content, clean_name])
+@pytest.mark.parametrize("check", [check_content, clean_name])
 def test_what_breaks_databases_and_terminals_is_refused_everywhere(check, text, sentence):
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the sentence is compared whole
         check(text)
@@ -96,7 +96,7 @@ def test_what_breaks_databases_and_terminals_is_refused_everywhere(check, text, 
 @given(any_text)
 def test_content_that_is_accepted_comes_back_byte_for_byte(text):
     try:
-        checked = checked_content(text)
+        checked = check_content(text)
     except ValueError:
         return
 
@@ -114,7 +114,7 @@ def test_a_name_that_is_accepted_is_one_clean_line(text):
 
     assert name == clean_name(name) == unicodedata.normalize("NFC", name.strip())
     assert len(name.splitlines()) <= 1
-    assert not hidden_characters(name)
+    assert not find_hidden_characters(name)
 
 
 def test_a_name_is_composed_and_stripped():
@@ -140,7 +140,7 @@ def test_hidden_characters_are_shown():
 def test_what_is_shown_hides_nothing_and_can_be_sent(text):
     shown = show_hidden(text)
 
-    assert hidden_characters(shown) == []
+    assert find_hidden_characters(shown) == []
     shown.encode()
 
 
@@ -217,7 +217,7 @@ def test_a_fence_says_whose_text_it_is():
 
 @pytest.mark.parametrize("same", ["The café  closes at six.", " The cafe\u0301 closes\nat six. "])
 def test_the_same_fact_is_the_same_however_it_is_spaced_or_composed(same):
-    assert normalised(same) == "The café closes at six."
+    assert normalise(same) == "The café closes at six."
     assert digest(same) == digest("The café closes at six.")
 
 
@@ -228,7 +228,7 @@ def test_case_makes_another_fact():
 @given(st.text(max_size=40))
 def test_a_digest_is_64_hexadecimal_digits_and_stable(text):
     assert len(digest(text)) == 64
-    assert digest(text) == digest(normalised(text))
+    assert digest(text) == digest(normalise(text))
 
 
 @pytest.mark.parametrize("text", ["word " * 50, "ü" * 200, "x" * 200, "a\nb " * 70, "", "short", "🧠 " * 60])

@@ -20,7 +20,7 @@ from accounts.models import AuditEvent, AuditHead
 from accounts.people.invitations import invite
 from accounts.people.people import deactivate, give_role
 from accounts.people.users import delete_user
-from accounts.services.audit import audit, broken_events
+from accounts.services.audit import audit, find_broken_events
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_user
 
@@ -96,7 +96,7 @@ def test_the_log_is_not_changed_and_what_passes_the_trigger_is_found() -> None:
     with _past_the_trigger():
         AuditEvent.objects.filter(number=1).update(details={})
 
-    assert [broken.number for broken in broken_events()] == [1]
+    assert [broken.number for broken in find_broken_events()] == [1]
     with pytest.raises(CommandError, match="not what was written"):
         call_command("audit_verify")
 
@@ -106,13 +106,13 @@ def test_whoever_owns_the_database_but_not_the_key_cannot_make_the_seals_anew() 
         audit("invited", role=role)
     first, second, third = AuditEvent.objects.order_by("number")
     second.details = {"role": "member", "by": "nobody"}
-    second.seal = second.hashed_after(first.seal)
-    third.seal = third.hashed_after(second.seal)
+    second.seal = second.hash_after(first.seal)
+    third.seal = third.hash_after(second.seal)
 
     with _past_the_trigger():
         AuditEvent.objects.bulk_update([second, third], ["details", "seal"])
 
-    assert {broken.number for broken in broken_events()} == {2, 3}
+    assert {broken.number for broken in find_broken_events()} == {2, 3}
 
 
 @pytest.mark.parametrize("table", ["accounts_auditevent", "accounts_erasurereport", "curation_review"])
@@ -127,7 +127,7 @@ def test_newest_rows_that_were_cut_off_are_missed() -> None:
     with _past_the_trigger():
         AuditEvent.objects.filter(number__gt=1).delete()
 
-    assert [broken.number for broken in broken_events()] == [3]
+    assert [broken.number for broken in find_broken_events()] == [3]
     with pytest.raises(CommandError, match="not what was written"):
         call_command("audit_verify")
 
@@ -138,7 +138,7 @@ def test_an_emptied_log_is_missed() -> None:
     with _past_the_trigger():
         AuditEvent.objects.all().delete()
 
-    assert [broken.number for broken in broken_events()] == [3]
+    assert [broken.number for broken in find_broken_events()] == [3]
 
 
 def test_rows_that_follow_do_not_heal_a_log_that_was_cut() -> None:
@@ -148,7 +148,7 @@ def test_rows_that_follow_do_not_heal_a_log_that_was_cut() -> None:
 
     audit("invited", role="admin")
 
-    assert [broken.number for broken in broken_events()] == [4]
+    assert [broken.number for broken in find_broken_events()] == [4]
 
 
 def test_the_head_cannot_be_made_anew_without_the_key(settings: Any) -> None:
@@ -158,12 +158,12 @@ def test_the_head_cannot_be_made_anew_without_the_key(settings: Any) -> None:
         AuditEvent.objects.filter(number__gt=1).delete()
 
     AuditHead.objects.update(number=1, last=first.seal)
-    forged = [broken.number for broken in broken_events()]
+    forged = [broken.number for broken in find_broken_events()]
     AuditHead.objects.all().delete()
     audit("invited", role="admin")
 
     assert forged == [1]
-    assert [broken.number for broken in broken_events()] == [2]
+    assert [broken.number for broken in find_broken_events()] == [2]
 
 
 def test_an_older_state_of_both_tables_is_found_by_the_file(
@@ -175,13 +175,13 @@ def test_an_older_state_of_both_tables_is_found_by_the_file(
     before = AuditHead.objects.values("number", "last", "seal").get()
     with django_capture_on_commit_callbacks(execute=True):
         audit("invited", role="member")
-    assert not list(broken_events())
+    assert not list(find_broken_events())
 
     with _past_the_trigger():
         AuditEvent.objects.filter(number=2).delete()
     AuditHead.objects.update(**before)
 
-    assert [(broken.number, "audit_head.json" in broken.why) for broken in broken_events()] == [(2, True)]
+    assert [(broken.number, "audit_head.json" in broken.why) for broken in find_broken_events()] == [(2, True)]
     assert stat.S_IMODE(settings.AUDIT_HEAD_FILE.stat().st_mode) == 0o600
 
 
@@ -192,7 +192,7 @@ def _note_three() -> None:
 
 def test_rows_from_before_there_was_a_key_still_hold_and_are_counted() -> None:
     old = AuditEvent(number=1, event="invited", details={"role": "admin"})
-    old.seal = old.hashed_after("")
+    old.seal = old.hash_after("")
     old.save()
     AuditHead.sealed(1, old.seal).save()
     audit("invited", role="member")
@@ -201,7 +201,7 @@ def test_rows_from_before_there_was_a_key_still_hold_and_are_counted() -> None:
     call_command("audit_verify", "--json", stdout=output)
 
     assert json.loads(output.getvalue())["without_key"] == 1
-    assert not list(broken_events())
+    assert not list(find_broken_events())
 
 
 def test_rows_sealed_with_an_earlier_secret_key_hold_while_it_is_named(settings: Any) -> None:
@@ -210,11 +210,11 @@ def test_rows_sealed_with_an_earlier_secret_key_hold_while_it_is_named(settings:
 
     settings.SECRET_KEY = "another, from today"
     audit("invited", role="member")
-    without_it = [broken.number for broken in broken_events()]
+    without_it = [broken.number for broken in find_broken_events()]
     settings.SECRET_KEY_FALLBACKS = [before]
 
     assert without_it == [1]
-    assert not list(broken_events())
+    assert not list(find_broken_events())
 
 
 def test_the_name_of_who_is_deleted_leaves_the_log_and_its_seals_hold() -> None:
@@ -225,7 +225,7 @@ def test_the_name_of_who_is_deleted_leaves_the_log_and_its_seals_hold() -> None:
 
     assert not AuditEvent.objects.filter(about_name="wenceslas").exists()
     assert AuditEvent.objects.filter(about_id_kept=user.pk, event="user_deleted").exists()
-    assert not list(broken_events())
+    assert not list(find_broken_events())
 
 
 def test_an_admin_finds_decisions_and_events_by_words_kind_and_person(admin: Client) -> None:

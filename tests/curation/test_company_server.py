@@ -17,7 +17,7 @@ from accounts.models import Role
 from bigmind.core.errors import Conflict
 from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment, get_company_entry
-from curation.decisions.history import broken_seals
+from curation.decisions.history import find_broken_seals
 from curation.models import Notice, Review
 from curation.proposals.proposals import list_my_proposals, promote_to_global
 from curation.proposals.queue import queue_summary
@@ -240,7 +240,7 @@ def test_what_the_company_approves_takes_the_place_of_what_was_approved_here(com
     assert (mine.status, mine.superseded_by) == (Status.SUPERSEDED, listed)
     assert listed.is_copy
     assert told(ada).count("Answer /healthz.") == 1
-    assert list(broken_seals()) == []
+    assert list(find_broken_seals()) == []
 
 
 # --- Copies ---

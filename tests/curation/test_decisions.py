@@ -6,7 +6,7 @@ import pytest
 
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from curation.decisions.decisions import approve_global, decide_many
-from curation.decisions.history import broken_seals, snapshot
+from curation.decisions.history import find_broken_seals, snapshot
 from curation.models import Action, Review
 from curation.proposals.proposals import revise_proposal
 from curation.proposals.queue import list_queue
@@ -242,7 +242,7 @@ def test_the_seals_hold_after_many_steps() -> None:
     for action in ("approve", "undo", "reject", "reopen", "approve", "deprecate", "restore", "verify"):
         decide(curator, entry, action, notes="Because.")
 
-    assert list(broken_seals()) == []
+    assert list(find_broken_seals()) == []
 
 
 def _in_savepoint(change: Any) -> None:

@@ -15,14 +15,14 @@ from django.utils.formats import date_format
 from accounts.actor import Actor
 from accounts.models import ErasureReport, User
 from accounts.people.users import delete_user
-from accounts.services.erasures import Verdict, as_file, check_report
+from accounts.services.erasures import ReportVerdict, as_file, check_report
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.notices import notices
 from bigmind.transports.mcp.request_context import Turn
 from curation.decisions.decisions import approve_global
 from curation.decisions.forgetting import forget_source
-from curation.decisions.history import broken_seals
+from curation.decisions.history import find_broken_seals
 from curation.models import Notice
 from knowledge.models import CompanyEntry, Session
 from knowledge.services.context import get_context
@@ -103,7 +103,7 @@ def test_what_a_key_wrote_stands_nowhere_any_more() -> None:
     forget_source(actor, key=actor.key.pk, dry_run=False)
 
     assert places_of(MARKER) - STAYS == set()
-    assert not list(broken_seals())
+    assert not list(find_broken_seals())
 
 
 def test_what_an_agent_wrote_since_a_moment_stands_nowhere_any_more() -> None:
@@ -138,7 +138,7 @@ def test_who_is_deleted_leaves_neither_texts_nor_a_name() -> None:
     left = {place for place in places_of(MARKER) - STAYS if place.partition(".")[0] not in shared}
     assert left == set()
     assert places_of("wenceslas") | places_of("Marigold") == set()
-    assert not list(broken_seals())
+    assert not list(find_broken_seals())
 
 
 def test_a_report_is_signed_and_says_no_word_of_what_went() -> None:
@@ -149,7 +149,7 @@ def test_a_report_is_signed_and_says_no_word_of_what_went() -> None:
     done = forget_source(actor, key=actor.key.pk, dry_run=False)
 
     report = ErasureReport.objects.get(pk=done.report)
-    assert check_report(as_file(report)) is Verdict.OURS
+    assert check_report(as_file(report)) is ReportVerdict.OURS
     assert report.document["counts"]["facts"] == 1
     assert len(report.document["digests"]["fact"]) == 1
     assert MARKER.lower() not in str(report.document).lower()
@@ -167,8 +167,8 @@ def test_a_report_that_was_changed_and_one_of_another_instance_are_told_apart(se
     settings.SECRET_KEY_FALLBACKS = [before]
     after_a_rotation = check_report(said)
 
-    assert (changed, check_report({})) == (Verdict.CHANGED, Verdict.CHANGED)
-    assert (foreign, after_a_rotation) == (Verdict.FOREIGN, Verdict.OURS)
+    assert (changed, check_report({})) == (ReportVerdict.CHANGED, ReportVerdict.CHANGED)
+    assert (foreign, after_a_rotation) == (ReportVerdict.FOREIGN, ReportVerdict.OURS)
 
 
 def test_a_dry_run_leaves_no_report() -> None:
@@ -277,7 +277,7 @@ def test_the_page_lists_reports_for_admins_and_for_others_their_own(client: Clie
 
     assert seen == {"ada": (True, 200), "stranger": (False, 404), "root": (True, 200)}
     assert downloaded.headers["Content-Disposition"] == f'attachment; filename="erasure-{number}.json"'
-    assert check_report(downloaded.json()) is Verdict.OURS
+    assert check_report(downloaded.json()) is ReportVerdict.OURS
 
 
 def _exit_code(report: str) -> int:

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
 from curation.decisions.decisions import approve_global
-from curation.decisions.history import broken_seals
+from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from knowledge.models import CompanyEntry
 from tests.curation.factories import approved_entry, propose
@@ -49,7 +49,7 @@ def test_the_name_of_somebody_who_was_erased_may_be_taken_away() -> None:
 
     Review.objects.filter(entry=entry).update(by=None, by_name="", agent_name="")
 
-    assert list(broken_seals()) == []
+    assert list(find_broken_seals()) == []
 
 
 def test_a_row_that_was_changed_past_the_guard_is_found() -> None:
@@ -57,7 +57,7 @@ def test_a_row_that_was_changed_past_the_guard_is_found() -> None:
     with past_the_guard():
         Review.objects.filter(entry=entry, number=1).update(notes="Forged.")
 
-    found = [(broken.entry_id, broken.number) for broken in broken_seals()]
+    found = [(broken.entry_id, broken.number) for broken in find_broken_seals()]
 
     assert (entry.pk, 1) in found
 
@@ -69,21 +69,21 @@ def test_a_row_that_was_removed_past_the_guard_is_found(number: int) -> None:
     with past_the_guard():
         Review.objects.filter(entry=entry, number=number).delete()
 
-    assert [broken.entry_id for broken in broken_seals()] == [entry.pk]
+    assert [broken.entry_id for broken in find_broken_seals()] == [entry.pk]
 
 
 def test_a_status_set_past_the_history_is_found() -> None:
     entry = propose()
     CompanyEntry.objects.filter(pk=entry.pk).update(status="approved", revision=2)
 
-    assert [broken.entry_id for broken in broken_seals()] == [entry.pk]
+    assert [broken.entry_id for broken in find_broken_seals()] == [entry.pk]
 
 
 def test_a_text_changed_past_the_history_is_found() -> None:
     entry = approved_entry()
     CompanyEntry.objects.filter(pk=entry.pk).update(content="Something else.")
 
-    assert [broken.entry_id for broken in broken_seals()] == [entry.pk]
+    assert [broken.entry_id for broken in find_broken_seals()] == [entry.pk]
 
 
 def test_the_command_says_that_all_is_well_and_fails_when_it_is_not() -> None:

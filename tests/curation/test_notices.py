@@ -15,7 +15,7 @@ from django.core import mail
 from django.utils import timezone
 from pydantic import ValidationError
 
-from bigmind.core.addresses import Refused, public_address
+from bigmind.core.addresses import AddressRefused, public_address
 from bigmind.environment import Environment
 from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment
@@ -188,13 +188,13 @@ def test_a_redirection_is_not_followed(hook: Hook) -> None:
     ],
 )
 def test_addresses_that_are_not_public_are_refused(url: str) -> None:
-    with pytest.raises(Refused, match="private network"):
+    with pytest.raises(AddressRefused, match="private network"):
         public_address(url)
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "gopher://example.com/", "not an address", "https://"])
 def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
-    with pytest.raises(Refused, match="no http"):
+    with pytest.raises(AddressRefused, match="no http"):
         public_address(url)
 
 

@@ -11,7 +11,7 @@ from django.db import connection
 
 from bigmind.core.errors import BigMindError
 from curation.decisions.decisions import approve_global
-from curation.decisions.history import broken_seals
+from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry, Kind, Passage
@@ -52,7 +52,7 @@ def test_of_many_curators_who_decide_at_once_one_does_and_the_others_are_told() 
 
     assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}
     assert Review.objects.filter(entry=entry).count() == 2
-    assert list(broken_seals()) == []
+    assert list(find_broken_seals()) == []
 
 
 def test_the_same_proposal_made_at_once_by_one_person_is_made_once() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bigmind.embedded.home import locked, prepare_home, running_on
+from bigmind.embedded.home import lock_home, prepare_home, running_on
 from bigmind.embedded.refusal import CannotStart
 from tests.embedded.conftest import NOBODY, as_root_only
 
@@ -55,7 +55,7 @@ def test_a_folder_of_another_user_is_left_alone(home: Path) -> None:
 def test_a_second_bigmind_on_the_same_data_is_told_of_the_first(home: Path) -> None:
     prepare_home(home)
 
-    with locked(home, "http://localhost:7700"), pytest.raises(CannotStart) as refusal, locked(home, "http://x"):
+    with lock_home(home, "http://localhost:7700"), pytest.raises(CannotStart) as refusal, lock_home(home, "http://x"):
         pass
 
     assert str(refusal.value) == (
@@ -67,7 +67,7 @@ def test_a_second_bigmind_on_the_same_data_is_told_of_the_first(home: Path) -> N
 def test_a_home_knows_whether_bigmind_runs_on_it(home: Path) -> None:
     assert running_on(home) is None
     prepare_home(home)
-    with locked(home, "http://localhost:7700"):
+    with lock_home(home, "http://localhost:7700"):
         during = running_on(home)
 
     assert during.url == "http://localhost:7700"

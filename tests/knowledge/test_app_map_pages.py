@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from bigmind.core.operations import carry_out
-from knowledge.app_maps.files.archives import packed
+from knowledge.app_maps.files.archives import pack
 from knowledge.app_maps.folders import export_maps
 from knowledge.app_maps.healing import report_failure
 from knowledge.app_maps.learning import learn_app
@@ -191,7 +191,7 @@ def test_a_zip_of_a_folder_is_taken_for_the_folder(client):
     App.objects.all().delete()
     client.force_login(actor.user)
 
-    _upload(client, "maps.zip", packed({f"knowledge/{path}": text for path, text in files.items()}), deed="import")
+    _upload(client, "maps.zip", pack({f"knowledge/{path}": text for path, text in files.items()}), deed="import")
 
     assert export_maps(actor).files == files
 
@@ -219,12 +219,12 @@ def _link():
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        (packed({"../crm.yaml": "app:\n  name: CRM\n"}), "not a path in a folder of app maps"),
-        (packed({"a/b/c/d.yaml": "app:\n  name: CRM\n"}), "not a path in a folder of app maps"),
+        (pack({"../crm.yaml": "app:\n  name: CRM\n"}), "not a path in a folder of app maps"),
+        (pack({"a/b/c/d.yaml": "app:\n  name: CRM\n"}), "not a path in a folder of app maps"),
         (_bomb(), "unpacks to more than"),
         (_link(), "is a link"),
         (b"PK\x03\x04 broken", "not a zip that can be read"),
-        (packed({"crm.yaml": "app: &a\n  name: CRM\n"}), "crm.yaml, line 1: has an alias or anchor"),
+        (pack({"crm.yaml": "app: &a\n  name: CRM\n"}), "crm.yaml, line 1: has an alias or anchor"),
     ],
 )
 def test_a_hostile_zip_is_refused_and_nothing_is_stored(client, raw, said):

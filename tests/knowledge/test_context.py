@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.people.profiles import update_profile
-from bigmind.core.text import digest, normalised
+from bigmind.core.text import digest, normalise
 from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
@@ -71,7 +71,7 @@ def _fill(actor, *, facts, sessions, texts):
                 user=actor.user,
                 category=("identity", "preference", "constraint", "decision", "codebase")[number % 5],
                 fact=f"{number} {texts[number % len(texts)]}",
-                digest=digest(normalised(f"{number}")),
+                digest=digest(normalise(f"{number}")),
                 created_at=now - timedelta(minutes=number),
             )
             for number in range(facts)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Agent, Sharing, User
 from accounts.people.profiles import update_profile
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from knowledge.models import Kind, Passage, Session
 from knowledge.services.archive import restore, set_aside
 from knowledge.services.directory import list_directory
@@ -26,7 +26,7 @@ from tests.knowledge.factories import make_session
 
 pytestmark = pytest.mark.django_db
 
-ALL = list(Section)
+ALL = list(ProfileSection)
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +44,8 @@ def reader() -> Actor:
     return make_actor(make_user("reader"))
 
 
-def share(actor: Actor, *sections: Section, headlines: Any = (), listed: bool = True) -> None:
-    chosen = [Section.WHO, *sections]
+def share(actor: Actor, *sections: ProfileSection, headlines: Any = (), listed: bool = True) -> None:
+    chosen = [ProfileSection.WHO, *sections]
     change_sharing(actor, sections=chosen, in_directory=listed, session_ids=[one.pk for one in headlines])
 
 
@@ -74,7 +74,7 @@ def test_a_card_has_what_is_shared_by_default_and_nothing_else(ada: Actor, reade
 
 def test_a_card_has_the_agents_and_topics_that_somebody_shares(ada: Actor, reader: Actor) -> None:
     worked_on(ada, "Payments moved", "payments", "postgres")
-    share(ada, Section.AGENTS, Section.TOPICS)
+    share(ada, ProfileSection.AGENTS, ProfileSection.TOPICS)
 
     card = listed(reader)["ada"]
 
@@ -126,8 +126,8 @@ def test_somebody_is_found_by_a_topic_a_headline_and_a_contribution_and_the_answ
 ) -> None:
     grace, linus = make_actor(make_user("grace")), make_actor(make_user("linus"))
     worked_on(ada, "Nothing to see", "payments")
-    share(ada, Section.TOPICS)
-    share(grace, Section.HEADLINES, headlines=[worked_on(grace, "Moved payments to a queue")])
+    share(ada, ProfileSection.TOPICS)
+    share(grace, ProfileSection.HEADLINES, headlines=[worked_on(grace, "Moved payments to a queue")])
     entry = approved_entry(linus, title="Payments are idempotent", content="Every payment carries a key.")
 
     experts = search_directory(reader, query="Who worked on payments?")
@@ -144,7 +144,7 @@ def test_somebody_is_found_by_a_topic_a_headline_and_a_contribution_and_the_answ
 
 def test_somebody_is_found_by_meaning_too(ada: Actor, reader: Actor) -> None:
     worked_on(ada, "Nothing to see", "kubernetes-clusters")
-    share(ada, Section.TOPICS)
+    share(ada, ProfileSection.TOPICS)
     embed_pending()
 
     experts = search_directory(reader, query="cluster of kubernetes machines")
@@ -157,11 +157,14 @@ def test_somebody_is_found_by_meaning_too(ada: Actor, reader: Actor) -> None:
     "hidden",
     [
         pytest.param((), id="nothing shared"),
-        pytest.param((Section.HEADLINES,), id="headlines shared, none chosen"),
-        pytest.param((Section.STATISTICS, Section.ACTIVITY, Section.AGENTS, Section.BADGES), id="all but topics"),
+        pytest.param((ProfileSection.HEADLINES,), id="headlines shared, none chosen"),
+        pytest.param(
+            (ProfileSection.STATISTICS, ProfileSection.ACTIVITY, ProfileSection.AGENTS, ProfileSection.BADGES),
+            id="all but topics",
+        ),
     ],
 )
-def test_what_is_not_shared_finds_nobody(ada: Actor, reader: Actor, hidden: tuple[Section, ...]) -> None:
+def test_what_is_not_shared_finds_nobody(ada: Actor, reader: Actor, hidden: tuple[ProfileSection, ...]) -> None:
     worked_on(ada, "Zanzibar headline", "zanzibar")
     approved_entry(ada, title="Zanzibar rule", content="Zanzibar is far.")
     share(ada, *hidden)
@@ -195,7 +198,7 @@ def test_opting_out_holds_from_the_next_answer_on(ada: Actor, reader: Actor) -> 
 
 def test_a_choice_made_past_the_service_holds_before_any_index_is_made_anew(ada: Actor, reader: Actor) -> None:
     worked_on(ada, "Payments moved", "payments")
-    share(ada, Section.TOPICS)
+    share(ada, ProfileSection.TOPICS)
 
     Sharing.objects.filter(user=ada.user).update(sections=["who", "headlines"])
 
@@ -206,14 +209,14 @@ def test_a_choice_made_past_the_service_holds_before_any_index_is_made_anew(ada:
 def test_without_who_somebody_is_nothing_else_is_shown(ada: Actor, reader: Actor) -> None:
     worked_on(ada, "Payments moved", "payments")
 
-    change_sharing(ada, sections=[Section.TOPICS], in_directory=True, session_ids=[])
+    change_sharing(ada, sections=[ProfileSection.TOPICS], in_directory=True, session_ids=[])
 
     assert list(listed(reader)) == ["reader"]
     assert found(reader, "payments") == []
 
 
 def test_what_ends_later_is_found_as_well(ada: Actor, reader: Actor) -> None:
-    share(ada, Section.TOPICS)
+    share(ada, ProfileSection.TOPICS)
     session = start_session(ada).session
 
     end_session(ada, session_id=str(session.pk), one_liner="Payments moved", topics=["payments"])
@@ -223,7 +226,7 @@ def test_what_ends_later_is_found_as_well(ada: Actor, reader: Actor) -> None:
 
 def test_a_session_set_aside_or_erased_finds_nobody(ada: Actor, reader: Actor) -> None:
     session = worked_on(ada, "Payments moved", "payments")
-    share(ada, Section.TOPICS, Section.HEADLINES, headlines=[session])
+    share(ada, ProfileSection.TOPICS, ProfileSection.HEADLINES, headlines=[session])
     answers = []
 
     set_aside(ada, kind="session", id=str(session.pk))
@@ -239,7 +242,7 @@ def test_a_session_set_aside_or_erased_finds_nobody(ada: Actor, reader: Actor) -
 
 def test_a_headline_that_an_agent_rewords_is_hidden_until_it_is_chosen_again(ada: Actor, reader: Actor) -> None:
     session = worked_on(ada, "Payments moved")
-    share(ada, Section.HEADLINES, headlines=[session])
+    share(ada, ProfileSection.HEADLINES, headlines=[session])
 
     correct_session(ada, session_id=str(session.pk), one_liner="Payments moved for the secret customer")
 
@@ -250,7 +253,7 @@ def test_a_headline_that_an_agent_rewords_is_hidden_until_it_is_chosen_again(ada
 def test_nobody_can_show_the_headline_of_somebody_else(ada: Actor, reader: Actor) -> None:
     session = worked_on(ada, "Payments moved")
 
-    share(reader, Section.HEADLINES, headlines=[session])
+    share(reader, ProfileSection.HEADLINES, headlines=[session])
 
     assert found(reader, "payments") == []
 
@@ -260,7 +263,7 @@ def test_topics_are_counted_over_those_who_share_them(ada: Actor, reader: Actor)
     for actor in (ada, ada, grace, linus):
         worked_on(actor, "Work", "postgres")
     for actor in (ada, grace):
-        share(actor, Section.TOPICS, Section.STATISTICS)
+        share(actor, ProfileSection.TOPICS, ProfileSection.STATISTICS)
 
     page = list_directory(reader)
 
@@ -269,11 +272,11 @@ def test_topics_are_counted_over_those_who_share_them(ada: Actor, reader: Actor)
 
 
 def test_the_sweep_forgets_who_is_gone_and_finds_what_was_missed(ada: Actor, reader: Actor) -> None:
-    share(ada, Section.TOPICS)
+    share(ada, ProfileSection.TOPICS)
     Session.objects.create(user=ada.user, topics=["payments"])
     gone = make_actor()
     worked_on(gone, "Work", "zanzibar")
-    share(gone, Section.TOPICS)
+    share(gone, ProfileSection.TOPICS)
     gone.user.delete()
 
     index_people()
@@ -290,7 +293,9 @@ def test_a_thousand_agents_are_listed_in_few_queries(reader: Actor, client: Clie
         for person in people
         for name in ("claude-code", "cursor", "codex", "gemini")
     )
-    Sharing.objects.bulk_create(Sharing(user=person, sections=[str(one) for one in Section]) for person in people)
+    Sharing.objects.bulk_create(
+        Sharing(user=person, sections=[str(one) for one in ProfileSection]) for person in people
+    )
     Session.objects.bulk_create(Session(user=person, topics=["payments", "postgres"]) for person in people)
     client.force_login(reader.user)
     client.get(reverse("directory"))  # The first visit notes who it is.
@@ -309,7 +314,7 @@ def test_a_thousand_agents_are_listed_in_few_queries(reader: Actor, client: Clie
 
 def test_the_page_asks_and_says_why(ada: Actor, reader: Actor, client: Client) -> None:
     worked_on(ada, "Nothing", "<b>payments</b>")
-    share(ada, Section.TOPICS)
+    share(ada, ProfileSection.TOPICS)
     client.force_login(reader.user)
 
     page = client.get(reverse("directory"), {"query": "who worked on payments?"})

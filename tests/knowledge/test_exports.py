@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.people.profiles import update_profile
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from bigmind.core.screening.policy import collected_notices
-from bigmind.core.sections import Section
+from bigmind.core.screening.policy import collect_notices
+from bigmind.core.sections import ProfileSection
 from knowledge.models import Chunk, Fact, Hypothesis, Session
 from knowledge.services.archive import set_aside
 from knowledge.services.facts import correct_fact, store_fact
@@ -173,7 +173,7 @@ def test_a_message_that_is_too_long_is_kept_in_parts_and_refuses_nothing():
     session = _session(chunks=[_chunk(1, "First."), _chunk(2, long), _chunk(3, "Last, größer als alles.")])
     arguments = {"document": {"sessions": [session], "facts": [_fact(1, "Deploys go out on Tuesdays.")]}}
 
-    with collected_notices() as notices:
+    with collect_notices() as notices:
         carry_out(import_memory, actor, arguments)
         again = carry_out(import_memory, actor, arguments)
 
@@ -317,7 +317,9 @@ def test_what_somebody_shares_and_said_is_told_and_not_taken_over():
     actor, reader = make_actor(), make_actor()
     session = make_session(actor, one_liner="Shown to all")
     fact = make_fact(actor)
-    change_sharing(actor, sections=[Section.WHO, Section.HEADLINES], in_directory=True, session_ids=[session.pk])
+    change_sharing(
+        actor, sections=[ProfileSection.WHO, ProfileSection.HEADLINES], in_directory=True, session_ids=[session.pk]
+    )
     give_feedback(actor, kind="fact", id=str(fact.pk), verdict="wrong", note="It never was.")
 
     told = _exported(actor)

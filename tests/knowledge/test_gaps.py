@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.people.visibility import choose_sharing
 from bigmind.core.errors import Forbidden, NotFound
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from knowledge.models import Gap, UnansweredQuestion
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
@@ -398,7 +398,7 @@ def test_nobody_is_named_who_keeps_out_of_the_directory():
     ada = make_actor(make_user("ada"))
     add_entry(ada, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
     embed_pending()
-    choose_sharing(ada, sections=list(Section), in_directory=False)
+    choose_sharing(ada, sections=list(ProfileSection), in_directory=False)
     agent = _agent()
     _ask_of_nothing(agent)
 
@@ -414,7 +414,7 @@ def test_nobody_is_named_who_stopped_sharing_what_they_contributed():
     asked = UnansweredQuestion.objects.get().pk
 
     before = who_might_know(agent.user, [asked])
-    choose_sharing(ada, sections=[Section.WHO, Section.TOPICS])
+    choose_sharing(ada, sections=[ProfileSection.WHO, ProfileSection.TOPICS])
     after = who_might_know(agent.user, [asked])
 
     assert [knower.person for knower in before[asked]] == ["ada"]

@@ -6,7 +6,7 @@ import pytest
 
 from knowledge.references.checks import check_command
 from knowledge.references.imports import import_references
-from knowledge.references.readers.help.trees import NoHelp, _asked, generate_from_help, read_tree
+from knowledge.references.readers.help.trees import NoHelp, _ask, generate_from_help, read_tree
 from knowledge.references.readers.python.commands import generate_click
 from knowledge.references.readers.sources import Source
 from tests.factories import make_actor
@@ -123,7 +123,7 @@ def _npm() -> object:
     def ask(words):
         if words and words[0] not in ("install", "run", "ci"):
             raise NoHelp("not asked here")
-        return _asked([shutil.which("npm")], words, "/tmp")
+        return _ask([shutil.which("npm")], words, "/tmp")
 
     return read_tree("npm", ask)
 

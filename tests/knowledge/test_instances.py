@@ -13,7 +13,7 @@ from accounts.actor import Actor
 from accounts.models import Instance
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.operations import carry_out
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.decisions import approve_global
@@ -45,7 +45,7 @@ def reporting(actor: Actor | None = None, **said: Any) -> Registration:
     return registration
 
 
-def sharing(*sections: Section, in_directory: bool = True) -> Actor:
+def sharing(*sections: ProfileSection, in_directory: bool = True) -> Actor:
     actor = make_actor()
     change_sharing(actor, sections=list(sections), in_directory=in_directory, session_ids=[])
     return actor
@@ -111,9 +111,9 @@ def test_an_instance_is_away_when_nothing_was_heard_of_it_for_a_while() -> None:
 
 def test_others_see_only_the_instances_of_those_who_share_their_agents() -> None:
     shown, hidden, unlisted = (
-        sharing(Section.WHO, Section.AGENTS),
-        sharing(Section.WHO),
-        sharing(Section.WHO, Section.AGENTS, in_directory=False),
+        sharing(ProfileSection.WHO, ProfileSection.AGENTS),
+        sharing(ProfileSection.WHO),
+        sharing(ProfileSection.WHO, ProfileSection.AGENTS, in_directory=False),
     )
     for number, actor in enumerate((shown, hidden, unlisted)):
         reporting(actor, name=f"laptop {number}")
@@ -126,7 +126,7 @@ def test_others_see_only_the_instances_of_those_who_share_their_agents() -> None
 
 
 def test_who_sees_none_is_not_told_that_none_is_registered() -> None:
-    reporting(sharing(Section.WHO), name="hidden")
+    reporting(sharing(ProfileSection.WHO), name="hidden")
     admin = make_actor(admin=True)
 
     told = perform(CATALOGUE["directory_list_instances"], admin, {}, door="mcp").markdown()
@@ -140,8 +140,8 @@ def test_who_sees_none_is_not_told_that_none_is_registered() -> None:
 
 
 def test_the_directory_shows_and_counts_what_is_shared() -> None:
-    reporting(sharing(Section.WHO, Section.AGENTS), name="ada's laptop")
-    reporting(sharing(Section.WHO), name="nobody's business")
+    reporting(sharing(ProfileSection.WHO, ProfileSection.AGENTS), name="ada's laptop")
+    reporting(sharing(ProfileSection.WHO), name="nobody's business")
 
     directory = list_directory(make_actor())
 
@@ -150,7 +150,7 @@ def test_the_directory_shows_and_counts_what_is_shared() -> None:
 
 
 def test_the_page_of_the_directory_says_who_is_online() -> None:
-    reporting(sharing(Section.WHO, Section.AGENTS), name="ada's laptop", version="1.4")
+    reporting(sharing(ProfileSection.WHO, ProfileSection.AGENTS), name="ada's laptop", version="1.4")
     browser = Client()
     browser.force_login(make_user())
 

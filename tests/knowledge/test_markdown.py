@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from knowledge.markdown import RENDERED_CHARS, rendered
+from knowledge.markdown import RENDERED_CHARS, render_markdown
 
 HARMLESS = {
     *("p", "br", "hr", "h3", "h4", "h5", "h6", "strong", "em", "s", "code", "pre", "blockquote"),
@@ -13,7 +13,7 @@ HARMLESS = {
 
 
 def test_markdown_reads_as_it_was_meant():
-    html = rendered("**bold** `code` ~~old~~\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    html = render_markdown("**bold** `code` ~~old~~\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
 
     for part in ("<strong>bold</strong>", "<code>code</code>", "<s>old</s>", "<li>two</li>", "<td>1</td>"):
         assert part in html
@@ -38,7 +38,7 @@ def test_markdown_reads_as_it_was_meant():
     ],
 )
 def test_nothing_that_runs_or_loads_survives(text):
-    html = rendered(text)
+    html = render_markdown(text)
 
     tags = re.findall(r"<([a-z0-9]+)([^>]*)>", html)
     assert {name for name, _ in tags} <= HARMLESS
@@ -47,22 +47,22 @@ def test_nothing_that_runs_or_loads_survives(text):
 
 
 def test_links_vouch_for_nothing():
-    html = rendered("[x](https://a.example)")
+    html = render_markdown("[x](https://a.example)")
 
     assert html == '<p><a href="https://a.example" rel="nofollow noopener">x</a></p>\n'
 
 
 def test_headings_stand_below_those_of_the_page_without_gaps():
-    html = rendered("## A\n\n#### B\n\n# C\n\n### D\n")
+    html = render_markdown("## A\n\n#### B\n\n# C\n\n### D\n")
 
     assert re.findall(r"<(h\d)>(\w)", html) == [("h3", "A"), ("h4", "B"), ("h3", "C"), ("h4", "D")]
-    assert "<h2>A</h2>" in rendered("# A", 2)
+    assert "<h2>A</h2>" in render_markdown("# A", 2)
 
 
 def test_a_long_text_is_rendered_up_to_the_cap_and_shown_as_it_is_beyond():
     text = "**bold**\n" * 2_000
 
-    html = rendered(text)
+    html = render_markdown(text)
 
     assert html.count("<strong>") <= RENDERED_CHARS // 9
     assert html.count("bold") == 2_000

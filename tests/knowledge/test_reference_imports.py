@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import accepted
+from bigmind.core.operations import validate_arguments
 from knowledge.models import Passage, Reference, ReferenceCollection, ReferenceDrift
 from knowledge.references.imports import import_references
 from knowledge.references.search import search_knowledge
@@ -191,7 +191,7 @@ def test_the_curated_schema_of_the_design_is_accepted(curator):
         "lastUpdated": "2025-12-17T00:00:00Z",
     }
 
-    import_references(curator, **accepted(import_references, {"collection": "helios", "drafts": [entry]}))
+    import_references(curator, **validate_arguments(import_references, {"collection": "helios", "drafts": [entry]}))
 
     found = get_command(curator, command="gw users list")
     assert found.reference.name == "helios gw users list"
@@ -200,7 +200,7 @@ def test_the_curated_schema_of_the_design_is_accepted(curator):
 
 def test_an_item_that_is_none_is_refused_by_its_place(curator):
     with pytest.raises(Invalid, match=r"drafts\.1\.kind"):
-        accepted(
+        validate_arguments(
             import_references,
             {
                 "collection": "helios",
@@ -235,7 +235,7 @@ def test_a_number_that_no_database_takes_is_refused_wherever_it_stands(inner):
     with pytest.raises(
         Invalid, match=r"drafts\.0\.endpoint\.responses\.200\.schema\.default\S* is a number that is not finite"
     ):
-        accepted(import_references, {"collection": "helios", "drafts": [draft]})
+        validate_arguments(import_references, {"collection": "helios", "drafts": [draft]})
 
 
 def test_secrets_and_control_characters_are_taken_out_and_told(curator):

@@ -14,7 +14,7 @@ from knowledge.models import EmbeddingSpace, Entry, Kind, Passage, PassageVector
 from knowledge.search import filters, indexes
 from knowledge.search import retrievers as arms
 from knowledge.search.filters import Filters
-from knowledge.search.frequencies import forget_statistics, known_counts, telling_words
+from knowledge.search.frequencies import count_words, forget_statistics, telling_words
 from knowledge.search.retrievers import by_meaning, by_words
 from knowledge.search.scopes import scope_of_owner
 from knowledge.search.statistics import keep_statistics
@@ -224,14 +224,14 @@ def test_what_others_write_changes_nothing_of_how_words_weigh_in_a_large_scope(a
     _remember(1_500, owner=person.user)
     indexes.keep_indexes()
     scope = scope_of_owner(person.user)
-    before = known_counts(["deploy", "router", "xylotherm"], scope)
+    before = count_words(["deploy", "router", "xylotherm"], scope)
 
     _remember(1_500, owner=other.user)
     Passage.objects.filter(owner=other.user).update(text="Xylotherm and the router.")
     keep_statistics()
     forget_statistics()
 
-    assert known_counts(["deploy", "router", "xylotherm"], scope) == before
+    assert count_words(["deploy", "router", "xylotherm"], scope) == before
     assert before[0]
 
 

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
 
-from bigmind.management.progress import Progress
+from bigmind.management.progress import ProgressBar
 from knowledge.models import Entry
 from knowledge.services.entries import add_entry, update_entry
 from knowledge.services.entry_reading import search_entries
@@ -306,7 +306,7 @@ def test_progress_is_shown_to_people_and_to_nobody_else():
     terminal, pipe = _Terminal(), StringIO()
 
     for stream in (terminal, pipe):
-        bar = Progress(OutputWrapper(stream), "lessons.yaml", 254)
+        bar = ProgressBar(OutputWrapper(stream), "lessons.yaml", 254)
         bar.advance(127)
         bar.clear()
 

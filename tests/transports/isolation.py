@@ -14,7 +14,7 @@ from accounts.models import ApiKey, Instance, Profile, Sharing, User
 from accounts.oauth.app_tokens import let_in, oauth_address
 from accounts.oauth.connected_apps import introduce_app
 from accounts.people.profiles import update_profile
-from bigmind.core.sections import Section
+from bigmind.core.sections import ProfileSection
 from curation.decisions.decisions import approve_global
 from curation.models import Claim, Comment
 from curation.proposals.proposals import promote_to_global
@@ -99,7 +99,7 @@ class Owned:
 
 def own_everything(actor: Actor) -> Owned:
     """Make one of everything that is private, with the secret word in every text."""
-    change_sharing(actor, sections=[Section.WHO, Section.BADGES], in_directory=True, session_ids=[])
+    change_sharing(actor, sections=[ProfileSection.WHO, ProfileSection.BADGES], in_directory=True, session_ids=[])
     update_profile(actor, role=f"{SECRET} engineer", preferences=SECRET, pinned_facts=[SECRET])
     ended, untold, in_progress = (start_session(actor, project=SECRET).session for _ in range(3))
     old = append_chunk(actor, session_id=str(ended.pk), role="user", content=f"{SECRET} chunk", flag_reason=SECRET)

@@ -13,7 +13,7 @@ from accounts.models import SCOPES, Role
 from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent
 from bigmind import __version__
-from bigmind.core.operations import Operation, accepted
+from bigmind.core.operations import Operation, validate_arguments
 from bigmind.management.commands.op import CLIENT
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
@@ -56,7 +56,7 @@ def make_person() -> Person:
     summary = add_entry(actor, content="STORY-007: routing.", entry_type="summary").entry
     entry = add_entry(actor, content="Routes are ordered.", entry_type="fact", parent_id=summary.pk).entry
     reference = make_reference(name="helios gw users list", title="List users")
-    learn_app(actor, **accepted(learn_app, example_arguments(CATALOGUE["app_learn"])))
+    learn_app(actor, **validate_arguments(learn_app, example_arguments(CATALOGUE["app_learn"])))
     with override_settings(BIGMIND_MODE="team"):
         proposal = promote_to_global(actor, category="standard", title="Health", content="Answer /healthz.").entry
     instance = register_instance(actor, instance_id=uuid4(), name="laptop").instance

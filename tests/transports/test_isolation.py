@@ -51,7 +51,7 @@ def _answer(name: str, actor: Actor, arguments: dict[str, Any]) -> str:
         outcome = perform(CATALOGUE[name], actor, arguments, door="rest")
     except BigMindError as refusal:
         return f"{type(refusal).__name__}: {refusal} {refusal.details}"
-    return json.dumps(outcome.structured()) + outcome.markdown()
+    return json.dumps(outcome.to_data()) + outcome.markdown()
 
 
 def test_every_operation_is_attempted():
@@ -121,7 +121,7 @@ def test_a_reply_is_the_same_whatever_others_own(name):
 
 
 def _reply(name: str, actor: Actor, arguments: dict[str, Any]) -> dict[str, Any]:
-    reply = perform(CATALOGUE[name], actor, arguments, door="rest").structured()
+    reply = perform(CATALOGUE[name], actor, arguments, door="rest").to_data()
     return {field: said for field, said in reply.items() if field not in PASSING}
 
 

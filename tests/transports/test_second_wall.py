@@ -11,7 +11,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 
 from accounts.models import User
-from bigmind.core.rls import EVERYBODY, NOBODY, SETTING, sees_everybody, sees_only
+from bigmind.core.rls import EVERYBODY, NOBODY, SETTING, rls_bypass, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
@@ -72,7 +72,7 @@ def no_first_wall(monkeypatch):
 
 
 def said(outcome):
-    return json.dumps(outcome.structured()) + outcome.markdown()
+    return json.dumps(outcome.to_data()) + outcome.markdown()
 
 
 @pytest.mark.parametrize("name", ["memory_list_facts", "memory_list_sessions", "memory_get_context", "knowledge_get"])
@@ -111,7 +111,7 @@ def test_a_page_that_forgets_whose_rows_it_reads_still_shows_only_ones_own(no_fi
 def test_nothing_is_written_in_someone_elses_name():
     owner, stranger = make_user(), make_user()
 
-    with pytest.raises(DatabaseError, match="row-level security"), transaction.atomic(), sees_only(stranger.pk):
+    with pytest.raises(DatabaseError, match="row-level security"), transaction.atomic(), rls_scope(stranger.pk):
         Note.objects.create(user=owner, domain="work", key="city", content="Zanzibar")
 
     assert not Note.objects.exists()
@@ -121,9 +121,9 @@ def test_what_belongs_to_a_session_is_seen_by_its_owner_alone():
     owner, stranger = make_user(), make_user()
     Summary.objects.create(session=Session.objects.create(user=owner), summary=SECRET)
 
-    with sees_only(stranger.pk):
+    with rls_scope(stranger.pk):
         seen_by_stranger = Summary.objects.count()
-    with sees_only(owner.pk):
+    with rls_scope(owner.pk):
         seen_by_owner = Summary.objects.count()
 
     assert (seen_by_stranger, seen_by_owner) == (0, 1)
@@ -133,8 +133,8 @@ def test_where_somebody_looks_beyond_the_wall_it_stands_again_afterwards():
     owner, stranger = make_user(), make_user()
     Note.objects.create(user=owner, domain="work", key="city", content="Zanzibar")
 
-    with sees_only(stranger.pk):
-        with sees_everybody():
+    with rls_scope(stranger.pk):
+        with rls_bypass():
             seen_beyond = Note.objects.count()
         seen_again = Note.objects.count()
 
@@ -145,8 +145,8 @@ def test_the_wall_stands_as_before_when_a_query_fails():
     owner, stranger = make_user(), make_user()
     Note.objects.create(user=owner, domain="work", key="city", content="Zanzibar")
 
-    with sees_only(stranger.pk):
-        with pytest.raises(IntegrityError), transaction.atomic(), sees_everybody():
+    with rls_scope(stranger.pk):
+        with pytest.raises(IntegrityError), transaction.atomic(), rls_bypass():
             Note.objects.create(user=owner, domain="work", key="city", content="Lamu")
         seen = Note.objects.count()
 

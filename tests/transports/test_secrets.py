@@ -102,7 +102,7 @@ def test_an_import_names_the_rows_with_secrets_and_takes_the_others():
         {"content": "Four."},
     ]
 
-    report = perform(CATALOGUE["kb_bulk_import"], make_actor(), {"entries": rows}, door="rest").structured()
+    report = perform(CATALOGUE["kb_bulk_import"], make_actor(), {"entries": rows}, door="rest").to_data()
 
     assert report["imported"] == 2
     assert [error.split(":")[0] for error in report["errors"]] == ["Entry 2", "Entry 3"]
@@ -114,6 +114,6 @@ def test_what_was_stored_before_can_still_be_exported(settings):
     perform(STORE, actor, {"category": "identity", "fact": TOLD}, door="mcp")
     settings.SECRETS_POLICY = "block"
 
-    exported = perform(CATALOGUE["memory_export"], actor, {}, door="rest").structured()
+    exported = perform(CATALOGUE["memory_export"], actor, {}, door="rest").to_data()
 
     assert exported["facts"][0]["fact"] == TOLD

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from curation.decisions.decisions import approve_global
-from curation.decisions.history import broken_seals
+from curation.decisions.history import find_broken_seals
 from curation.models import Comment, Review
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.vocabulary import LearntEntity
@@ -84,7 +84,7 @@ def test_company_knowledge_comes_back_with_its_history_and_goes_on(tmp_path):
         json.loads((tmp_path / name / "company" / "company.json").read_text()) for name in ("first", "second")
     )
     assert first["entries"] == second["entries"]
-    assert list(broken_seals()) == []
+    assert list(find_broken_seals()) == []
     assert propose().pk > waiting.pk
     assert Review.objects.filter(entry=entry).last().notes == "No longer so."
     told = set(Passage.objects.filter(kind="company").values_list("source_id", flat=True))

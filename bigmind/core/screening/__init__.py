@@ -3,7 +3,7 @@
 from itertools import chain
 
 from .addresses import find_addresses
-from .found import Secret, merged
+from .found import Secret, merge_overlaps
 from .named import find_named
 from .private_keys import find_private_keys
 from .tokens import find_tokens
@@ -17,10 +17,10 @@ def find_secrets(text: str) -> list[Secret]:
     The time grows with the length of the text, whatever is in it.
     """
     finders = (find_private_keys, find_tokens, find_addresses, find_named)
-    return merged(chain.from_iterable(find(text) for find in finders))
+    return merge_overlaps(chain.from_iterable(find(text) for find in finders))
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return the text with `[secret removed: AWS access key]` in place of each secret."""
     parts, done = [], 0
     for secret in find_secrets(text):

@@ -9,7 +9,7 @@ UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{
 
 
 @dataclass(frozen=True)
-class Format:
+class SecretFormat:
     """A kind of secret: how it may begin, and what follows. Repetitions have an upper bound, so time stays linear."""
 
     kind: str
@@ -18,7 +18,7 @@ class Format:
 
 
 FORMATS = tuple(
-    Format(*row)
+    SecretFormat(*row)
     for row in (
         # Clouds and hosting
         ("AWS access key", "AKIA ASIA ABIA ACCA", "[A-Z0-9]{16}"),

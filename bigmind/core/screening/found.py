@@ -13,7 +13,7 @@ class Secret:
     end: int
 
 
-def merged(candidates: Iterable[Secret]) -> list[Secret]:
+def merge_overlaps(candidates: Iterable[Secret]) -> list[Secret]:
     """Return the secrets in the order of the text, those that overlap as one. The kind found first names it."""
     ranked = sorted(enumerate(candidates), key=lambda each: (each[1].start, each[0]))
     kept: list[tuple[int, Secret]] = []

@@ -91,7 +91,7 @@ def find_named(text: str) -> Iterator[Secret]:
     if any(stem in lowered for stem in _STEMS):
         for name in _names(lowered):
             if name.kind:
-                yield from _valued(text, lowered, name)
+                yield from _find_value(text, lowered, name)
             yield from _near(text, lowered, name)
     yield from _beside_access_keys(text)
 
@@ -118,15 +118,15 @@ def _kind(match: re.Match[str]) -> str:
     return "" if match["bare"] else next((kind for kind in kinds if kind in match[0]), "API key")
 
 
-def _valued(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
+def _find_value(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
     if match := _match(_ASSIGNED, text, name):
-        span = _trimmed(text, match)
+        span = _trim(text, match)
         if _is_secret(text[slice(*span)], name, spoken=False):
             yield Secret(name.kind, *span)
             return
     for pattern in (_SPOKEN, _FOLLOWING):
         if (match := _match(pattern, text, name)) is not None:
-            span = _trimmed(text, match)
+            span = _trim(text, match)
             if _is_secret(text[slice(*span)], name, spoken=True, close=pattern is _SPOKEN):
                 yield Secret(name.kind, *span)
                 return
@@ -154,7 +154,7 @@ _OF_SENTENCES = frozenset(
 )
 
 
-def _trimmed(text: str, match: re.Match[str]) -> tuple[int, int]:
+def _trim(text: str, match: re.Match[str]) -> tuple[int, int]:
     """Return where the value stands, without the punctuation of the sentence around it."""
     start, end = match.span("value")
     end = min(end, start + VALUE_CHARS)

@@ -10,7 +10,7 @@ from django.conf import settings
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from . import Secret, find_secrets, redacted
+from . import Secret, find_secrets, redact
 
 NOTICES = 10
 ERROR = "secret"
@@ -30,7 +30,7 @@ def arriving() -> Iterator[None]:
 
 
 @contextmanager
-def collected_notices() -> Iterator[list[str]]:
+def collect_notices() -> Iterator[list[str]]:
     """Collect what callers should hear of what is screened and written meanwhile. Notices are ASCII, for any header."""
     notices: list[str] = []
     token = _NOTICES.set(notices)
@@ -40,7 +40,7 @@ def collected_notices() -> Iterator[list[str]]:
         _NOTICES.reset(token)
 
 
-def screened(text: str, info: ValidationInfo) -> str:
+def screen(text: str, info: ValidationInfo) -> str:
     """Return a personal text as BIGMIND_SECRETS wants it stored.
 
     Raises:
@@ -53,7 +53,7 @@ def screened(text: str, info: ValidationInfo) -> str:
         raise _refusal(secrets)
     if settings.SECRETS_POLICY == "redact":
         add_notice(f"{field} held what looks like a secret ({_kinds(secrets)}). It was removed before it was stored.")
-        return redacted(text)
+        return redact(text)
     add_notice(
         f"{field} holds what looks like a secret ({_kinds(secrets)}). It was stored as it is. If it is real, correct "
         "or erase what you stored, and say where the secret is kept instead."
@@ -82,7 +82,7 @@ def refuse_secrets_in_json(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-Screened = AfterValidator(screened)
+Screened = AfterValidator(screen)
 """Marks a personal text that is stored."""
 
 NoSecrets = AfterValidator(refuse_secrets)

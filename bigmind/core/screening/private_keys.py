@@ -25,8 +25,8 @@ _ENCODED_FRAME = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{60,}+")
 def find_private_keys(text: str) -> Iterator[Secret]:
     """Find private keys in PEM, OpenSSH, PGP and PuTTY form. A frame that is mentioned without a body is none."""
     if "PRIVATE KEY" in text or "PuTTY-User-Key" in text:
-        yield from _framed(text)
-        yield from _ended(text)
+        yield from _find_framed(text)
+        yield from _find_headless(text)
     for match in _FRAMELESS.finditer(text):
         if len(match[0]) >= BODY_CHARS + 20:
             yield Secret(KIND, match.start(), match.start() + len(match[0].rstrip()))
@@ -35,7 +35,7 @@ def find_private_keys(text: str) -> Iterator[Secret]:
             yield Secret(KIND, match.start(), match.end())
 
 
-def _framed(text: str) -> Iterator[Secret]:
+def _find_framed(text: str) -> Iterator[Secret]:
     done = 0
     for begin in _BEGIN.finditer(text):
         if begin.start() < done:
@@ -48,7 +48,7 @@ def _framed(text: str) -> Iterator[Secret]:
         yield Secret(KIND, begin.start(), done)
 
 
-def _ended(text: str) -> Iterator[Secret]:
+def _find_headless(text: str) -> Iterator[Secret]:
     """Find bodies whose beginning was cut off."""
     for end in _END.finditer(text):
         before = text[max(0, end.start() - 8000) : end.start()]

@@ -13,12 +13,12 @@ from .values import entropy, is_mixed, is_placeholder, is_plain
 _BOUNDARY = r"(?:(?<![A-Za-z0-9]{prefix})|(?<=\\[nrt]{prefix})|(?<=%[0-9A-F][0-9A-F]{prefix}))"
 
 
-def _compiled(prefix: str, body: str) -> re.Pattern[str]:
+def _compile(prefix: str, body: str) -> re.Pattern[str]:
     literal = re.escape(prefix)
     return re.compile(f"{literal}{_BOUNDARY.format(prefix=literal)}(?P<body>{body})(?![A-Za-z0-9])")
 
 
-_PATTERNS = [(each.kind, prefix, _compiled(prefix, each.body)) for each in FORMATS for prefix in each.prefixes.split()]
+_PATTERNS = [(each.kind, prefix, _compile(prefix, each.body)) for each in FORMATS for prefix in each.prefixes.split()]
 # Tokens that tell what they are by their middle or their build. Each begins with something rare.
 _OTHERS = [
     (kind, needle, re.compile(pattern))

@@ -3,9 +3,9 @@
 from typing import Any
 
 from accounts.models import AuditEvent, ErasureReport
-from accounts.services.audit import broken_events, events_without_key
-from accounts.services.erasures import Verdict, as_file, check_report
-from bigmind.management.base import OperatorCommand, Refused
+from accounts.services.audit import events_without_key, find_broken_events
+from accounts.services.erasures import ReportVerdict, as_file, check_report
+from bigmind.management.base import CommandRefused, OperatorCommand
 
 
 class Command(OperatorCommand):
@@ -16,11 +16,11 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Go through both."""
-        broken = [{"line": event.number, "why": event.why} for event in broken_events()]
+        broken = [{"line": event.number, "why": event.why} for event in find_broken_events()]
         reports = [
             report.pk
             for report in ErasureReport.objects.order_by("pk").iterator(chunk_size=100)
-            if check_report(as_file(report)) is Verdict.CHANGED
+            if check_report(as_file(report)) is ReportVerdict.CHANGED
         ]
         if options["json"]:
             checked = {"lines": AuditEvent.objects.count(), "reports": ErasureReport.objects.count()}
@@ -37,4 +37,4 @@ class Command(OperatorCommand):
                     f"{without} lines are from before seals had a key: the owner of the database could make them."
                 )
         if broken or reports:
-            raise Refused("The audit log is not what was written.")
+            raise CommandRefused("The audit log is not what was written.")

@@ -8,10 +8,10 @@ from django.template.defaultfilters import filesizeformat
 
 from bigmind.backup.making import Backup, backups_in, make_backup
 from bigmind.backup.manifest import MANIFEST
-from bigmind.backup.restoring import verified
+from bigmind.backup.restoring import verify_backup
 from bigmind.backup.running import running_database
 from bigmind.core.errors import NotFound
-from bigmind.management.base import OperatorCommand, misused
+from bigmind.management.base import OperatorCommand, usage_error
 
 
 class Command(OperatorCommand):
@@ -37,7 +37,7 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Make one or verify one, and say what it is."""
         if options["keep"] < 0:
-            raise misused("--keep must be 0 or more.")
+            raise usage_error("--keep must be 0 or more.")
         with running_database():
             backup = self._verify(options["path"]) if options["verify"] else self._make(options)
         if options["json"]:
@@ -53,8 +53,8 @@ class Command(OperatorCommand):
 
     def _verify(self, path: Path) -> Backup:
         if (path / MANIFEST).exists():
-            return verified(path)
+            return verify_backup(path)
         newest = next(iter(backups_in(path)), None)
         if newest is None:
             raise NotFound(f"There is no backup in {path}.", hint="`bigmind backup PATH` makes one.")
-        return verified(newest.folder)
+        return verify_backup(newest.folder)

@@ -10,23 +10,23 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from accounts.connecting.changes import Change, carry_out, plan_connection
+from accounts.connecting.changes import FileChange, carry_out, plan_connection
 from accounts.connecting.clients import client_called, door
 from accounts.connecting.machines import Machine
-from accounts.connecting.parts import ByHand, by_hand, masked, parts_of, present_key
-from accounts.connecting.programs import Program
-from accounts.connecting.records import Records
-from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, Door
+from accounts.connecting.parts import ByHand, by_hand, mask_keys, parts_of, present_key
+from accounts.connecting.programs import AgentProgram
+from accounts.connecting.records import ChangeRecords
+from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, ServerConfig
 from accounts.keys.keys import create_key
 from accounts.keys.text import digest_of, is_well_formed
 from accounts.models import ApiKey
 from accounts.people.users import find_user
 from accounts.views.key_forms import default_lifetime, ends_after
 from bigmind.core.errors import BigMindError
-from bigmind.management.base import Refused, misused
+from bigmind.management.base import CommandRefused, usage_error
 from bigmind.management.connections import (
     ConnectionCommand,
-    described,
+    describe_change,
     machine_and_records,
     program_meant,
     project_meant,
@@ -48,16 +48,16 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Connection:
+class ConnectionPlan:
     """What was asked for: who is connected, where to, and what that changes."""
 
-    program: Program
+    program: AgentProgram
     project: Path | None
-    door: Door
+    door: ServerConfig
     key: Key
-    changes: list[Change]
+    changes: list[FileChange]
     steps: list[ByHand]
-    records: Records
+    records: ChangeRecords
 
 
 class Command(ConnectionCommand):
@@ -90,16 +90,16 @@ class Command(ConnectionCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Show the difference, then write."""
-        connection = _planned(options)
+        connection = _plan(options)
         if not options["dry_run"]:
             _carry_out(connection)
         if options["json"]:
-            self.print_json(_described(connection))
+            self.print_json(_describe(connection))
             return
         self.tell(connection.changes, is_rehearsal=options["dry_run"])
         self._tell_more(connection)
 
-    def _tell_more(self, connection: Connection) -> None:
+    def _tell_more(self, connection: ConnectionPlan) -> None:
         program, records = connection.program, connection.records
         for step in connection.steps:
             self.stdout.write(f"By hand, in {program.name}, {step.place}:")
@@ -114,7 +114,7 @@ class Command(ConnectionCommand):
         self.remark(f"{_then(program)} {connection.door.public_url}/connect/ shows when it has called.")
 
 
-def _planned(options: dict[str, Any]) -> Connection:
+def _plan(options: dict[str, Any]) -> ConnectionPlan:
     """Return the connection that was asked for. Nothing is written yet, but a key may have been made."""
     program, project = program_meant(options), project_meant(options)
     machine, records = machine_and_records()
@@ -124,10 +124,10 @@ def _planned(options: dict[str, Any]) -> Connection:
     key = _key(program, options, outside, machine)
     entered = replace(outside, key=key.text)
     changes = plan_connection(program.slug, parts_of(program, entered, machine, project), records)
-    return Connection(program, project, entered, key, changes, by_hand(program, entered, project), records)
+    return ConnectionPlan(program, project, entered, key, changes, by_hand(program, entered, project), records)
 
 
-def _carry_out(connection: Connection) -> None:
+def _carry_out(connection: ConnectionPlan) -> None:
     made = connection.key.made
     try:
         carry_out(_noting(connection.changes, made), connection.records)
@@ -137,7 +137,7 @@ def _carry_out(connection: Connection) -> None:
         raise
 
 
-def _door(options: dict[str, Any]) -> Door:
+def _door(options: dict[str, Any]) -> ServerConfig:
     """Return the door of this machine's BigMind, or of the one at another address."""
     names = sorted(parse_toolsets(options["toolsets"])) if options["toolsets"] else []
     here = door(toolsets=names)
@@ -146,17 +146,17 @@ def _door(options: dict[str, Any]) -> Door:
         return here
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise misused("--url must be an address such as https://bigmind.example.com.")
+        raise usage_error("--url must be an address such as https://bigmind.example.com.")
     if parts.hostname in BIND_TO_ALL:
-        raise misused(f"--url must be an address to type; {parts.hostname} is one to listen on. Try localhost.")
+        raise usage_error(f"--url must be an address to type; {parts.hostname} is one to listen on. Try localhost.")
     return replace(here, public_url=url, command=(), environment=())
 
 
-def _key(program: Program, options: dict[str, Any], outside: Door, machine: Machine) -> Key:
+def _key(program: AgentProgram, options: dict[str, Any], outside: ServerConfig, machine: Machine) -> Key:
     """Return the key that was given, the one in the file, or a new one, in this order."""
     given = options["key"] or os.environ.get(KEY_VARIABLE, "")
     if given and not is_well_formed(given):
-        raise misused("The key is not one of BigMind's: they begin with bm_ and end with a checksum.")
+        raise usage_error("The key is not one of BigMind's: they begin with bm_ and end with a checksum.")
     if given:
         return Key(given, "the one that you gave")
     if options["project"] is not None and program.project_settings is not None:
@@ -169,7 +169,7 @@ def _key(program: Program, options: dict[str, Any], outside: Door, machine: Mach
     return Key(KEY_PLACEHOLDER, "a new one") if options["dry_run"] else _new_key(program, options, outside)
 
 
-def _may_still_work(key: str, outside: Door) -> bool:
+def _may_still_work(key: str, outside: ServerConfig) -> bool:
     """Whether a key is worth keeping: only of its own keys does this machine's BigMind know that they have ended."""
     if outside.public_url != settings.PUBLIC_URL:
         return True
@@ -179,21 +179,21 @@ def _may_still_work(key: str, outside: Door) -> bool:
         return True
 
 
-def _new_key(program: Program, options: dict[str, Any], outside: Door) -> Key:
+def _new_key(program: AgentProgram, options: dict[str, Any], outside: ServerConfig) -> Key:
     if outside.public_url != settings.PUBLIC_URL:
-        raise misused(f"A key of {outside.public_url} cannot be made from here. {GIVE_ONE}")
+        raise usage_error(f"A key of {outside.public_url} cannot be made from here. {GIVE_ONE}")
     if settings.BIGMIND_MODE != "personal" and not options["user"]:
-        raise misused("Say whose key is to be made, with --user. " + GIVE_ONE)
+        raise usage_error("Say whose key is to be made, with --user. " + GIVE_ONE)
     try:
         user = find_user(options["user"]) if options["user"] else owner_of_instance()
         label = f"{program.name} on {this_machine()}"
         made = create_key(user, label=label, expires_at=ends_after(default_lifetime()))
     except (OperationalError, InterfaceError) as error:
-        raise Refused(f"BigMind does not run on this machine, so no key can be made. {GIVE_ONE}") from error
+        raise CommandRefused(f"BigMind does not run on this machine, so no key can be made. {GIVE_ONE}") from error
     return Key(made.text, f"a new one, “{label}”", made.key)
 
 
-def _noting(changes: list[Change], made: ApiKey | None) -> list[Change]:
+def _noting(changes: list[FileChange], made: ApiKey | None) -> list[FileChange]:
     """Note the key that was made with the file that holds it: disconnecting ends it."""
     if made is None:
         return changes
@@ -205,24 +205,24 @@ def _noting(changes: list[Change], made: ApiKey | None) -> list[Change]:
     ]
 
 
-def _then(program: Program) -> str:
+def _then(program: AgentProgram) -> str:
     client = client_called(program.slug)
     return client.then if client else ""
 
 
-def _described(connection: Connection) -> dict[str, Any]:
+def _describe(connection: ConnectionPlan) -> dict[str, Any]:
     key, project = connection.key, connection.project
     return {
         "client": connection.program.slug,
         "url": connection.door.public_url,
         "project": str(project) if project else None,
-        "files": [described(change) | _backup(change, connection.records) for change in connection.changes],
-        "by_hand": [{"place": step.place, "text": masked(step.text)} for step in connection.steps],
+        "files": [describe_change(change) | _backup(change, connection.records) for change in connection.changes],
+        "by_hand": [{"place": step.place, "text": mask_keys(step.text)} for step in connection.steps],
         "key": {"origin": key.origin, "prefix": key.made.prefix if key.made else None},
         "then": _then(connection.program),
     }
 
 
-def _backup(change: Change, records: Records) -> dict[str, Any]:
+def _backup(change: FileChange, records: ChangeRecords) -> dict[str, Any]:
     has_one = change.record is not None and change.record.before is not None
     return {"backup": str(records.backup_of(change.found)) if has_one else None}

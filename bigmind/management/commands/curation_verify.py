@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from bigmind.management.base import OperatorCommand, Refused
-from curation.decisions.history import broken_seals
+from bigmind.management.base import CommandRefused, OperatorCommand
+from curation.decisions.history import find_broken_seals
 from curation.models import Review
 
 
@@ -15,7 +15,9 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Go through the history."""
-        broken = [{"entry": f"C{seal.entry_id}", "number": seal.number, "why": seal.why} for seal in broken_seals()]
+        broken = [
+            {"entry": f"C{seal.entry_id}", "number": seal.number, "why": seal.why} for seal in find_broken_seals()
+        ]
         if options["json"]:
             self.print_json({"checked": Review.objects.count(), "broken": broken})
         else:
@@ -23,4 +25,4 @@ class Command(OperatorCommand):
                 self.stdout.write(f"{row['entry']}, row {row['number']}: {row['why']}.")
             self.stdout.write(f"{Review.objects.count()} rows checked, {len(broken)} broken.")
         if broken:
-            raise Refused("The history is not what was written.")
+            raise CommandRefused("The history is not what was written.")

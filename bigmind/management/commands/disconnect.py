@@ -5,15 +5,15 @@ from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
-from accounts.connecting.changes import Change, carry_out, plan_disconnection
+from accounts.connecting.changes import FileChange, carry_out, plan_disconnection
 from accounts.connecting.clients import door
 from accounts.connecting.parts import by_hand, parts_of
-from accounts.connecting.records import Records
+from accounts.connecting.records import ChangeRecords
 from accounts.keys.keys import revoke_key
 from accounts.models import ApiKey
 from bigmind.management.connections import (
     ConnectionCommand,
-    described,
+    describe_change,
     machine_and_records,
     program_meant,
     project_meant,
@@ -45,7 +45,7 @@ class Command(ConnectionCommand):
             carry_out(changes, records)
             ended = self._end(digests)
         if options["json"]:
-            files = [described(change) for change in changes]
+            files = [describe_change(change) for change in changes]
             ended_keys = [key.prefix for key in ended]
             self.print_json({"client": program.slug, "files": files, "keys_revoked": ended_keys})
             return
@@ -63,7 +63,7 @@ class Command(ConnectionCommand):
             return []
 
 
-def _keys_made_for(changes: list[Change], records: Records) -> list[str]:
+def _keys_made_for(changes: list[FileChange], records: ChangeRecords) -> list[str]:
     """Return the fingerprints of the keys that were made for the files that lose them."""
     known = [records.of(change.found) for change in changes if change.record is None]
     return [record.key for record in known if record and record.key]

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from bigmind.embedded.checks import Check, Status, examine
+from bigmind.embedded.checks import Check, CheckStatus, examine
 from bigmind.environment import environment
 
 
@@ -29,13 +29,17 @@ class Command(BaseCommand):
             checks.append(check)
             if not options["json"]:
                 self._print(check)
-        is_well = all(check.status != Status.PROBLEM for check in checks)
+        is_well = all(check.status != CheckStatus.PROBLEM for check in checks)
         if options["json"]:
             self.stdout.write(json.dumps({"ok": is_well, "checks": [asdict(check) for check in checks]}, indent=2))
         sys.exit(0 if is_well else 1)
 
     def _print(self, check: Check) -> None:
-        style = {Status.OK: self.style.SUCCESS, Status.WARNING: self.style.WARNING, Status.PROBLEM: self.style.ERROR}
+        style = {
+            CheckStatus.OK: self.style.SUCCESS,
+            CheckStatus.WARNING: self.style.WARNING,
+            CheckStatus.PROBLEM: self.style.ERROR,
+        }
         word = style.get(check.status, str)(f"{check.status:<8}")
         self.stdout.write(f"{word} {check.name:<11} {check.found}")
         if check.advice:

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.models import ErasureReport
-from accounts.services.erasures import Verdict, as_file, check_report
-from bigmind.management.base import OperatorCommand, Refused
+from accounts.services.erasures import ReportVerdict, as_file, check_report
+from bigmind.management.base import CommandRefused, OperatorCommand
 
 FOREIGN = 3
 LARGEST = 50_000_000
@@ -26,23 +26,25 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check it."""
-        said = self._said(options["report"])
+        said = self._read_report(options["report"])
         verdict = check_report(said)
         if options["json"]:
             self.print_json({"verdict": verdict, "signed": said.get("signed")})
-        elif verdict is not Verdict.CHANGED:
+        elif verdict is not ReportVerdict.CHANGED:
             self._show(said["signed"])
-        if verdict is Verdict.CHANGED:
-            raise Refused("The report is not what was signed.")
-        if verdict is Verdict.FOREIGN:
-            raise Refused("The report is intact, but not signed with the key of this instance.", returncode=FOREIGN)
+        if verdict is ReportVerdict.CHANGED:
+            raise CommandRefused("The report is not what was signed.")
+        if verdict is ReportVerdict.FOREIGN:
+            raise CommandRefused(
+                "The report is intact, but not signed with the key of this instance.", returncode=FOREIGN
+            )
         self.remark("The report is what this instance has signed.")
 
-    def _said(self, reference: str) -> dict[str, Any]:
+    def _read_report(self, reference: str) -> dict[str, Any]:
         if reference.isdecimal():
             report = ErasureReport.objects.filter(pk=int(reference)).first() if len(reference) < 19 else None
             if report is None:
-                raise Refused(f"There is no report {reference[:20]} here.")
+                raise CommandRefused(f"There is no report {reference[:20]} here.")
             return as_file(report)
         return _read(Path(reference))
 
@@ -55,12 +57,12 @@ def _read(path: Path) -> dict[str, Any]:
     """Read a report that was downloaded."""
     try:
         if path.stat().st_size > LARGEST:
-            raise Refused(f"{path} is larger than a report can be.")
+            raise CommandRefused(f"{path} is larger than a report can be.")
         said = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}.") from error
+        raise CommandRefused(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
-        raise Refused(f"{path} is no report: it is not JSON.") from error
+        raise CommandRefused(f"{path} is no report: it is not JSON.") from error
     if not isinstance(said, dict) or not isinstance(said.get("signed"), dict):
-        raise Refused(f"{path} is no report of an erasure.")
+        raise CommandRefused(f"{path} is no report of an erasure.")
     return said

@@ -5,8 +5,8 @@ from typing import Any, get_args
 
 from django.core.management.base import CommandParser
 
-from bigmind.management.base import OperatorCommand, Refused
-from bigmind.management.progress import Progress
+from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.progress import ProgressBar
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, find_sources, in_one, parse, parse_folder
 from knowledge.parsers.yaml_files import EntryFile, read_entries, refresh, write_entries, write_entry_file
@@ -41,11 +41,11 @@ class Command(OperatorCommand):
         if parsed.entries:
             self._write(parsed, options["output"], is_whole=not refused)
         elif not refused:
-            raise Refused(f"{source} holds nothing to import: no heading or bullet was understood.")
+            raise CommandRefused(f"{source} holds nothing to import: no heading or bullet was understood.")
         self._end(refused)
 
     def _folder(self, folder: Path, kind: SourceKind | None) -> tuple[EntryFile, list[RefusedSource]]:
-        bar = Progress(self.stderr, folder.name, len(find_sources(folder)))
+        bar = ProgressBar(self.stderr, folder.name, len(find_sources(folder)))
         parsed: list[ParsedSource] = []
         refused: list[RefusedSource] = []
         for source in parse_folder(folder, kind):
@@ -73,7 +73,7 @@ class Command(OperatorCommand):
         for source in refused[:-1]:
             self.remark(str(source.error))
         if refused:
-            raise Refused(str(refused[-1].error))
+            raise CommandRefused(str(refused[-1].error))
 
 
 def _with_those_before(parsed: EntryFile, before: EntryFile) -> tuple[SourceEntry, ...]:

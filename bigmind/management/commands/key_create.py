@@ -9,8 +9,8 @@ from django.utils import timezone
 from accounts.keys.keys import DEFAULT_SCOPES, create_key
 from accounts.models import SCOPES
 from accounts.people.users import find_user
-from bigmind.management.base import OperatorCommand, misused
-from bigmind.management.people import described_key
+from bigmind.management.base import OperatorCommand, usage_error
+from bigmind.management.people import describe_key
 from bigmind.operations import TOOLSETS
 
 MOST_DAYS = 36_500
@@ -42,17 +42,17 @@ class Command(OperatorCommand):
         """Make it."""
         days = options["expires_days"]
         if days is not None and not 1 <= days <= MOST_DAYS:
-            raise misused(f"--expires-days must be 1 to {MOST_DAYS}.")
+            raise usage_error(f"--expires-days must be 1 to {MOST_DAYS}.")
         new = create_key(
             find_user(options["user"]),
             label=options["label"],
             scopes=_names(options["scopes"]),
-            toolsets=_known_toolsets(options["toolsets"]),
+            toolsets=_check_toolsets(options["toolsets"]),
             expires_at=timezone.now() + timedelta(days=days) if days else None,
             per_minute=options["per_minute"],
         )
         if options["json"]:
-            self.print_json(described_key(new.key, text=new.text))
+            self.print_json(describe_key(new.key, text=new.text))
             return
         self.stdout.write(new.text)
         if not options["quiet"]:
@@ -63,8 +63,8 @@ def _names(listed: str) -> list[str]:
     return [name.strip() for name in listed.split(",") if name.strip()]
 
 
-def _known_toolsets(listed: str) -> list[str]:
+def _check_toolsets(listed: str) -> list[str]:
     unknown = sorted(set(_names(listed)) - set(TOOLSETS))
     if unknown:
-        raise misused(f"There is no toolset {', '.join(unknown)}. There are: {', '.join(TOOLSETS)}.")
+        raise usage_error(f"There is no toolset {', '.join(unknown)}. There are: {', '.join(TOOLSETS)}.")
     return _names(listed)

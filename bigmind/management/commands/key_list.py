@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from accounts.keys.keys import list_keys
 from accounts.people.users import find_user
 from bigmind.management.base import OperatorCommand
-from bigmind.management.people import day_of, described_key
+from bigmind.management.people import day_of, describe_key
 
 
 class Command(OperatorCommand):
@@ -24,7 +24,7 @@ class Command(OperatorCommand):
         """List them."""
         keys = list_keys(find_user(options["user"]) if options["user"] else None)
         if options["json"]:
-            self.print_json([described_key(key) for key in keys])
+            self.print_json([describe_key(key) for key in keys])
             return
         self.print_table(
             ("prefix", "user", "label", "scopes", "state", "made", "last used", "by", "ends", "id"),

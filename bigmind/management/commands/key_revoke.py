@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from accounts.keys.keys import find_key, revoke_key
 from bigmind.management.base import OperatorCommand
-from bigmind.management.people import described_key
+from bigmind.management.people import describe_key
 
 
 class Command(OperatorCommand):
@@ -23,6 +23,6 @@ class Command(OperatorCommand):
         """Revoke it."""
         key = revoke_key(find_key(options["key"]))
         if options["json"]:
-            self.print_json(described_key(key))
+            self.print_json(describe_key(key))
         else:
             self.stdout.write(f"The key {key} opens nothing any more.")

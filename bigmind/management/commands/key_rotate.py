@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.keys.keys import DEFAULT_OVERLAP, find_key, rotate_key
-from bigmind.management.base import OperatorCommand, misused
-from bigmind.management.people import described_key
+from bigmind.management.base import OperatorCommand, usage_error
+from bigmind.management.people import describe_key
 
 MOST_HOURS = 24 * 365
 
@@ -30,11 +30,11 @@ class Command(OperatorCommand):
         """Rotate it."""
         hours: float = options["overlap_hours"]
         if not 0 <= hours <= MOST_HOURS:
-            raise misused(f"--overlap-hours must be 0 to {MOST_HOURS}.")
+            raise usage_error(f"--overlap-hours must be 0 to {MOST_HOURS}.")
         old = find_key(options["key"])
         new = rotate_key(old, overlap=timedelta(hours=hours))
         if options["json"]:
-            self.print_json(described_key(new.key, text=new.text))
+            self.print_json(describe_key(new.key, text=new.text))
             return
         self.stdout.write(new.text)
         self.remark(f"It replaces {old}, which works for {hours:g} more hours. It cannot be shown again.")

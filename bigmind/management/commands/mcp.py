@@ -14,8 +14,8 @@ from accounts.authentication import BadKey, authenticate_key
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
 from bigmind.core.errors import Invalid
-from bigmind.core.rls import answering_requests
-from bigmind.transports.mcp.request_context import Client, Identify, parse_structured, parse_toolsets, this_machine
+from bigmind.core.rls import deny_by_default
+from bigmind.transports.mcp.request_context import ClientName, Identify, parse_structured, parse_toolsets, this_machine
 from bigmind.transports.mcp.stdio import serve_stdio
 
 NOT_RUNNING = "BigMind is not running: start it with `make run`."
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         except DatabaseError as error:
             raise CommandError(NOT_RUNNING) from error
         connection.close()
-        with answering_requests():
+        with deny_by_default():
             serve_stdio(identify, toolsets=listed, structured=has_structure)
 
 
@@ -79,7 +79,7 @@ def _identification(key: str) -> Identify:
     return _as_owner
 
 
-def _as_owner(client: Client) -> Actor:
+def _as_owner(client: ClientName) -> Actor:
     owner = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("created_at").first()
     if owner is None:
         raise BadKey("BigMind has no user yet: start it once with `make run`.")

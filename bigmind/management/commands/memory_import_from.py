@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
 from accounts.people.users import find_user
-from bigmind.management.base import OperatorCommand, Refused, misused
+from bigmind.management.base import CommandRefused, OperatorCommand, usage_error
 from bigmind.management.owner import owner_of_instance
 from curation.services.foreign_imports import OWN, import_bundle
 from knowledge.transfer.foreign_imports import MovedIn
@@ -46,7 +46,7 @@ class Command(OperatorCommand):
         bundle, name = bundle_of(options["path"]), options["format"]
         more = {"whose": options["of"]} if options["of"] else {}
         if more and name != "older-bigmind":
-            raise misused("--of goes with the format older-bigmind only.")
+            raise usage_error("--of goes with the format older-bigmind only.")
         report = import_bundle(actor, bundle, name=name, dry_run=options["dry_run"], **more)
         if options["json"]:
             self.print_json(vars(report))
@@ -75,4 +75,6 @@ class Command(OperatorCommand):
             self.remark(line)
         if len(report.refused) > NAMED:
             self.remark(f"and {len(report.refused) - NAMED} more; --json names them.")
-        raise Refused(f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported.")
+        raise CommandRefused(
+            f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported."
+        )

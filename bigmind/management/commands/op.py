@@ -18,11 +18,11 @@ from accounts.services.agents import note_agent
 from bigmind import __version__
 from bigmind.core.operations import Operation
 from bigmind.gate import perform
-from bigmind.management.base import OperatorCommand, Refused, misused
+from bigmind.management.base import CommandRefused, OperatorCommand, usage_error
 from bigmind.management.owner import owner_of_instance
 from bigmind.operations import CATALOGUE, nearest_names
 from bigmind.transports.rest.parsers import read_json
-from bigmind.transports.rest.problems import Malformed
+from bigmind.transports.rest.problems import MalformedBody
 from bigmind.transports.rest.reference import arguments_in_words
 
 CLIENT = "bigmind-op"
@@ -61,7 +61,7 @@ class Command(OperatorCommand):
             self._list(operation)
             return
         if operation is None:
-            raise misused("Which operation? `bigmind op --list` shows them.")
+            raise usage_error("Which operation? `bigmind op --list` shows them.")
         outcome = perform(
             operation,
             _actor(options["user"]),
@@ -72,7 +72,7 @@ class Command(OperatorCommand):
         for notice in outcome.notices:
             self.remark(notice)
         if options["format"] == "json":
-            self.print_json(outcome.structured())
+            self.print_json(outcome.to_data())
         else:
             self.stdout.write(outcome.markdown(), ending="")
 
@@ -91,7 +91,7 @@ def _operation(name: str | None) -> Operation | None:
         return CATALOGUE[name] if name else None
     nearest = nearest_names(name, CATALOGUE)
     hint = f"Do you mean {', '.join(nearest)}?" if nearest else "`bigmind op --list` shows them all."
-    raise misused(f"There is no operation {name}. {hint}")
+    raise usage_error(f"There is no operation {name}. {hint}")
 
 
 def _actor(reference: str | None) -> Actor:
@@ -101,9 +101,9 @@ def _actor(reference: str | None) -> Actor:
         try:
             return authenticate_key(token, client_name=CLIENT, client_version=__version__, host=socket.gethostname())
         except BadKey as error:
-            raise Refused(f"BIGMIND_API_KEY: {error}") from error
+            raise CommandRefused(f"BIGMIND_API_KEY: {error}") from error
     if reference is None and settings.BIGMIND_MODE != "personal":
-        raise misused("Whose memory is meant? Say --user, or set BIGMIND_API_KEY.")
+        raise usage_error("Whose memory is meant? Say --user, or set BIGMIND_API_KEY.")
     return _actor_at_the_keyboard(owner_of_instance() if reference is None else find_user(reference))
 
 
@@ -124,16 +124,16 @@ def _read(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise misused(f"{file} cannot be read: {error}.") from error
+        raise usage_error(f"{file} cannot be read: {error}.") from error
 
 
 def _object(document: str) -> dict[str, Any]:
     try:
         found = read_json(document.encode("utf-8", "surrogateescape"))
-    except Malformed as error:
-        raise misused(str(error.detail)) from error
+    except MalformedBody as error:
+        raise usage_error(str(error.detail)) from error
     if not isinstance(found, dict):
-        raise misused("The arguments must be a JSON object, such as {}.")
+        raise usage_error("The arguments must be a JSON object, such as {}.")
     return found
 
 
@@ -145,9 +145,9 @@ def _pairs(operation: Operation, pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise misused(f"“{pair}” is not an argument: write name=value.")
+            raise usage_error(f"“{pair}” is not an argument: write name=value.")
         if name in arguments:
-            raise misused(f"{name} is given more than once.")
+            raise usage_error(f"{name} is given more than once.")
         # A text is taken as it stands: fact=123 and fact=true are what somebody said.
         arguments[name] = value if name in texts else _json_or_text(value)
     return arguments
@@ -156,5 +156,5 @@ def _pairs(operation: Operation, pairs: Sequence[str]) -> dict[str, Any]:
 def _json_or_text(value: str) -> Any:
     try:
         return read_json(value.encode("utf-8", "surrogateescape"))
-    except Malformed:
+    except MalformedBody:
         return value

@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, misused
+from bigmind.management.base import OperatorCommand, usage_error
 from bigmind.management.owner import owner_of_instance
-from bigmind.management.progress import Progress
+from bigmind.management.progress import ProgressBar
 from bigmind.management.sources import add_source_arguments, sources_of
 from knowledge.reference_arguments import plain_completeness
 from knowledge.references.imports import ImportedReferences, import_references
@@ -49,15 +49,15 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, make, import, report."""
         if not SLUG.fullmatch(options["collection"]):
-            raise misused("The name of a collection has up to 50 of a-z, 0-9 and -, such as helios.")
+            raise usage_error("The name of a collection has up to 50 of a-z, 0-9 and -, such as helios.")
         (source,) = sources_of(options)
         actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
-        bar = Progress(self.stderr, source.name, 2)
+        bar = ProgressBar(self.stderr, source.name, 2)
         generated = generator_for(source, options["kind"]).generate(source)
         bar.advance()
         if not generated.drafts:
             raise Invalid(f"{source.name} holds nothing to make references from.", hint="Nothing was changed.")
-        report = self._imported(actor, source, generated, options)
+        report = self._import(actor, source, generated, options)
         bar.advance()
         bar.clear()
         if options["json"]:
@@ -66,7 +66,7 @@ class Command(OperatorCommand):
         else:
             self._tell(source, generated, report)
 
-    def _imported(
+    def _import(
         self, actor: Actor, source: Source, generated: Generated, options: dict[str, Any]
     ) -> ImportedReferences:
         return import_references(

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.base import CommandRefused, OperatorCommand
 from bigmind.management.sources import add_source_arguments, sources_of
 from knowledge.references.readers.drafts import ReferenceDraft
-from knowledge.references.readers.validation import Finding, Severity, findings_among, findings_in
+from knowledge.references.readers.validation import DraftFinding, Severity, findings_among, findings_in
 
 NAMED = 50
 """How many findings are told to people; JSON tells them all."""
@@ -33,7 +33,7 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check each source, then all of them beside one another."""
-        drafts, found = list[ReferenceDraft](), list[Finding]()
+        drafts, found = list[ReferenceDraft](), list[DraftFinding]()
         for source in sources_of(options):
             generated, of_source = findings_in(source, options["kind"])
             drafts += generated.drafts
@@ -46,10 +46,12 @@ class Command(OperatorCommand):
         else:
             self._tell(found)
         if errors:
-            raise Refused(f"{len(errors)} of {len(found)} findings must be mended; {len(drafts)} references were read.")
+            raise CommandRefused(
+                f"{len(errors)} of {len(found)} findings must be mended; {len(drafts)} references were read."
+            )
         self.remark(f"{len(drafts)} references, {len(found)} warnings, no errors.")
 
-    def _tell(self, found: list[Finding]) -> None:
+    def _tell(self, found: list[DraftFinding]) -> None:
         for finding in sorted(found, key=lambda finding: finding.severity)[:NAMED]:
             self.stdout.write(f"{finding.severity}: {finding.where}: {finding.says}")
         if len(found) > NAMED:

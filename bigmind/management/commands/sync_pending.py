@@ -9,9 +9,9 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, Refused, misused
+from bigmind.management.base import CommandRefused, OperatorCommand, usage_error
 from bigmind.management.owner import owner_of_instance
-from bigmind.management.progress import Progress
+from bigmind.management.progress import ProgressBar
 from knowledge.parsers.sources import find_sources
 from knowledge.services.learnings import SyncedFile, sync_learnings
 
@@ -47,7 +47,7 @@ class Command(OperatorCommand):
         """Sync each file, and say what came of it."""
         actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
         files = list(_files(options["paths"]))
-        bar, synced, unread = Progress(self.stderr, "LEARNINGS.yaml", len(files)), list[SyncedFile](), list[str]()
+        bar, synced, unread = ProgressBar(self.stderr, "LEARNINGS.yaml", len(files)), list[SyncedFile](), list[str]()
         for file, name, within in files:
             try:
                 synced.append(sync_learnings(actor, file, name=name, within=within, dry_run=options["dry_run"]))
@@ -70,7 +70,7 @@ class Command(OperatorCommand):
         for line in refused[:-1]:
             self.remark(line)
         if refused:
-            raise Refused(refused[-1])
+            raise CommandRefused(refused[-1])
 
 
 def _files(paths: list[Path]) -> Iterator[tuple[Path, str, Path | None]]:
@@ -83,7 +83,7 @@ def _files(paths: list[Path]) -> Iterator[tuple[Path, str, Path | None]]:
             # An absolute path would tell everybody where somebody keeps their files.
             yield path, path.name if path.is_absolute() or ".." in path.parts else path.as_posix(), None
         else:
-            raise misused(f"{path} does not exist.")
+            raise usage_error(f"{path} does not exist.")
 
 
 def _in_words(pending: list[SyncedFile], files: int, *, dry_run: bool) -> str:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from accounts.models import Role
 from accounts.people.users import add_user
 from bigmind.management.base import OperatorCommand
-from bigmind.management.people import described_user
+from bigmind.management.people import describe_user
 
 _USERNAME = re.compile(r"[\w.@+-]+")
 
@@ -35,7 +35,7 @@ class Command(OperatorCommand):
         username = options["username"] or username_from(name)
         user = add_user(username, display_name="" if name == username else name, role=options["role"])
         if options["json"]:
-            self.print_json(described_user(user))
+            self.print_json(describe_user(user))
             return
         self.stdout.write(str(user.pk))
         self.remark(f"Added {user.username} ({user.role}). A key: bigmind key_create {user.username}")

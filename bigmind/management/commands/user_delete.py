@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from accounts.people.deletion_preview import in_words, what_goes_with
 from accounts.people.users import delete_user, find_user
-from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.base import CommandRefused, OperatorCommand
 
 
 class Command(OperatorCommand):
@@ -40,6 +40,6 @@ class Command(OperatorCommand):
 
     def _ask(self, username: str) -> None:
         if not sys.stdin.isatty():
-            raise Refused("Nobody is there to be asked. Say --yes to delete without a question.")
+            raise CommandRefused("Nobody is there to be asked. Say --yes to delete without a question.")
         if input(f"Type {username} to go on: ").strip() != username:
-            raise Refused("Nothing was deleted.")
+            raise CommandRefused("Nothing was deleted.")

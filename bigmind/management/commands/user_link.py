@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from accounts.keys.keys import find_key
 from accounts.people.users import find_user, link_key
 from bigmind.management.base import OperatorCommand
-from bigmind.management.people import described_key
+from bigmind.management.people import describe_key
 
 
 class Command(OperatorCommand):
@@ -28,6 +28,6 @@ class Command(OperatorCommand):
         """Link them."""
         key = link_key(find_user(options["user"]), find_key(options["key"]))
         if options["json"]:
-            self.print_json(described_key(key))
+            self.print_json(describe_key(key))
         else:
             self.stdout.write(f"The key {key} acts for {key.user} now.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from accounts.people.users import list_users
 from bigmind.management.base import OperatorCommand
-from bigmind.management.people import day_of, described_user
+from bigmind.management.people import day_of, describe_user
 
 
 class Command(OperatorCommand):
@@ -17,7 +17,7 @@ class Command(OperatorCommand):
         """List them."""
         users: Any = list_users()  # with the number of keys, which the model does not have
         if options["json"]:
-            self.print_json([{**described_user(user), "usable_keys": user.usable_keys} for user in users])
+            self.print_json([{**describe_user(user), "usable_keys": user.usable_keys} for user in users])
             return
         self.print_table(
             ("username", "role", "keys", "last seen", "name", "id"),

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from accounts.people.users import find_user
 from accounts.sign_in.second_factors import forget_second_factor
 from bigmind.management.base import OperatorCommand
-from bigmind.management.people import described_user
+from bigmind.management.people import describe_user
 
 
 class Command(OperatorCommand):
@@ -25,6 +25,6 @@ class Command(OperatorCommand):
         user = find_user(options["user"])
         forget_second_factor(user)
         if options["json"]:
-            self.print_json(described_user(user))
+            self.print_json(describe_user(user))
         else:
             self.stdout.write(f"{user.username} signs in without a code now.")

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from accounts.models import Role
 from accounts.people.users import find_user, set_role
 from bigmind.management.base import OperatorCommand
-from bigmind.management.people import described_user
+from bigmind.management.people import describe_user
 
 
 class Command(OperatorCommand):
@@ -25,6 +25,6 @@ class Command(OperatorCommand):
         """Give it."""
         user = set_role(find_user(options["user"]), options["role"])
         if options["json"]:
-            self.print_json(described_user(user))
+            self.print_json(describe_user(user))
         else:
             self.stdout.write(f"{user.username} is {user.get_role_display().lower()} now.")

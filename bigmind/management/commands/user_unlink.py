@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from accounts.keys.keys import find_key
 from accounts.people.users import unlink_key
 from bigmind.management.base import OperatorCommand
-from bigmind.management.people import described_key
+from bigmind.management.people import describe_key
 
 
 class Command(OperatorCommand):
@@ -24,7 +24,7 @@ class Command(OperatorCommand):
         """Unlink it."""
         key = unlink_key(find_key(options["key"]))
         if options["json"]:
-            self.print_json(described_key(key))
+            self.print_json(describe_key(key))
             return
         self.stdout.write(f"The key {key} is linked to nobody.")
         self.remark("It opens nothing until it is linked again: bigmind user_link <user> <key>")

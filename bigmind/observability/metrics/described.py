@@ -21,7 +21,7 @@ class DescribedMetric:
     about: str
 
 
-def described_metrics() -> Iterator[DescribedMetric]:
+def describe_metrics() -> Iterator[DescribedMetric]:
     """Yield every metric of BigMind."""
     for module in (counted, door, figures):
         for metric in vars(module).values():

@@ -34,7 +34,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if settings.METRICS_TOKEN:
         shown = bearer_token(request.headers.get("Authorization", "")) or ""
         if not compare_digest(shown.encode(), settings.METRICS_TOKEN.encode()):
-            return _refused(shown, request.META.get("REMOTE_ADDR", ""))
+            return _refuse(shown, request.META.get("REMOTE_ADDR", ""))
     elif not _comes_from_here(request):
         return _plain(WAY_IN, 403)
     if request.method not in {"GET", "HEAD"}:
@@ -44,7 +44,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _refused(shown: str, address: str) -> HttpResponse:
+def _refuse(shown: str, address: str) -> HttpResponse:
     try:
         if shown:
             count_wrong(shown, address)

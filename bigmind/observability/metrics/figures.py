@@ -147,7 +147,7 @@ UP = "bigmind_database_up"
 ABOUT_UP = "1 when the database answered this look-up, else 0: then the figures of the instance are missing."
 
 
-class Figures(Collector):
+class FigureCollector(Collector):
     """Asks for all figures on a connection of its own, and keeps the answer for some seconds."""
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ def _look_up() -> Iterator[Metric]:
     yield GaugeMetricFamily(UP, ABOUT_UP, value=float(is_up))
 
 
-FIGURES_OF_THE_INSTANCE = Figures()
+FIGURES_OF_THE_INSTANCE = FigureCollector()
 REGISTRY.register(FIGURES_OF_THE_INSTANCE)
 
 BUDGET = Gauge(

@@ -16,14 +16,14 @@ def unusual_settings(*, passes_the_wall: bool) -> list[str]:
     Args:
         passes_the_wall: BigMind connects as somebody whom the policies of the database do not hold.
     """
-    found = [sentence for is_so, sentence in _looked_at(passes_the_wall) if is_so]
+    found = [sentence for is_so, sentence in _checks(passes_the_wall) if is_so]
     return found + [
         f"{name} means nothing to BigMind" + (f"; did you mean {nearest}?" if nearest else ".")
         for name, nearest in unknown_variables().items()
     ]
 
 
-def _looked_at(passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
+def _checks(passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
     is_for_many = settings.BIGMIND_MODE != "personal"
     address = urlsplit(settings.PUBLIC_URL)
     yield settings.DEBUG, "BIGMIND_DEBUG is on: errors show the code and its variables to whoever meets one."

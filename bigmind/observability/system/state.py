@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.services.usage import LimitHits, Trouble, Use, calls_since, limit_hits, troubles, use_by_operation
+from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, limit_hits, troubles, use_by_operation
 from bigmind.observability import health
 from bigmind.observability.system import storage
 from bigmind.observability.system.configuration_warnings import unusual_settings
@@ -21,17 +21,17 @@ OPERATIONS_SHOWN = 15
 class SystemState:
     """What there is to see."""
 
-    parts: list[health.Part]
+    parts: list[health.HealthCheck]
     versions: storage.Versions
     pipeline: PipelineSummary
     tasks: list[Task]
     last_beat: datetime | None
     slowest: list[Use]
-    troubles: list[Trouble]
+    troubles: list[FailedCalls]
     limit_hits: list[LimitHits]
-    tables: list[storage.Table]
+    tables: list[storage.TableSize]
     free_disk: int
-    backups: storage.Backups | None
+    backups: storage.BackupFigures | None
     unusual: list[str]
 
 

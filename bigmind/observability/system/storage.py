@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from bigmind import __version__
-from bigmind.backup.making import backups_in, made_when
+from bigmind.backup.making import backups_in, time_of_backup
 from bigmind.embedded.home import free_bytes
 from bigmind.environment import environment
 
@@ -45,7 +45,7 @@ class Versions:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableSize:
     """One table: its size with all indexes, and about how many rows it has."""
 
     name: str
@@ -54,7 +54,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Backups:
+class BackupFigures:
     """The backups that the scheduler makes, as far as this machine sees them."""
 
     count: int
@@ -74,11 +74,11 @@ def versions() -> Versions:
     )
 
 
-def largest_tables() -> list[Table]:
+def largest_tables() -> list[TableSize]:
     """Return the largest tables, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_TABLES, [TABLES_SHOWN])
-        return [Table(*row) for row in cursor.fetchall()]
+        return [TableSize(*row) for row in cursor.fetchall()]
 
 
 def free_disk() -> int:
@@ -86,9 +86,9 @@ def free_disk() -> int:
     return free_bytes(environment().home)
 
 
-def backups() -> Backups | None:
+def backups() -> BackupFigures | None:
     """Return the backups there are; None where none are made by themselves."""
     if not settings.BACKUP_DIR:
         return None
     found = backups_in(Path(settings.BACKUP_DIR).expanduser())
-    return Backups(len(found), made_when(found[0].folder), found[0].bytes) if found else Backups(0)
+    return BackupFigures(len(found), time_of_backup(found[0].folder), found[0].bytes) if found else BackupFigures(0)

@@ -21,14 +21,14 @@ from bigmind.core.errors import Invalid, TooMany
 from bigmind.transports.mcp.connections import HEADER, REVISION_HEADER, Connection, is_of_a_handshake, read_connection
 from bigmind.transports.mcp.guards import Guard
 from bigmind.transports.mcp.protocol_errors import as_protocol_error
-from bigmind.transports.mcp.request_context import Caller, Client, host_at, parse_structured, parse_toolsets
+from bigmind.transports.mcp.request_context import Caller, ClientName, host_at, parse_structured, parse_toolsets
 from bigmind.transports.mcp.threads import on_a_thread
 
 HOST_HEADER = "X-Agent-Host"
 _PRODUCT = re.compile(r"([^\s/]+)(?:/(\S+))?")
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that does not reach the protocol, with the status and the sentence that answer it."""
 
     def __init__(self, status: int, sentence: str, **headers: str) -> None:
@@ -53,7 +53,7 @@ async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller
     require_our_host(request)
     _require_our_origin(request)
     _require_size(request)
-    actor = await _authenticated(request, request_id, guard)
+    actor = await _authenticate(request, request_id, guard)
     connection = _connection(request, actor)
     return _caller(request, actor, request_id, connection), actor, connection
 
@@ -67,14 +67,14 @@ def require_our_host(request: Request) -> None:
     host = request.headers.get("host", "")
     domain, _ = split_domain_port(host)
     if not validate_host(domain, settings.ALLOWED_HOSTS):
-        raise Refused(421, _strange(f"the host “{host[:100]}”"))
+        raise RequestRefused(421, _strange(f"the host “{host[:100]}”"))
 
 
 def _require_our_origin(request: Request) -> None:
     """Refuse what a web page elsewhere makes a browser send."""
     origin = request.headers.get("origin")
     if origin and origin not in settings.CSRF_TRUSTED_ORIGINS and not _is_this_machine(origin):
-        raise Refused(403, _strange(f"the origin “{origin[:100]}”"))
+        raise RequestRefused(403, _strange(f"the origin “{origin[:100]}”"))
 
 
 def _is_this_machine(origin: str) -> bool:
@@ -94,22 +94,22 @@ def _require_size(request: Request) -> None:
     """Refuse what announces itself as too large; what does not announce its size, the SDK counts."""
     size, limit = request.headers.get("content-length", ""), settings.MCP_BODY_BYTES
     if size.isdecimal() and int(size) > limit:
-        raise Refused(413, f"The request is {int(size):,} bytes; the limit is {limit:,}. Send it in parts.")
+        raise RequestRefused(413, f"The request is {int(size):,} bytes; the limit is {limit:,}. Send it in parts.")
 
 
-async def _authenticated(request: Request, request_id: str, guard: Guard) -> Actor:
+async def _authenticate(request: Request, request_id: str, guard: Guard) -> Actor:
     token = bearer_token(request.headers.get("authorization", ""))
     if not token:
-        raise Refused(401, guard.advice, WWW_Authenticate=guard.challenge)
+        raise RequestRefused(401, guard.advice, WWW_Authenticate=guard.challenge)
     work = partial(_actor_for, token, guard, address_of(request))
     try:
         return await on_a_thread(work, request_id=request_id)
     except BadKey as bad:
-        raise Refused(401, str(bad), WWW_Authenticate=f'{guard.challenge}, error="invalid_token"') from bad
+        raise RequestRefused(401, str(bad), WWW_Authenticate=f'{guard.challenge}, error="invalid_token"') from bad
     except TooMany as many:
-        raise Refused(429, str(many), Retry_After=str(many.retry_after)) from many
+        raise RequestRefused(429, str(many), Retry_After=str(many.retry_after)) from many
     except Exception as error:  # the outermost loop of a request
-        raise Refused(503, as_protocol_error(error, request_id).message, Retry_After="5") from error
+        raise RequestRefused(503, as_protocol_error(error, request_id).message, Retry_After="5") from error
 
 
 def address_of(request: Request) -> str:
@@ -134,12 +134,14 @@ def _connection(request: Request, actor: Actor) -> Connection | None:
     if not is_of_a_handshake(request.headers.get(REVISION_HEADER)):
         return None
     if request.method != "POST":
-        raise Refused(405, "Send each message by POST: there is no other stream, and nothing to end.", Allow="POST")
+        raise RequestRefused(
+            405, "Send each message by POST: there is no other stream, and nothing to end.", Allow="POST"
+        )
     if HEADER not in request.headers:
         return None
     connection = read_connection(actor, request.headers[HEADER])
     if connection is None:
-        raise Refused(404, "Session not found. Send `initialize` to begin a new one.")
+        raise RequestRefused(404, "Session not found. Send `initialize` to begin a new one.")
     return connection
 
 
@@ -149,7 +151,7 @@ def _caller(request: Request, actor: Actor, request_id: str, connection: Connect
         toolsets = parse_toolsets(",".join(request.query_params.getlist("toolsets")))
         structured = parse_structured(request.query_params.get("structured", ""))
     except Invalid as invalid:
-        raise Refused(400, str(invalid)) from invalid
+        raise RequestRefused(400, str(invalid)) from invalid
     return Caller(
         identify=partial(_with_agent, actor, host=host),
         toolsets=toolsets,
@@ -160,12 +162,12 @@ def _caller(request: Request, actor: Actor, request_id: str, connection: Connect
     )
 
 
-def _client_by_user_agent(request: Request) -> Client:
+def _client_by_user_agent(request: Request) -> ClientName:
     product = _PRODUCT.match(request.headers.get("user-agent", ""))
-    return Client(product[1], product[2] or "") if product else Client("unknown client")
+    return ClientName(product[1], product[2] or "") if product else ClientName("unknown client")
 
 
-def _with_agent(actor: Actor, client: Client, *, host: str) -> Actor:
+def _with_agent(actor: Actor, client: ClientName, *, host: str) -> Actor:
     agent = note_agent(actor.user, client_name=client.name, client_version=client.version, host=host)
     used_by = str(agent)[:200]
     # The key was looked up before the client had introduced itself, so who uses it is noted only now.

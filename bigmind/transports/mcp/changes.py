@@ -52,7 +52,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Change:
+class ResourceChange:
     """An event, and the operation that reads what it is about: whoever may not read it does not hear of it."""
 
     event: ServerEvent
@@ -106,7 +106,7 @@ def announce(user_id: UUID, outcome: Outcome) -> None:
             asyncio.run_coroutine_threadsafe(_tell([each for each in streams if each.loop is loop], changes), loop)
 
 
-async def _tell(streams: Collection[Stream], changes: Collection[Change]) -> None:
+async def _tell(streams: Collection[Stream], changes: Collection[ResourceChange]) -> None:
     for stream in await _end_those_that_are_shut(streams):
         for change in changes:
             if _may_hear(stream.actor, change.read_by):
@@ -174,11 +174,11 @@ def _may_hear(actor: Actor, operation: Operation) -> bool:
     return operation.scope in actor.scopes and actor.may_use(operation.toolset)
 
 
-def _changes(outcome: Outcome) -> Iterator[Change]:
+def _changes(outcome: Outcome) -> Iterator[ResourceChange]:
     if outcome.operation.effect is Effect.READ:
         return
-    yield Change(ResourceUpdated(uri=CONTEXT), CATALOGUE["memory_get_context"])
+    yield ResourceChange(ResourceUpdated(uri=CONTEXT), CATALOGUE["memory_get_context"])
     if outcome.operation.toolset == "notes":
         notes = CATALOGUE["knowledge_get"]
-        yield Change(ResourcesListChanged(), notes)
-        yield Change(ResourceUpdated(uri=notes_uri(outcome.structured()["domain"])), notes)
+        yield ResourceChange(ResourcesListChanged(), notes)
+        yield ResourceChange(ResourceUpdated(uri=notes_uri(outcome.to_data()["domain"])), notes)

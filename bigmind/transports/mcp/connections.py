@@ -7,7 +7,7 @@ from django.core import signing
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from accounts.actor import Actor
-from bigmind.transports.mcp.request_context import Client
+from bigmind.transports.mcp.request_context import ClientName
 
 HEADER = "mcp-session-id"
 REVISION_HEADER = "mcp-protocol-version"
@@ -25,12 +25,12 @@ class Connection:
     version: str
 
     @property
-    def introduced(self) -> Client:
+    def introduced(self) -> ClientName:
         """How the client introduced itself."""
-        return Client(self.client, self.version)
+        return ClientName(self.client, self.version)
 
 
-def open_connection(actor: Actor, *, revision: str, client: Client) -> str:
+def open_connection(actor: Actor, *, revision: str, client: ClientName) -> str:
     """Return the id of a new connection. Nothing is kept: it is signed, and says all by itself."""
     opened = Connection(token_hex(16), revision, client.name[:NAME_CHARS], client.version[:NAME_CHARS])
     return signing.dumps(asdict(opened), salt=_salt(actor))

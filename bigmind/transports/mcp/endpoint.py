@@ -14,11 +14,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from bigmind.observability.request_ids import HEADER, begin_request
 from bigmind.transports.mcp import connections
-from bigmind.transports.mcp.admission import Refused, admit
+from bigmind.transports.mcp.admission import RequestRefused, admit
 from bigmind.transports.mcp.changes import end_streams
 from bigmind.transports.mcp.connections import REVISION_HEADER, open_connection
 from bigmind.transports.mcp.guards import Guard
-from bigmind.transports.mcp.request_context import Caller, Client
+from bigmind.transports.mcp.request_context import Caller, ClientName
 from bigmind.transports.mcp.server import Context, build_server
 
 CALLER = "bigmind.caller"
@@ -27,7 +27,7 @@ OPENED = "bigmind.opened"
 """Where in the scope of a request the id of the connection stands that it has opened."""
 
 
-class Endpoint:
+class McpEndpoint:
     """The ASGI application at `/mcp` or `/mcp/oauth`. It serves while `running()` is entered."""
 
     def __init__(self, guard: Guard) -> None:
@@ -59,7 +59,7 @@ class Endpoint:
         response = _Response(send, request_id, scope)
         try:
             caller, actor, connection = await admit(request, request_id, self._guard)
-        except Refused as refused:
+        except RequestRefused as refused:
             await refused.response()(scope, receive, response.send)
             return
         scope[CALLER], scope[ACTOR] = caller, actor
@@ -86,7 +86,7 @@ async def _open_connection(ctx: Context, call_next: CallNext) -> HandlerResult:
     result = await call_next(ctx)
     if ctx.method == "initialize" and ctx.request is not None and isinstance(result, dict):
         introduced = (ctx.params or {}).get("clientInfo") or {}
-        client = Client(str(introduced.get("name", "")), str(introduced.get("version", "")))
+        client = ClientName(str(introduced.get("name", "")), str(introduced.get("version", "")))
         ctx.request.scope[OPENED] = open_connection(
             ctx.request.scope[ACTOR], revision=result["protocolVersion"], client=client
         )

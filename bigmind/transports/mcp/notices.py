@@ -4,7 +4,7 @@ from django.core.cache import cache
 
 from accounts.models import ApiKey
 from bigmind.core.operations import Operation
-from bigmind.core.rls import sees_only
+from bigmind.core.rls import rls_scope
 from bigmind.transports.mcp.request_context import Turn
 from knowledge.models import Session
 from knowledge.services.withdrawals import hear_recalls
@@ -45,7 +45,7 @@ def _forgot_to_start(turn: Turn, operation: Operation) -> bool:
         return False
     if not cache.add(mark, True, DAY):
         return False
-    with sees_only(turn.actor.user.pk):
+    with rls_scope(turn.actor.user.pk):
         return not Session.objects.of(turn.actor.user).open().filter(agent=agent).exists()
 
 

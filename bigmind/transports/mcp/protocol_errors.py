@@ -15,7 +15,7 @@ DATABASE_AWAY = "BigMind's database does not answer (request {}). Try again in a
 BROKEN = "Something went wrong here (request {}). Look before you repeat a write: it may not have been stored."
 
 
-class Trouble(MCPError):
+class ProtocolError(MCPError):
     """What stops a request before an operation has its say: a dead key, no database, a fault of ours."""
 
 
@@ -28,11 +28,11 @@ def as_protocol_error(error: Exception, request_id: str) -> MCPError:
     if isinstance(error, BigMindError):
         return MCPError(types.INVALID_PARAMS, str(error), {"code": error.code, "requestId": request_id})
     if isinstance(error, BadKey):
-        return Trouble(types.INVALID_REQUEST, str(error), {"requestId": request_id})
+        return ProtocolError(types.INVALID_REQUEST, str(error), {"requestId": request_id})
     return _our_fault(error, request_id)
 
 
-def _our_fault(error: Exception, request_id: str) -> Trouble:
+def _our_fault(error: Exception, request_id: str) -> ProtocolError:
     if isinstance(error, OperationalError | InterfaceError):
         log.error("The database does not answer.", request_id=request_id, error=type(error).__name__)
         DATABASE_ERRORS.labels("mcp").inc()
@@ -40,4 +40,4 @@ def _our_fault(error: Exception, request_id: str) -> Trouble:
     else:
         log.error("A request over MCP failed.", request_id=request_id, exc_info=error)
         sentence = BROKEN
-    return Trouble(types.INTERNAL_ERROR, sentence.format(request_id), {"requestId": request_id})
+    return ProtocolError(types.INTERNAL_ERROR, sentence.format(request_id), {"requestId": request_id})

@@ -12,7 +12,7 @@ from bigmind.transports.mcp.notices import notices
 from bigmind.transports.mcp.request_context import Turn
 
 
-def performed(turn: Turn, outcome: Outcome) -> types.CallToolResult:
+def reply_of(turn: Turn, outcome: Outcome) -> types.CallToolResult:
     """Return what an operation replied: markdown to read, and what the agent should know besides.
 
     Data goes along only where it was asked for: a model is shown either the data or the markdown, by its client.
@@ -22,12 +22,12 @@ def performed(turn: Turn, outcome: Outcome) -> types.CallToolResult:
     noticed = {"notices": list(outcome.notices)} if outcome.notices else {}
     return types.CallToolResult(
         content=[types.TextContent(text="\n\n".join(lines))],
-        structured_content=outcome.structured() if turn.structured else None,
+        structured_content=outcome.to_data() if turn.structured else None,
         _meta={**meta_of(turn), **replayed, **noticed},
     )
 
 
-def refused(turn: Turn, operation: Operation, refusal: BigMindError) -> types.CallToolResult:
+def refusal_of(turn: Turn, operation: Operation, refusal: BigMindError) -> types.CallToolResult:
     """Return a refusal: what is wrong, field by field, with an example, and what to do next.
 
     The details for programs are in `_meta`: structured content would have to follow the tool's output schema.
@@ -35,10 +35,10 @@ def refused(turn: Turn, operation: Operation, refusal: BigMindError) -> types.Ca
     problems = _with_examples(operation, refusal)
     text = render_to_string("agent/refusal.md", {"refusal": refusal, "problems": problems}, using="agent")
     error = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint, **refusal.details}
-    return failed(text, meta_of(turn) | {"error": error | ({"problems": problems} if problems else {})})
+    return error_of(text, meta_of(turn) | {"error": error | ({"problems": problems} if problems else {})})
 
 
-def failed(text: str, meta: dict[str, Any]) -> types.CallToolResult:
+def error_of(text: str, meta: dict[str, Any]) -> types.CallToolResult:
     """Return a tool error with this text."""
     return types.CallToolResult(content=[types.TextContent(text=text.strip())], is_error=True, _meta=meta)
 

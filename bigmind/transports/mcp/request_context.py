@@ -18,14 +18,14 @@ CONVERSATION_CHARS = 200
 
 
 @dataclass(frozen=True)
-class Client:
+class ClientName:
     """How a client calls itself."""
 
     name: str = ""
     version: str = ""
 
 
-Identify = Callable[[Client], Actor]
+Identify = Callable[[ClientName], Actor]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Caller:
     identify: Identify
     toolsets: frozenset[str]
     request_id: str
-    client: Client = Client()
+    client: ClientName = ClientName()
     structured: bool = False
     connection: str = ""
 

@@ -5,7 +5,7 @@ from urllib.parse import quote, unquote
 from mcp import MCPError, types
 
 from bigmind.core.errors import NotFound
-from bigmind.core.rls import sees_only
+from bigmind.core.rls import rls_scope
 from bigmind.core.vocabulary import PAGE_ROWS
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
@@ -76,7 +76,7 @@ def read_resource(turn: Turn, params: types.ReadResourceRequestParams) -> types.
         MCPError: there is nothing at this address.
         BigMindError: it may not be read.
     """
-    text = _notes_of(turn, params.uri) if params.uri.startswith(NOTES) else _fixed(turn, params.uri)
+    text = _notes_of(turn, params.uri) if params.uri.startswith(NOTES) else _read_fixed(turn, params.uri)
     contents = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=text)
     return types.ReadResourceResult(contents=[contents], _meta={"requestId": turn.request_id})
 
@@ -92,7 +92,7 @@ def complete(turn: Turn, params: types.CompleteRequestParams) -> types.CompleteR
     )
 
 
-def _fixed(turn: Turn, uri: str) -> str:
+def _read_fixed(turn: Turn, uri: str) -> str:
     name = _OPERATION_OF.get(uri)
     if name is None:
         raise MCPError(types.INVALID_PARAMS, f"Resource not found: {uri[:200]}", {"uri": uri[:200]})
@@ -102,7 +102,7 @@ def _fixed(turn: Turn, uri: str) -> str:
 def _notes_of(turn: Turn, uri: str) -> str:
     domain = unquote(uri.removeprefix(NOTES), errors="replace")
     outcome = perform(CATALOGUE["knowledge_get"], turn.actor, {"domain": domain, "limit": PAGE_ROWS}, door="mcp")
-    if not outcome.structured()["items"]:
+    if not outcome.to_data()["items"]:
         raise NotFound(f"You have no notes in “{domain[:100]}”.", hint="resources/list names the domains you have.")
     return outcome.markdown()
 
@@ -112,7 +112,7 @@ def _domains(turn: Turn) -> dict[str, int]:
     permitted = operation.scope in turn.actor.scopes and turn.actor.may_use(operation.toolset)
     if not permitted:
         return {}
-    with sees_only(turn.actor.user.pk):
+    with rls_scope(turn.actor.user.pk):
         return note_domains(turn.actor)
 
 

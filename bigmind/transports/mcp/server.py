@@ -12,9 +12,9 @@ from mcp.server.lowlevel import Server
 
 from bigmind import __version__
 from bigmind.transports.mcp import changes, prompts, resources, tools
-from bigmind.transports.mcp.protocol_errors import Trouble, as_protocol_error
-from bigmind.transports.mcp.replies import failed
-from bigmind.transports.mcp.request_context import Caller, Client, Turn, conversation_of
+from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_error
+from bigmind.transports.mcp.replies import error_of
+from bigmind.transports.mcp.request_context import Caller, ClientName, Turn, conversation_of
 from bigmind.transports.mcp.threads import on_a_thread
 
 Context = ServerRequestContext[Any, Any]
@@ -30,12 +30,12 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
 
     async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            return await _answered(tools.call_tool, caller_of)(ctx, params)
-        except Trouble as trouble:  # an agent reads a tool error, and seldom sees a protocol error
-            return failed(trouble.message, trouble.data)
+            return await _make_handler(tools.call_tool, caller_of)(ctx, params)
+        except ProtocolError as trouble:  # an agent reads a tool error, and seldom sees a protocol error
+            return error_of(trouble.message, trouble.data)
 
     async def listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        actor = await _answered(changes.listener, caller_of)(ctx, params)
+        actor = await _make_handler(changes.listener, caller_of)(ctx, params)
         return await changes.listen(actor, ctx, params)
 
     return Server(
@@ -52,14 +52,14 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
         },
         # No argument is mirrored in a header; without this the SDK lists all tools before each call to find out.
         get_tool_input_schema=lambda _: None,
-        on_list_tools=_answered(tools.list_tools, caller_of),
+        on_list_tools=_make_handler(tools.list_tools, caller_of),
         on_call_tool=call_tool,
-        on_list_prompts=_answered(prompts.list_prompts, caller_of),
-        on_get_prompt=_answered(prompts.get_prompt, caller_of),
-        on_list_resources=_answered(resources.list_resources, caller_of),
-        on_list_resource_templates=_answered(resources.list_templates, caller_of),
-        on_read_resource=_answered(resources.read_resource, caller_of),
-        on_completion=_answered(resources.complete, caller_of),
+        on_list_prompts=_make_handler(prompts.list_prompts, caller_of),
+        on_get_prompt=_make_handler(prompts.get_prompt, caller_of),
+        on_list_resources=_make_handler(resources.list_resources, caller_of),
+        on_list_resource_templates=_make_handler(resources.list_templates, caller_of),
+        on_read_resource=_make_handler(resources.read_resource, caller_of),
+        on_completion=_make_handler(resources.complete, caller_of),
         on_subscriptions_listen=listen,
     )
 
@@ -69,7 +69,7 @@ def server_instructions() -> str:
     return render_to_string("agent/server_instructions.md", using="agent").strip()
 
 
-def _answered(
+def _make_handler(
     answer: Callable[[Turn, Params], Result], caller_of: CallerOf
 ) -> Callable[[Context, Params], Awaitable[Result]]:
     """Make a handler of a plain function: it finds out who asks, and answers on a worker thread."""
@@ -90,9 +90,9 @@ def _answered(
     return handler
 
 
-def _client(ctx: Context, caller: Caller) -> Client:
+def _client(ctx: Context, caller: Caller) -> ClientName:
     """How the client has introduced itself: in the handshake, or in each request since 2026-07-28."""
     introduced = ctx.session.client_params
     if introduced is None:
         return caller.client
-    return Client(introduced.client_info.name, introduced.client_info.version)
+    return ClientName(introduced.client_info.name, introduced.client_info.version)

@@ -7,14 +7,14 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from bigmind.observability.request_ids import begin_request
-from bigmind.transports.mcp.request_context import Caller, Client, Identify
+from bigmind.transports.mcp.request_context import Caller, ClientName, Identify
 from bigmind.transports.mcp.server import build_server
 
 
 def serve_stdio(identify: Identify, *, toolsets: frozenset[str], structured: bool = False) -> None:
     """Serve one client until it closes its end. Nothing but the protocol is written to standard output."""
     connection = uuid4().hex
-    anyio.run(_serve, lambda: Caller(identify, toolsets, begin_request(), Client("stdio"), structured, connection))
+    anyio.run(_serve, lambda: Caller(identify, toolsets, begin_request(), ClientName("stdio"), structured, connection))
 
 
 async def _serve(caller: Callable[[], Caller]) -> None:

@@ -12,7 +12,7 @@ from bigmind.core.operations import Effect, Operation
 from bigmind.gate import PART, perform
 from bigmind.operations import CATALOGUE, nearest_names, operations_for
 from bigmind.transports.mcp.changes import announce
-from bigmind.transports.mcp.replies import performed, refused
+from bigmind.transports.mcp.replies import refusal_of, reply_of
 from bigmind.transports.mcp.request_context import Turn
 from bigmind.transports.mcp.tool_schemas import outline_of_arguments, outline_of_reply
 
@@ -45,9 +45,9 @@ def call_tool(turn: Turn, params: types.CallToolRequestParams) -> types.CallTool
             idempotency_key=_idempotency_key(params.meta or {}),
         )
     except BigMindError as refusal:
-        return refused(turn, operation, refusal)
+        return refusal_of(turn, operation, refusal)
     announce(turn.actor.user.pk, outcome)
-    return performed(turn, outcome)
+    return reply_of(turn, outcome)
 
 
 @cache

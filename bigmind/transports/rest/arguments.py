@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation, refusal
-from bigmind.transports.rest.problems import Malformed
+from bigmind.transports.rest.problems import MalformedBody
 from bigmind.transports.rest.routes import path_parameters
 
 MOST_PARAMETERS = 1000
@@ -39,7 +39,7 @@ def _from_path(operation: Operation, path: Mapping[str, str], sent: Mapping[str,
 
 def _from_query(operation: Operation, request: Request) -> dict[str, Any]:
     if request.META.get("CONTENT_LENGTH", "") not in {"", "0"}:
-        raise Malformed(f"The arguments of {request.method} go into the query; it takes no body.")
+        raise MalformedBody(f"The arguments of {request.method} go into the query; it takes no body.")
     lists = _lists(operation)
     sent: dict[str, list[str]] = {}
     for name, text in _query_of(request):
@@ -50,7 +50,7 @@ def _from_query(operation: Operation, request: Request) -> dict[str, Any]:
 
 def _from_body(operation: Operation, request: Request) -> dict[str, Any]:
     if request.META.get("QUERY_STRING"):
-        raise Malformed(f"The arguments of {request.method} go into the JSON body; it takes no query.")
+        raise MalformedBody(f"The arguments of {request.method} go into the JSON body; it takes no query.")
     body = dict(request.data)
     _refuse([name for name in _lists(operation) if isinstance(body.get(name), str)], "must be a list")
     _check_types(operation, body)
@@ -89,7 +89,7 @@ def _query_of(request: Request) -> list[tuple[str, str]]:
             max_num_fields=MOST_PARAMETERS,
         )
     except ValueError as error:
-        raise Malformed(f"The query has too many parameters; the limit is {MOST_PARAMETERS}.") from error
+        raise MalformedBody(f"The query has too many parameters; the limit is {MOST_PARAMETERS}.") from error
 
 
 @cache

@@ -18,7 +18,7 @@ _PRODUCT = re.compile(r"(?P<name>[^\s/()]+)(?:/(?P<version>[^\s()]+))?")
 _LOOPBACK = {"127.0.0.1", "::1"}
 
 
-class Client(NamedTuple):
+class RestClient(NamedTuple):
     """The program that sends a request, as it names itself."""
 
     name: str
@@ -62,10 +62,10 @@ def actor_of(request: Request) -> Actor:
     return request.auth
 
 
-def client_of(user_agent: str) -> Client:
+def client_of(user_agent: str) -> RestClient:
     """Return the first product of a User-Agent: `python-httpx/0.28.1 (…)` is python-httpx, 0.28.1."""
     product = _PRODUCT.match(user_agent.strip())
-    return Client(product["name"], product["version"] or "") if product else Client("", "")
+    return RestClient(product["name"], product["version"] or "") if product else RestClient("", "")
 
 
 def _host_of(request: Request) -> str:

@@ -13,7 +13,7 @@ from accounts.models import KeptReply, User
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.operations import Operation, carry_out
-from bigmind.core.rls import sees_only
+from bigmind.core.rls import rls_scope
 from bigmind.gate import Outcome
 from bigmind.transports.rest.authentication import actor_of
 from bigmind.transports.rest.problems import StaleCopy
@@ -59,7 +59,7 @@ def write_if_it_holds(
         BigMindError: as the write does.
     """
     actor = actor_of(request)
-    with sees_only(actor.user.pk), transaction.atomic():
+    with rls_scope(actor.user.pk), transaction.atomic():
         wait_for_turn(_LOCK, actor.user.pk)
         if not _was_done(request, actor.user):
             _require(request, _etag_now(reading, actor, arguments))

@@ -18,14 +18,14 @@ Mode = Literal["validation", "serialization"]
 _COMPONENT = {"serialization": "#/components/schemas/{model}", "validation": "#/components/schemas/{model}Input"}
 
 
-def _escaped(characters: str) -> str:
+def _escape(characters: str) -> str:
     """Write what JSON, JavaScript and Python all read as these characters. JSON has no lone surrogates to name."""
     kept = re.sub("[\ud800-\udfff]-?", "", characters)
     return "".join(char if " " <= char <= "~" or ord(char) > 0xFFFF else f"\\u{ord(char):04x}" for char in kept)
 
 
-_REFUSED = _escaped(HIDDEN["NUL character"] + HIDDEN["control character"])
-_NOT_IN_NAMES = _escaped("".join(HIDDEN.values())) + r"\n\r\t\u2028\u2029"
+_REFUSED = _escape(HIDDEN["NUL character"] + HIDDEN["control character"])
+_NOT_IN_NAMES = _escape("".join(HIDDEN.values())) + r"\n\r\t\u2028\u2029"
 _AROUND_NAMES = r"[ \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
 
 CONTENT = f"^[^{_REFUSED}]*$"
@@ -75,7 +75,7 @@ def schema_of(model: type[BaseModel], mode: Mode) -> tuple[dict[str, Any], dict[
     schema = model.model_json_schema(
         by_alias=False, ref_template=_COMPONENT[mode], schema_generator=_WithLimits, mode=mode
     )
-    schema = _finished(schema)
+    schema = _finish(schema)
     suffix = "Input" if mode == "validation" else ""
     return schema, {f"{name}{suffix}": part for name, part in schema.pop("$defs", {}).items()}
 
@@ -89,17 +89,17 @@ def without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "anyOf": choices} if choices else rest
 
 
-def _finished(node: Any) -> Any:
+def _finish(node: Any) -> Any:
     """Add what several limits mean together, and leave out defaults that nobody may send.
 
     A name of at least one character has one that is seen: white space around it is not kept. An empty default stands
     for an argument that was left out, also where a text that is sent must not be empty.
     """
     if isinstance(node, list):
-        return [_finished(part) for part in node]
+        return [_finish(part) for part in node]
     if not isinstance(node, dict):
         return node
-    finished = {key: _finished(part) for key, part in node.items()}
+    finished = {key: _finish(part) for key, part in node.items()}
     if "anyOf" in finished:
         finished = _flat(finished)
     if finished.get("pattern") == NAME and finished.get("minLength"):

@@ -10,7 +10,7 @@ from django.conf import settings
 from rest_framework.parsers import BaseParser
 
 from bigmind.core.nesting import JSON_DEPTH, is_too_deep
-from bigmind.transports.rest.problems import Malformed, TooLarge
+from bigmind.transports.rest.problems import MalformedBody, TooLarge
 
 IMPORT_BYTES = 4 * 1024 * 1024
 TOO_DEEP = f"The JSON is nested too deep; the limit is {JSON_DEPTH} levels."
@@ -35,7 +35,7 @@ class StrictJSONParser(BaseParser):
         check_size(len(raw), limit)
         found = read_json(raw)
         if not isinstance(found, dict):
-            raise Malformed("The body must be a JSON object, such as {}.")
+            raise MalformedBody("The body must be a JSON object, such as {}.")
         return found
 
 
@@ -56,15 +56,15 @@ def read_json(raw: bytes) -> Any:
             raw.decode(), object_pairs_hook=_each_name_once, parse_constant=_not_a_number, parse_float=_finite
         )
     except UnicodeDecodeError as error:
-        raise Malformed(f"The body is not UTF-8: byte {error.start} cannot be read.") from error
+        raise MalformedBody(f"The body is not UTF-8: byte {error.start} cannot be read.") from error
     except RecursionError as error:
-        raise Malformed(TOO_DEEP) from error
+        raise MalformedBody(TOO_DEEP) from error
     except json.JSONDecodeError as error:
-        raise Malformed(f"The body is not JSON: {error}.") from error
+        raise MalformedBody(f"The body is not JSON: {error}.") from error
     except ValueError as error:  # an integer of more digits than Python converts
-        raise Malformed("The JSON has a number that is too long.") from error
+        raise MalformedBody("The JSON has a number that is too long.") from error
     if is_too_deep(found):
-        raise Malformed(TOO_DEEP)
+        raise MalformedBody(TOO_DEEP)
     return found
 
 
@@ -75,16 +75,16 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
     twice = twice[:100]
     problems = [{"field": twice, "message": "is given more than once"}]
-    raise Malformed(f"{twice} is given more than once.", problems=problems)
+    raise MalformedBody(f"{twice} is given more than once.", problems=problems)
 
 
 def _not_a_number(name: str) -> NoReturn:
-    raise Malformed(f"{name} is not JSON. Send a finite number.")
+    raise MalformedBody(f"{name} is not JSON. Send a finite number.")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        raise Malformed(f"The number {digits[:50]} is too large.")
+        raise MalformedBody(f"The number {digits[:50]} is too large.")
     # JSON knows one kind of number: 5.0 is the whole number 5.
     return int(number) if number.is_integer() else number

@@ -65,7 +65,7 @@ KEYS_HINT = (
 log = structlog.get_logger()
 
 
-class Malformed(ParseError):
+class MalformedBody(ParseError):
     """What was sent is not the JSON it should be; `problems` names the part that is wrong, where there is one."""
 
     def __init__(self, detail: str, *, problems: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -130,9 +130,9 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> HttpRespon
 def problem_of(error: Exception) -> HttpResponse:
     """Translate any error into a problem; what nobody foresaw is logged and told without its particulars."""
     if isinstance(error, BigMindError):
-        return _refused(error)
+        return _problem_of(error)
     if is_refused_write(error):
-        return _refused(ReadOnly())
+        return _problem_of(ReadOnly())
     if isinstance(error, APIException):
         return _framework(error)
     if isinstance(error, OperationalError | InterfaceError):
@@ -151,7 +151,7 @@ def problem_of(error: Exception) -> HttpResponse:
     return problem(500, "internal", "The request failed, and it is not your fault.", hint=hint)
 
 
-def _refused(error: BigMindError) -> HttpResponse:
+def _problem_of(error: BigMindError) -> HttpResponse:
     status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
     return problem(
         status,
@@ -181,14 +181,14 @@ def _framework(error: APIException) -> HttpResponse:
         kind,
         str(error.detail),
         hint=hint,
-        errors=error.problems if isinstance(error, Malformed) and error.problems else None,
+        errors=error.problems if isinstance(error, MalformedBody) and error.problems else None,
         headers={"WWW-Authenticate": challenge} if challenge else None,
     )
 
 
 _KINDS: dict[type[APIException], tuple[str, str]] = {
     ParseError: ("malformed", ""),
-    Malformed: ("malformed", "Send one JSON object in UTF-8, with each name once."),
+    MalformedBody: ("malformed", "Send one JSON object in UTF-8, with each name once."),
     NotAuthenticated: ("unauthorized", KEYS_HINT),
     AuthenticationFailed: ("unauthorized", KEYS_HINT),
     MethodNotAllowed: ("method_not_allowed", "The header Allow names the methods of this route."),

@@ -34,7 +34,7 @@ def nearest_route(asked: str) -> str:
     """Return the route that looks most like `asked`, or an empty text when none does."""
     if not asked.endswith("/") and _fits(f"{asked}/"):
         return f"{asked}/"
-    return next(iter(get_close_matches(asked[:200], _shown(), n=1, cutoff=0.7)), "")
+    return next(iter(get_close_matches(asked[:200], _paths(), n=1, cutoff=0.7)), "")
 
 
 def _fits(asked: str) -> bool:
@@ -42,7 +42,7 @@ def _fits(asked: str) -> bool:
 
 
 @cache
-def _shown() -> list[str]:
+def _paths() -> list[str]:
     return [ROOT + path for path in operations_by_path()]
 
 

@@ -60,14 +60,14 @@ class OperationView(APIView):
         operation = self._operation(request)
         arguments = arguments_of(operation, request, path)
 
-        def performed() -> Outcome:
+        def run() -> Outcome:
             key = request.headers.get("Idempotency-Key")
             return perform(operation, actor_of(request), arguments, door="rest", idempotency_key=key)
 
         if operation.effect is Effect.READ or not is_conditional(request):
-            outcome = performed()
+            outcome = run()
         else:
-            outcome = write_if_it_holds(request, arguments, performed, self.operations.get("get"))
+            outcome = write_if_it_holds(request, arguments, run, self.operations.get("get"))
         return self._reply(request, outcome)
 
     post = put = patch = delete = get

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from bigmind.core.deadlines import hung_up_after
+from bigmind.core.deadlines import deadline
 from knowledge.app_maps.connectors.contract import ConnectorError
 
 PAUSES = (1.0, 2.0, 4.0)
@@ -80,7 +80,7 @@ class WebApi:
         trusted = httpx.create_ssl_context()
         with (
             httpx.Client(timeout=timeout, verify=trusted, follow_redirects=False, trust_env=False) as client,
-            hung_up_after(HURRIED_SECONDS_EACH if self.is_hurried else SECONDS_EACH) as exchange,
+            deadline(HURRIED_SECONDS_EACH if self.is_hurried else SECONDS_EACH) as exchange,
         ):
             more = {"trace": exchange.notice}
             asked = client.build_request(

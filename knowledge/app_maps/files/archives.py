@@ -6,13 +6,13 @@ import zipfile
 from collections.abc import Mapping
 
 from bigmind.core.errors import Invalid
-from knowledge.app_maps.files.folders import FILES, checked_path
+from knowledge.app_maps.files.folders import FILES, check_path
 
 UNPACKED_BYTES = 8 * 1024 * 1024
 _MADE = (1980, 1, 1, 0, 0, 0)
 
 
-def packed(files: Mapping[str, str]) -> bytes:
+def pack(files: Mapping[str, str]) -> bytes:
     """Return a zip of these files. The same files give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -21,7 +21,7 @@ def packed(files: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def unpacked(raw: bytes) -> dict[str, bytes]:
+def unpack(raw: bytes) -> dict[str, bytes]:
     """Return the YAML files in a zip, by their paths. A folder that holds everything may stand around them.
 
     Raises:
@@ -43,7 +43,7 @@ def _read(archive: zipfile.ZipFile) -> dict[str, bytes]:
     left = UNPACKED_BYTES
     for one in members:
         path = one.filename.removeprefix(around)
-        checked_path(path)
+        check_path(path)
         if stat.S_ISLNK(one.external_attr >> 16):
             raise Invalid(f"{path} is a link.", hint="Put the file itself into the zip.")
         with archive.open(one) as file:

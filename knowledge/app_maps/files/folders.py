@@ -23,8 +23,8 @@ from knowledge.app_maps.vocabulary import (
     StoredEntity,
     map_told,
 )
-from knowledge.parsers.reading import decoded, read_bytes
-from knowledge.parsers.yaml_nodes import Node, read_yaml
+from knowledge.parsers.reading import decode_text, read_bytes
+from knowledge.parsers.yaml_nodes import YamlNode, read_yaml
 
 FILES = 1_000
 FOLDER_BYTES = 32 * 1024 * 1024
@@ -79,7 +79,7 @@ def parse_maps(files: Mapping[str, bytes]) -> MapFolder:
         Invalid: a file cannot be read or says something that an app map has no place for; with file and line.
     """
     for path in files:
-        checked_path(path)
+        check_path(path)
     trees = {path: _tree(raw, path) for path, raw in sorted(files.items())}
     return _Folder(trees).read()
 
@@ -109,7 +109,7 @@ def _yaml_in(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def checked_path(path: str) -> None:
+def check_path(path: str) -> None:
     """Refuse a path that is none in a folder of app maps.
 
     Raises:
@@ -126,53 +126,53 @@ def checked_path(path: str) -> None:
         )
 
 
-def _tree(raw: bytes, path: str) -> "_File":
-    text = decoded(raw, path)
-    return _File(path, text.split("\n"), read_yaml(text, path))
+def _tree(raw: bytes, path: str) -> "_MapFile":
+    text = decode_text(raw, path)
+    return _MapFile(path, text.split("\n"), read_yaml(text, path))
 
 
 @dataclass(frozen=True)
-class _File:
+class _MapFile:
     """One YAML file as a tree."""
 
     path: str
     lines: list[str]
-    top: Node | None
+    top: YamlNode | None
 
-    def refused(self, node: Node | None, why: str) -> Invalid:
+    def refusal(self, node: YamlNode | None, why: str) -> Invalid:
         line = node.line if node else 1
         return Invalid(f"{self.path}, line {line}: {why}.", problems=[{"field": "files", "message": why, "line": line}])
 
-    def members(self, node: Node | None, what: str, known: set[str] | None = None) -> dict[str, Node]:
+    def members(self, node: YamlNode | None, what: str, known: set[str] | None = None) -> dict[str, YamlNode]:
         """The members of a mapping; none where there is nothing."""
         if node is None or node.value is None:
             return {}
         if not isinstance(node.value, dict):
-            raise self.refused(node, f"{what} must be a mapping")
+            raise self.refusal(node, f"{what} must be a mapping")
         for name in node.value if known is not None else ():
             if name not in (known or ()):
                 listed = ", ".join(sorted(known or ()))
-                raise self.refused(
+                raise self.refusal(
                     node.value[name], f"{what} has “{name[:50]}”, which is not known here. Known: {listed}"
                 )
         return node.value
 
-    def text(self, node: Node, what: str) -> str:
+    def text(self, node: YamlNode, what: str) -> str:
         """A scalar as it was written: `007` is an id, and no number."""
         if isinstance(node.value, list | dict):
-            raise self.refused(node, f"{what} must be a text")
+            raise self.refusal(node, f"{what} must be a text")
         if isinstance(node.value, str):
             return node.value
         return "" if node.value is None else self.lines[node.start.line][node.start.column : node.end.column].strip()
 
-    def texts(self, node: Node | None, what: str) -> list[str]:
+    def texts(self, node: YamlNode | None, what: str) -> list[str]:
         if node is None or node.value is None:
             return []
         if not isinstance(node.value, list):
-            raise self.refused(node, f"{what} must be a list")
+            raise self.refusal(node, f"{what} must be a list")
         return [self.text(one, what) for one in node.value]
 
-    def model(self, kind: type[Model], node: Node | None, what: str, told: dict[str, Any]) -> Model:
+    def model(self, kind: type[Model], node: YamlNode | None, what: str, told: dict[str, Any]) -> Model:
         """Check what is told by the rules of the operations."""
         try:
             return kind.model_validate(told)
@@ -182,9 +182,9 @@ class _File:
             outside = next((name for name, inner in _MEMBERS.items() if inner == said), said)
             members = node.value if node and isinstance(node.value, dict) else {}
             place = members.get(outside, node)
-            raise self.refused(place, f"{outside} of {what} {problem['message']}") from error
+            raise self.refusal(place, f"{outside} of {what} {problem['message']}") from error
 
-    def told(self, node: Node, what: str, known: set[str]) -> dict[str, Any]:
+    def read_texts(self, node: YamlNode, what: str, known: set[str]) -> dict[str, Any]:
         """The texts of a mapping, by the names that the operations have for them."""
         members = self.members(node, what, known)
         return {_MEMBERS.get(name, name): self.text(one, f"{name} of {what}") for name, one in members.items()}
@@ -193,7 +193,7 @@ class _File:
 class _Folder:
     """Puts the files of a folder together."""
 
-    def __init__(self, files: dict[str, _File]) -> None:
+    def __init__(self, files: dict[str, _MapFile]) -> None:
         self.files = files
         self.used: set[str] = set()
         self.notes: list[str] = []
@@ -203,8 +203,8 @@ class _Folder:
         """Read the index, what it names, and what else is there."""
         index = self._index_of("")
         top = index.members(index.top, "the index", {"apps", "ambiguous"})
-        maps = [self._listed(index, name, node) for name, node in index.members(top.get("apps"), "apps").items()]
-        maps += [self._unlisted(path) for path in self.files if "/" not in path and path not in self.used]
+        maps = [self._read_listed(index, name, node) for name, node in index.members(top.get("apps"), "apps").items()]
+        maps += [self._read_unlisted(path) for path in self.files if "/" not in path and path not in self.used]
         folders = dict.fromkeys(path.split("/")[0] for path in self.files if "/" in path and path not in self.used)
         maps += [self._folder(folder, {}) for folder in folders]
         if len(maps) > APPS:
@@ -212,13 +212,13 @@ class _Folder:
         chosen = index.members(top.get("ambiguous"), "ambiguous")
         return MapFolder(maps, [*(_choice(index, *one) for one in chosen.items()), *self.choices], self.notes)
 
-    def _index_of(self, folder: str) -> _File:
+    def _index_of(self, folder: str) -> _MapFile:
         """The index of a folder; an empty one where there is none."""
         paths = [f"{folder}{name}" for name in (INDEX, "_index.yml")]
         self.used |= {path for path in paths if path in self.files}
-        return next((self.files[path] for path in paths if path in self.files), _File(paths[0], [], None))
+        return next((self.files[path] for path in paths if path in self.files), _MapFile(paths[0], [], None))
 
-    def _listed(self, index: _File, name: str, node: Node) -> AppMap:
+    def _read_listed(self, index: _MapFile, name: str, node: YamlNode) -> AppMap:
         known = {"file", "folder", "appId", "aliases", "connector"}
         members = index.members(node, f"the app {name}", known)
         told = {
@@ -229,22 +229,22 @@ class _Folder:
         }
         if "folder" in members:
             folder = index.text(members["folder"], "folder")
-            checked_path(folder)
+            check_path(folder)
             return self._folder(folder, told)
         path = index.text(members["file"], "file") if "file" in members else ""
         if path and ("/" in path or not _NAME.fullmatch(path)):
-            raise index.refused(members["file"], f"file of the app {name} must be a file in the folder itself")
+            raise index.refusal(members["file"], f"file of the app {name} must be a file in the folder itself")
         headline = index.model(AppMap, node, f"the app {name}", {**told, "file": re.sub(r"\.ya?ml$", "", path)})
         if path not in self.files:
             self.notes.append(f"{path or name}: the index names it, and it is not there; the app alone is taken over.")
             return headline
         return self._file(path, headline)
 
-    def _unlisted(self, path: str) -> AppMap:
+    def _read_unlisted(self, path: str) -> AppMap:
         file = self.files[path]
         app = file.members(file.members(file.top, "the file").get("app"), "app")
         if "name" not in app:
-            raise file.refused(file.top, "app has no name, and no index names this file")
+            raise file.refusal(file.top, "app has no name, and no index names this file")
         told = {"name": file.text(app["name"], "name of app"), "file": re.sub(r"\.ya?ml$", "", path)}
         return self._file(path, file.model(AppMap, app["name"], "app", told))
 
@@ -275,83 +275,86 @@ class _Folder:
         ways = [way for _, _, found in read for way in found]
         return known.model_copy(
             update={
-                "tables": [*(table for table, _, _ in read), *(_listed_table(index, *paths[path]) for path in lost)],
+                "tables": [
+                    *(table for table, _, _ in read),
+                    *(_read_listed_table(index, *paths[path]) for path in lost),
+                ],
                 "entities": [row for _, rows, _ in read for row in rows],
                 "workflows": [*_workflows(index, top.get("workflows")), *ways],
             }
         )
 
-    def _defaults(self, index: _File, node: Node | None, folder: str) -> None:
+    def _defaults(self, index: _MapFile, node: YamlNode | None, folder: str) -> None:
         told = {name: index.text(one, f"defaults of {name}") for name, one in index.members(node, "defaults").items()}
         for name, table in told.items():
             choice = {"name": name, "found_in": [folder], "default": f"{folder}/{table}"}
             self.choices.append(index.model(AmbiguousChoice, node, f"defaults of {name}", choice))
 
 
-def _file_of(index: _File, name: str, node: Node) -> str:
+def _file_of(index: _MapFile, name: str, node: YamlNode) -> str:
     path = index.text(node, f"the table {name}") if isinstance(node.value, str) else ""
     if isinstance(node.value, dict):
         members = index.members(node, f"the table {name}", {"file", "tableId"})
         path = index.text(members["file"], "file") if "file" in members else ""
     if not path or "/" in path or not _NAME.fullmatch(path):
-        raise index.refused(node, f"file of the table {name} must be a file in the folder itself")
+        raise index.refusal(node, f"file of the table {name} must be a file in the folder itself")
     return path
 
 
-def _listed_table(index: _File, name: str, node: Node) -> LearntTable:
+def _read_listed_table(index: _MapFile, name: str, node: YamlNode) -> LearntTable:
     members = index.members(node, f"the table {name}") if isinstance(node.value, dict) else {}
     table_id = index.text(members["tableId"], "tableId") if "tableId" in members else ""
     return index.model(LearntTable, node, f"the table {name}", {"name": name, "table_id": table_id})
 
 
-def _with_app(file: _File, node: Node | None, headline: AppMap) -> AppMap:
+def _with_app(file: _MapFile, node: YamlNode | None, headline: AppMap) -> AppMap:
     """What the file of an app says of it: it wins over what the index says."""
     if node is None:
         return headline
-    said = {name: text for name, text in file.told(node, "app", {"name", "appId"}).items() if text}
+    said = {name: text for name, text in file.read_texts(node, "app", {"name", "appId"}).items() if text}
     given = {name: getattr(headline, name) for name in ("name", "app_id", "aliases", "connector", "file")}
     return file.model(AppMap, node, "app", {**given, **said})
 
 
-def _schema(file: _File, name: str, node: Node) -> LearntTable:
+def _schema(file: _MapFile, name: str, node: YamlNode) -> LearntTable:
     members = file.members(node, f"the schema of {name}", {"tableId", "fields"})
     table_id = file.text(members["tableId"], "tableId") if "tableId" in members else ""
     told = {"name": name, "table_id": table_id, "fields": _fields(file, members.get("fields"), name)}
     return file.model(LearntTable, node, f"the schema of {name}", told)
 
 
-def _fields(file: _File, node: Node | None, table: str) -> dict[str, Any]:
+def _fields(file: _MapFile, node: YamlNode | None, table: str) -> dict[str, Any]:
     fields = {}
     for name, one in file.members(node, f"fields of {table}").items():
         # `Name: string` is as good as `Name: { type: string }`.
-        known = {"type": file.text(one, name)} if isinstance(one.value, str) else _known(file, one, name)
+        known = {"type": file.text(one, name)} if isinstance(one.value, str) else _read_attributes(file, one, name)
         fields[name] = known
     return fields
 
 
-def _known(file: _File, node: Node, name: str) -> dict[str, Any]:
+def _read_attributes(file: _MapFile, node: YamlNode, name: str) -> dict[str, Any]:
     return {
         attribute: _value(file, one, attribute) for attribute, one in file.members(node, f"the field {name}").items()
     }
 
 
-def _value(file: _File, node: Node, what: str) -> Any:
+def _value(file: _MapFile, node: YamlNode, what: str) -> Any:
     if isinstance(node.value, list):
         return file.texts(node, what)
     return node.value if isinstance(node.value, bool | int | float) else file.text(node, what)
 
 
-def _entity(file: _File, name: str, node: Node, table: str = "") -> StoredEntity:
+def _entity(file: _MapFile, name: str, node: YamlNode, table: str = "") -> StoredEntity:
     known = {"name", "table", "tableId", "rowId", "matchField", "matchValue", "_lastSeen"}
-    told = {"name": name, "table": table, **file.told(node, f"the entity {name}", known)}
+    told = {"name": name, "table": table, **file.read_texts(node, f"the entity {name}", known)}
     seen = told.get("last_seen")
     if seen is not None and not _DAY.fullmatch(seen):
         place = file.members(node, name)["_lastSeen"]
-        raise file.refused(place, f"_lastSeen of the entity {name} must be a day such as 2026-02-03")
+        raise file.refusal(place, f"_lastSeen of the entity {name} must be a day such as 2026-02-03")
     return file.model(StoredEntity, node, f"the entity {name}", told)
 
 
-def _workflows(file: _File, node: Node | None, table: str = "") -> list[LearntWorkflow]:
+def _workflows(file: _MapFile, node: YamlNode | None, table: str = "") -> list[LearntWorkflow]:
     known = {"trigger", "steps", "field", "table"}
     found = []
     for name, one in file.members(node, "workflows").items():
@@ -366,21 +369,21 @@ def _workflows(file: _File, node: Node | None, table: str = "") -> list[LearntWo
     return found
 
 
-def _table_file(file: _File, name: str) -> tuple[LearntTable, list[StoredEntity], list[LearntWorkflow]]:
+def _table_file(file: _MapFile, name: str) -> tuple[LearntTable, list[StoredEntity], list[LearntWorkflow]]:
     """Read the file of one table: `table`, `schema`, `entities`, `workflows`."""
     top = file.members(file.top, "the file", {"table", "schema", "entities", "workflows"})
     said = top.get("table")
     told: dict[str, Any] = {"name": name or re.sub(r"\.ya?ml$", "", file.path.rpartition("/")[2])}
     if said is not None:
         is_name = not isinstance(said.value, dict)
-        told |= {"name": file.text(said, "table")} if is_name else file.told(said, "table", {"name", "tableId"})
+        told |= {"name": file.text(said, "table")} if is_name else file.read_texts(said, "table", {"name", "tableId"})
     told["fields"] = _fields(file, top.get("schema"), told["name"])
     table = file.model(LearntTable, said or file.top, "table", told)
     rows = [_entity(file, key, node, table.name) for key, node in file.members(top.get("entities"), "entities").items()]
     return table, rows, _workflows(file, top.get("workflows"), table.name)
 
 
-def _choice(index: _File, name: str, node: Node) -> AmbiguousChoice:
+def _choice(index: _MapFile, name: str, node: YamlNode) -> AmbiguousChoice:
     members = index.members(node, f"the name {name}", {"found_in", "default"})
     told = {
         "name": name,

@@ -31,10 +31,10 @@ _OUTSIDE = {
 
 def scalar(text: str) -> str:
     """Return a text as it stands in YAML: in quotes where it would be taken for something else."""
-    return text if _PLAIN.fullmatch(text) and text.lower() not in _NOT_TEXTS else quoted(text)
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _NOT_TEXTS else quote(text)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a text in double quotes."""
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
@@ -95,7 +95,7 @@ def write_index(maps: Iterable[AppMap], choices: Iterable[AmbiguousChoice], *, f
 def write_folder(known: AppMap, defaults: Mapping[str, str]) -> dict[str, str]:
     """Return the files of one app in the layout with a folder for each app and a file for each table."""
     names = file_names([table.name for table in known.tables])
-    tables = (line for table in known.tables for line in _listed(table, names[table.name]))
+    tables = (line for table in known.tables for line in _table_lines(table, names[table.name]))
     placeless = (line for one in known.workflows if not one.table for line in _workflow(one))
     sections = [
         ["app:", *_members(1, name=known.name, appId=known.app_id)],
@@ -132,7 +132,7 @@ def _table_file(known: AppMap, table: LearntTable) -> str:
     return _text(sections)
 
 
-def _listed(table: LearntTable, file: str) -> Iterator[str]:
+def _table_lines(table: LearntTable, file: str) -> Iterator[str]:
     yield f"  {scalar(table.name)}:"
     yield from _members(2, file=f"{file}.yaml", tableId=table.table_id)
 
@@ -184,7 +184,7 @@ def _fields(table: LearntTable, *, indent: int) -> Iterator[str]:
 def _workflow(workflow: LearntWorkflow, *, with_table: bool = False) -> Iterator[str]:
     yield f"  {scalar(workflow.name)}:"
     said = {"trigger": workflow.trigger, "steps": workflow.steps}
-    yield from (f"    {name}: {quoted(text)}" for name, text in said.items() if text)
+    yield from (f"    {name}: {quote(text)}" for name, text in said.items() if text)
     yield from _members(2, field=workflow.field, table=workflow.table if with_table else "")
 
 

@@ -44,7 +44,7 @@ class FoundCommand:
 
 
 @dataclass(frozen=True)
-class Program:
+class DocumentedProgram:
     """What commands belong to: the first word of most, its version, and the other spellings of a group's first word."""
 
     name: str = ""
@@ -52,7 +52,7 @@ class Program:
     categories: dict[str, str] = field(default_factory=dict)
 
 
-def drafts_of(commands: Iterable[FoundCommand], program: Program) -> tuple[ReferenceDraft, ...]:
+def drafts_of(commands: Iterable[FoundCommand], program: DocumentedProgram) -> tuple[ReferenceDraft, ...]:
     """Return the references of commands, each pointing at its group, its members or its neighbours."""
     unique = {command.words: command for command in commands}
     keys = _keys(unique, program.name)
@@ -68,18 +68,18 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", lines[0].strip())[0] if lines else ""
 
 
-def merged_options(*sources: Iterable[Option]) -> tuple[Option, ...]:
+def merge_options(*sources: Iterable[Option]) -> tuple[Option, ...]:
     """Return options by name; what an earlier source leaves open, a later one fills."""
     found: dict[str, Option] = {}
     for option in (option for source in sources for option in source):
         # A usage line often shows the short form alone.
         by_short = next((each for each in found.values() if each.short and each.short == option.name), None)
         known = found.get(option.name) or by_short
-        found[known.name if known else option.name] = _filled(known, option) if known else option
+        found[known.name if known else option.name] = _fill(known, option) if known else option
     return tuple(found.values())
 
 
-def _filled(known: Option, other: Option) -> Option:
+def _fill(known: Option, other: Option) -> Option:
     missing = {name: value for name, value in other if value and name != "required" and not getattr(known, name)}
     return known.model_copy(update=missing) if missing else known
 
@@ -100,7 +100,7 @@ def _keys(commands: Iterable[tuple[str, ...]], program: str) -> dict[tuple[str, 
 
 def _draft(
     command: FoundCommand,
-    program: Program,
+    program: DocumentedProgram,
     keys: dict[tuple[str, ...], str],
     members: dict[tuple[str, ...], list[tuple[str, ...]]],
 ) -> ReferenceDraft:
@@ -131,14 +131,14 @@ def _draft(
         keywords=tuple(dict.fromkeys(word.lower() for word in re.findall(r"[A-Za-z0-9]+", name))),
         aliases=command.aliases,
         examples=command.examples,
-        related=tuple(_related(command, keys, members)),
+        related=tuple(_find_related(command, keys, members)),
         source=command.source,
         version=program.version,
         command=form,
     )
 
 
-def _related(
+def _find_related(
     command: FoundCommand,
     keys: dict[tuple[str, ...], str],
     members: dict[tuple[str, ...], list[tuple[str, ...]]],
@@ -150,24 +150,24 @@ def _related(
 
 def _content(command: FoundCommand, members: Sequence[str]) -> str:
     parts = [command.description or command.summary, f"**Syntax:**\n```\n{command.syntax or command.name}\n```"]
-    parts += [_listed("Arguments", command.arguments), _listed("Options", command.options)]
+    parts += [_list_options("Arguments", command.arguments), _list_options("Options", command.options)]
     parts += [f"**Commands:** {', '.join(members)}" if members else "", *command.notes]
     parts.append("**Calls:**\n" + "\n".join(f"- `{call}`" for call in command.calls) if command.calls else "")
     return "\n\n".join(part for part in parts if part)
 
 
-def _listed(heading: str, options: Sequence[Option]) -> str:
+def _list_options(heading: str, options: Sequence[Option]) -> str:
     return f"**{heading}:**\n" + "\n".join(_option_line(option) for option in options) if options else ""
 
 
 def _option_line(option: Option) -> str:
     typed = ", ".join(f"`{form}`" for form in (option.short, option.name) if form)
-    facts = [option.value and f"`{option.value}`" if not option.values else "one of " + _ticked(option.values)]
+    facts = [option.value and f"`{option.value}`" if not option.values else "one of " + _in_backticks(option.values)]
     facts += ["required" if option.required else "", f"default `{option.default}`" if option.default else ""]
     known = "; ".join(fact for fact in facts if fact)
     said = " ".join(option.description.split())
     return f"- {typed}" + (f" ({known})" if known else "") + (f": {said}" if said else "")
 
 
-def _ticked(values: Iterable[str]) -> str:
+def _in_backticks(values: Iterable[str]) -> str:
     return ", ".join(f"`{value}`" for value in values)

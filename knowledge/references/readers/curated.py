@@ -15,7 +15,14 @@ from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
 from knowledge.reference_vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
 from knowledge.references.readers.command_names import name_in
 from knowledge.references.readers.documents import read_document
-from knowledge.references.readers.drafts import CommandForm, EndpointForm, Example, Generated, ReferenceDraft, Trouble
+from knowledge.references.readers.drafts import (
+    CommandForm,
+    EndpointForm,
+    Example,
+    Generated,
+    ReaderProblem,
+    ReferenceDraft,
+)
 from knowledge.references.readers.sources import Source
 
 LONG_TEXT = CONTENT_BYTES
@@ -59,25 +66,27 @@ def generate(source: Source) -> Generated:
     if not source.path.is_dir():
         return _generated([_read(source, source.name)], [])
     files, passed_over = _files_of(source)
-    read: list[_File] = []
-    troubles: list[Trouble] = []
+    read: list[_CuratedFile] = []
+    troubles: list[ReaderProblem] = []
     for file in files:
         place = file.relative_to(source.path)
         try:
             read.append(_read(Source(str(file)), place.as_posix(), place.parent.parts))
         except Invalid as refused:
-            troubles.append(Trouble(where=place.as_posix(), says=f"{refused} The file was passed over."))
+            troubles.append(ReaderProblem(where=place.as_posix(), says=f"{refused} The file was passed over."))
     if not read and troubles:
         raise Invalid(f"{troubles[0].says}", hint="Give a folder with files of entries.")
     return _generated(read, troubles, passed_over)
 
 
-def _generated(read: list["_File"], troubles: list[Trouble], passed_over: Iterable[str] = ()) -> Generated:
+def _generated(read: list["_CuratedFile"], troubles: list[ReaderProblem], passed_over: Iterable[str] = ()) -> Generated:
     drafts: dict[str, ReferenceDraft] = {}
     for raw in (raw for file in read for raw in file.entries):
-        entry = _checked(raw, troubles)
+        entry = _check(raw, troubles)
         if entry is not None and entry.id in drafts:
-            troubles.append(Trouble(where=raw.where, says=f"The id {entry.id} is taken by an entry above; left out."))
+            troubles.append(
+                ReaderProblem(where=raw.where, says=f"The id {entry.id} is taken by an entry above; left out.")
+            )
         elif entry is not None:
             drafts[entry.id] = draft_of(entry)
     return Generated(
@@ -159,7 +168,7 @@ class _Raw:
 
 
 @dataclass(frozen=True)
-class _File:
+class _CuratedFile:
     """The entries of one file, and how complete it declares to be."""
 
     entries: list[_Raw]
@@ -185,14 +194,14 @@ def _files_of(source: Source) -> tuple[list[Path], list[str]]:
     return sorted(files), sorted(others)
 
 
-def _read(source: Source, name: str, folders: tuple[str, ...] = ()) -> _File:
+def _read(source: Source, name: str, folders: tuple[str, ...] = ()) -> _CuratedFile:
     read = read_document(source.text, name)
     declared = read.get("completeness") if isinstance(read, dict) else None
     entries = read.get("entries") if isinstance(read, dict) else read
     if not isinstance(entries, list):
         raise Invalid(f"{name} holds no list of entries.")
     raw = [_Raw(entry, f"{name}, entry {number}", folders) for number, entry in enumerate(entries, 1)]
-    return _File(raw, _declared(declared, name))
+    return _CuratedFile(raw, _declared(declared, name))
 
 
 def _declared(told: Any, name: str) -> dict[ReferenceKind, Completeness]:
@@ -208,7 +217,7 @@ def _declared(told: Any, name: str) -> dict[ReferenceKind, Completeness]:
         ) from error
 
 
-def _least(files: Iterable[_File]) -> dict[ReferenceKind, Completeness]:
+def _least(files: Iterable[_CuratedFile]) -> dict[ReferenceKind, Completeness]:
     """Return what holds of several files together: each type is as complete as its least complete file."""
     states: dict[ReferenceKind, list[Completeness]] = {}
     for file in files:
@@ -219,23 +228,25 @@ def _least(files: Iterable[_File]) -> dict[ReferenceKind, Completeness]:
     return {kind: least_complete(found) for kind, found in states.items()}
 
 
-def _checked(raw: _Raw, troubles: list[Trouble]) -> CuratedEntry | None:
+def _check(raw: _Raw, troubles: list[ReaderProblem]) -> CuratedEntry | None:
     value, where = raw.value, raw.where
     if not isinstance(value, dict):
-        troubles.append(Trouble(where=where, says="It is no object; left out."))
+        troubles.append(ReaderProblem(where=where, says="It is no object; left out."))
         return None
     known = {key: given for key, given in value.items() if key in CuratedEntry.model_fields and given is not None}
     if raw.folders and not known.get("category"):
         known["category"] = raw.folders[0][:TAG_CHARS]
         known.setdefault("subcategory", "/".join(raw.folders[1:])[:TAG_CHARS])
     if others := [key[:50] for key in value if key not in CuratedEntry.model_fields][:5]:
-        troubles.append(Trouble(where=where, says=f"Nobody knows the fields {', '.join(others)}; they were left out."))
+        troubles.append(
+            ReaderProblem(where=where, says=f"Nobody knows the fields {', '.join(others)}; they were left out.")
+        )
     try:
         return CuratedEntry.model_validate(known)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(map(str, first["loc"]))[:100]
-        troubles.append(Trouble(where=where, says=f"{field}: {first['msg']}; the entry was left out."))
+        troubles.append(ReaderProblem(where=where, says=f"{field}: {first['msg']}; the entry was left out."))
         return None
 
 

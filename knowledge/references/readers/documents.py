@@ -51,10 +51,10 @@ def _read_json(text: str, name: str) -> Any:
         raise Invalid(f"{name} is nested deeper than {DEPTH} levels.") from error
     except ValueError as error:
         raise Invalid(f"{name} has a number with too many digits.") from error
-    return _tidied(read, name, DEPTH)
+    return _tidy(read, name, DEPTH)
 
 
-def _tidied(value: Any, name: str, depth: int) -> Any:
+def _tidy(value: Any, name: str, depth: int) -> Any:
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -63,8 +63,8 @@ def _tidied(value: Any, name: str, depth: int) -> Any:
         if depth == 0:
             raise Invalid(f"{name} is nested deeper than {DEPTH} levels.")
         if isinstance(value, list):
-            return [_tidied(item, name, depth - 1) for item in value]
-        return {storable(key): _tidied(item, name, depth - 1) for key, item in value.items()}
+            return [_tidy(item, name, depth - 1) for item in value]
+        return {storable(key): _tidy(item, name, depth - 1) for key, item in value.items()}
     return value
 
 
@@ -95,7 +95,7 @@ class _Yaml:
 
     def value(self, event: Any, depth: int) -> Any:
         if isinstance(event, yaml.AliasEvent):
-            return self.repeated(event, depth)
+            return self.repeat(event, depth)
         before = self.values
         self.count(event, 1)
         if isinstance(event, yaml.ScalarEvent):
@@ -120,7 +120,7 @@ class _Yaml:
             return storable(value)
         return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
-    def repeated(self, event: Any, depth: int) -> Any:
+    def repeat(self, event: Any, depth: int) -> Any:
         anchored = self.anchors.get(event.anchor)
         if anchored is None:
             self.refuse(event, f"has the alias *{event.anchor[:50]} within, or before, what it stands for")

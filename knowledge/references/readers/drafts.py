@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
 
 
-class Draft(BaseModel):
+class ReaderModel(BaseModel):
     """Base of what drafts are made of: unchangeable, and deaf to fields that nobody named."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Example(Draft):
+class Example(ReaderModel):
     """One use of the thing, word for word."""
 
     description: str = ""
@@ -25,7 +25,7 @@ class Example(Draft):
     output: str = ""
 
 
-class Option(Draft):
+class Option(ReaderModel):
     """One flag or argument of a command.
 
     Attributes:
@@ -51,7 +51,7 @@ class Option(Draft):
         return tuple(form for form in (self.name, self.short, *self.others) if form)
 
 
-class CommandForm(Draft):
+class CommandForm(ReaderModel):
     """What a command line is made of.
 
     Attributes:
@@ -74,7 +74,7 @@ class CommandForm(Draft):
     completeness: Completeness = Completeness.UNKNOWN
 
 
-class EndpointForm(Draft):
+class EndpointForm(ReaderModel):
     """What a request to one endpoint is made of; `parameters`, `body`, `responses` are JSON with `$ref`s resolved."""
 
     method: str
@@ -87,7 +87,7 @@ class EndpointForm(Draft):
     security: tuple[str, ...] = ()
 
 
-class ReferenceDraft(Draft):
+class ReferenceDraft(ReaderModel):
     """One reference as its source tells it.
 
     Attributes:
@@ -116,14 +116,14 @@ class ReferenceDraft(Draft):
     endpoint: EndpointForm | None = None
 
 
-class Trouble(Draft):
+class ReaderProblem(ReaderModel):
     """One thing in a source that could not be read, and what was done about it. `where` says where it stands."""
 
     where: str
     says: str
 
 
-class Generated(Draft):
+class Generated(ReaderModel):
     """All that a generator made of one source: nothing that it had to pass over goes unsaid.
 
     Attributes:
@@ -132,6 +132,6 @@ class Generated(Draft):
     """
 
     drafts: tuple[ReferenceDraft, ...]
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[ReaderProblem, ...] = ()
     passed_over: tuple[str, ...] = ()
     completeness: dict[ReferenceKind, Completeness] = Field(default_factory=dict)

@@ -19,7 +19,8 @@ class Generator:
 
     Attributes:
         about: What it takes as its source, in a few words.
-        function: Where the function is in this package: it takes a `Source` and returns `Generated`. It is loaded when it is needed.
+        function: Where the function is in this package. It takes a `Source`, returns `Generated`, and is loaded when it
+            is needed.
         recognises: Whether a source looks like one of its own, for `--kind auto`.
     """
 
@@ -72,9 +73,7 @@ GENERATORS: dict[str, Generator] = {
             lambda source: source.path.suffix.lower() in (".ts", ".tsx", ".mts"),
         ),
         # What follows runs or imports what the operator names: `auto` never takes it.
-        Generator(
-            "help", "a program to run with --help, such as `git`", "help.trees.generate"
-        ),
+        Generator("help", "a program to run with --help, such as `git`", "help.trees.generate"),
         Generator(
             "click",
             "a click command, `package.module:name`",

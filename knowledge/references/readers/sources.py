@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.reading import decoded, read_bytes
+from knowledge.parsers.reading import decode_text, read_bytes
 
 STDIN = "-"
 
@@ -52,12 +52,12 @@ class Source:
         """
         limit = source_bytes()
         if self.fetched is not None:
-            return decoded(self.fetched, self.name, limit=limit)
+            return decode_text(self.fetched, self.name, limit=limit)
         if self.is_address:
             raise Invalid(f"{self.name} was not fetched.", hint="Save it as a file and give the file.")
         if self.given == STDIN:
-            return decoded(sys.stdin.buffer.read(limit + 1), self.name, limit=limit)
-        return decoded(read_bytes(self.path, limit=limit), self.name, limit=limit)
+            return decode_text(sys.stdin.buffer.read(limit + 1), self.name, limit=limit)
+        return decode_text(read_bytes(self.path, limit=limit), self.name, limit=limit)
 
 
 def source_bytes() -> int:

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from bigmind.core.vocabulary import CONTENT_BYTES, TITLE_CHARS
 from knowledge.reference_vocabulary import ReferenceKind
-from knowledge.references.readers.drafts import Draft, Generated, ReferenceDraft
+from knowledge.references.readers.drafts import Generated, ReaderModel, ReferenceDraft
 from knowledge.references.readers.openapi import open_document
-from knowledge.references.readers.openapi.operations import PLACEHOLDER, WEBHOOKS, Endpoint, endpoints_of
+from knowledge.references.readers.openapi.operations import PLACEHOLDER, WEBHOOKS, ApiEndpoint, endpoints_of
 from knowledge.references.readers.openapi.reading import listing, mapping, text
 from knowledge.references.readers.registry import generator_for
 from knowledge.references.readers.sources import Source
@@ -22,7 +22,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-class Finding(Draft):
+class DraftFinding(ReaderModel):
     """One thing that is wrong with a source; `where` says where it stands."""
 
     severity: Severity
@@ -30,7 +30,7 @@ class Finding(Draft):
     says: str
 
 
-def findings_in(source: Source, kind: str = "auto") -> tuple[Generated, list[Finding]]:
+def findings_in(source: Source, kind: str = "auto") -> tuple[Generated, list[DraftFinding]]:
     """Return the references of a source, and what is wrong with it.
 
     Raises:
@@ -45,7 +45,7 @@ def findings_in(source: Source, kind: str = "auto") -> tuple[Generated, list[Fin
     return generated, found
 
 
-def findings_among(drafts: Sequence[ReferenceDraft]) -> list[Finding]:
+def findings_among(drafts: Sequence[ReferenceDraft]) -> list[DraftFinding]:
     """Return what is wrong with references that are to stand beside one another."""
     found = [finding for draft in drafts for finding in _of_one(draft)]
     found += _twice((draft.key for draft in drafts), "The id {} is used {} times.", Severity.ERROR)
@@ -55,10 +55,10 @@ def findings_among(drafts: Sequence[ReferenceDraft]) -> list[Finding]:
         found += [
             _error(draft.key, f"Related to {key}, which does not exist.") for key in draft.related if key not in keys
         ]
-    return found + _shared_aliases(drafts)
+    return found + _find_shared_aliases(drafts)
 
 
-def _of_one(draft: ReferenceDraft) -> Iterator[Finding]:
+def _of_one(draft: ReferenceDraft) -> Iterator[DraftFinding]:
     if not draft.summary.strip():
         yield _warning(draft.key, "It has no summary: search results will say little.")
     if not draft.content.strip():
@@ -74,7 +74,7 @@ def _of_one(draft: ReferenceDraft) -> Iterator[Finding]:
             yield _error(draft.key, f"Example {number} has no code.")
 
 
-def _of_command(draft: ReferenceDraft) -> Iterator[Finding]:
+def _of_command(draft: ReferenceDraft) -> Iterator[DraftFinding]:
     if not draft.name:
         yield _error(draft.key, "The command is neither named nor shown in a code block or example.")
     elif not any(draft.name in shown for shown in (draft.content, *(each.code for each in draft.examples))):
@@ -86,7 +86,7 @@ def _of_command(draft: ReferenceDraft) -> Iterator[Finding]:
             yield _warning(draft.key, f"Example {number} is no command line: {str(error).lower()}.")
 
 
-def _shared_aliases(drafts: Sequence[ReferenceDraft]) -> list[Finding]:
+def _find_shared_aliases(drafts: Sequence[ReferenceDraft]) -> list[DraftFinding]:
     holders: dict[str, list[str]] = defaultdict(list)
     for draft in drafts:
         for alias in dict.fromkeys(alias.casefold() for alias in draft.aliases):
@@ -98,7 +98,7 @@ def _shared_aliases(drafts: Sequence[ReferenceDraft]) -> list[Finding]:
     ]
 
 
-def _endpoints(endpoints: Sequence[Endpoint]) -> list[Finding]:
+def _endpoints(endpoints: Sequence[ApiEndpoint]) -> list[DraftFinding]:
     found = [finding for endpoint in endpoints for finding in _of_endpoint(endpoint)]
     identifiers = (endpoint.operation_id for endpoint in endpoints if endpoint.operation_id)
     found += _twice(identifiers, "The operationId {} is used {} times.", Severity.ERROR)
@@ -106,7 +106,7 @@ def _endpoints(endpoints: Sequence[Endpoint]) -> list[Finding]:
     return found + _twice(shapes, "{} stands {} times, with other names for its parameters.", Severity.WARNING)
 
 
-def _of_endpoint(endpoint: Endpoint) -> Iterator[Finding]:
+def _of_endpoint(endpoint: ApiEndpoint) -> Iterator[DraftFinding]:
     if not mapping(endpoint.raw.get("responses")):
         is_optional = text(endpoint.document.raw.get("openapi")).startswith(("3.1", "3.2"))
         yield (_warning if is_optional else _error)(endpoint.where, "It has no responses.")
@@ -125,18 +125,18 @@ def _of_endpoint(endpoint: Endpoint) -> Iterator[Finding]:
                 yield _error(endpoint.where, f"The security scheme {name} is not defined.")
 
 
-def _twice(names: Iterable[str], says: str, severity: Severity) -> list[Finding]:
+def _twice(names: Iterable[str], says: str, severity: Severity) -> list[DraftFinding]:
     counts = Counter(names)
     return [
-        Finding(severity=severity, where=name, says=says.format(name, count))
+        DraftFinding(severity=severity, where=name, says=says.format(name, count))
         for name, count in counts.items()
         if count > 1
     ]
 
 
-def _error(where: str, says: str) -> Finding:
-    return Finding(severity=Severity.ERROR, where=where, says=says)
+def _error(where: str, says: str) -> DraftFinding:
+    return DraftFinding(severity=Severity.ERROR, where=where, says=says)
 
 
-def _warning(where: str, says: str) -> Finding:
-    return Finding(severity=Severity.WARNING, where=where, says=says)
+def _warning(where: str, says: str) -> DraftFinding:
+    return DraftFinding(severity=Severity.WARNING, where=where, says=says)

@@ -15,7 +15,7 @@ from .drafts import DRAFTS, Reading, Row, read_rows
 
 
 @dataclass(frozen=True)
-class Format:
+class ImportFormat:
     """One format: its name on the command line, what people call it, how it is known, and who reads it."""
 
     name: str
@@ -24,15 +24,15 @@ class Format:
     rows: Callable[..., Iterator[Row]]
 
 
-FORMATS: tuple[Format, ...] = (
-    Format("older-bigmind", "an older BigMind", older_bigmind.looks_like, older_bigmind.rows),
-    Format("claude", "Claude", claude.looks_like, claude.rows),
-    Format("chatgpt", "ChatGPT", chatgpt.looks_like, chatgpt.rows),
-    Format("memory-server", "the MCP memory server", memory_server.looks_like, memory_server.rows),
-    Format("mem0", "mem0", mem0.looks_like, mem0.rows),
-    Format("basic-memory", "basic-memory", basic_memory.looks_like, basic_memory.rows),
-    Format("markdown", "markdown memory", markdown_folders.looks_like, markdown_folders.rows),
-    Format("text", "saved memories", saved_memories.looks_like, saved_memories.rows),
+FORMATS: tuple[ImportFormat, ...] = (
+    ImportFormat("older-bigmind", "an older BigMind", older_bigmind.looks_like, older_bigmind.rows),
+    ImportFormat("claude", "Claude", claude.looks_like, claude.rows),
+    ImportFormat("chatgpt", "ChatGPT", chatgpt.looks_like, chatgpt.rows),
+    ImportFormat("memory-server", "the MCP memory server", memory_server.looks_like, memory_server.rows),
+    ImportFormat("mem0", "mem0", mem0.looks_like, mem0.rows),
+    ImportFormat("basic-memory", "basic-memory", basic_memory.looks_like, basic_memory.rows),
+    ImportFormat("markdown", "markdown memory", markdown_folders.looks_like, markdown_folders.rows),
+    ImportFormat("text", "saved memories", saved_memories.looks_like, saved_memories.rows),
 )
 """In the order in which they are tried: the ones with the plainest signs first."""
 
@@ -40,7 +40,7 @@ AUTO = "auto"
 NAMES = (AUTO, *(one.name for one in FORMATS))
 
 
-def format_of(bundle: Bundle, name: str = AUTO) -> Format:
+def format_of(bundle: Bundle, name: str = AUTO) -> ImportFormat:
     """Return the format that is named, or that the files look like.
 
     Raises:
@@ -59,7 +59,7 @@ def format_of(bundle: Bundle, name: str = AUTO) -> Format:
     )
 
 
-def read(bundle: Bundle, format: Format, *, most: int = DRAFTS, **more: Any) -> Reading:
+def read(bundle: Bundle, format: ImportFormat, *, most: int = DRAFTS, **more: Any) -> Reading:
     """Read everything in a bundle, up to a number of items; `more` is what the format alone takes.
 
     Raises:

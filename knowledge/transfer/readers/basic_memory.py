@@ -9,7 +9,7 @@ from bigmind.core.errors import Invalid
 from knowledge.parsers.yaml_nodes import read_yaml
 
 from .bundles import Bundle, text_in
-from .drafts import FactDraft, NoteDraft, Row, Told, moment_of, unread
+from .drafts import DraftRow, FactDraft, NoteDraft, Row, moment_of, unread
 from .words import category_of, headline, parts_of
 
 ENDINGS = (".md", ".markdown")
@@ -59,7 +59,7 @@ def notes_of(name: str, text: str, fields: dict[str, Any]) -> Iterator[Row]:
     for number, part in enumerate(parts_of(text), start=1):
         if part.strip():
             key = fields["key"] if number == 1 else f"{fields['key']} ({number})"
-            yield Told(name, NoteDraft, {**fields, "key": key, "content": part})
+            yield DraftRow(name, NoteDraft, {**fields, "key": key, "content": part})
 
 
 def _observation(place: str, title: str, found: re.Match[str], created_at: Any) -> Row:
@@ -67,7 +67,7 @@ def _observation(place: str, title: str, found: re.Match[str], created_at: Any) 
     plain = TAG.sub("", text).strip() or text.strip()
     fact = f"{title}: {plain}{context}"
     category = category_of(plain, found["category"], otherwise="codebase")
-    return Told(place, FactDraft, {"fact": fact, "category": category, "created_at": created_at})
+    return DraftRow(place, FactDraft, {"fact": fact, "category": category, "created_at": created_at})
 
 
 def _without_context(text: str) -> tuple[str, str]:

@@ -117,7 +117,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, path.name or "folder"
-        self._files = dict(self._found(path, DEPTH))
+        self._files = dict(self._walk(path, DEPTH))
         if len(self._files) > MEMBERS:
             raise Invalid(f"{self.name} has more than {MEMBERS:,} files.", hint="Name a smaller folder.")
 
@@ -129,7 +129,7 @@ class Folder:
         """Open one of them."""
         return _plain_file(self._files[name])
 
-    def _found(self, folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
+    def _walk(self, folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
         with os.scandir(folder) as entries:
             inside = sorted(entries, key=lambda entry: entry.name)
         for entry in inside:
@@ -137,7 +137,7 @@ class Folder:
             if entry.is_dir(follow_symlinks=False):
                 is_ours = not entry.name.startswith(".") or entry.name == ".claude"
                 if depth and is_ours and entry.name not in LEFT_ALONE:
-                    yield from self._found(path, depth - 1)
+                    yield from self._walk(path, depth - 1)
             elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(READ):
                 yield path.relative_to(self.path).as_posix(), path
 

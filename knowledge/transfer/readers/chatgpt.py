@@ -7,7 +7,7 @@ from typing import Any
 
 from .bundles import Bundle
 from .conversations import Message, session_of
-from .drafts import FactDraft, Row, Told, Unread, moment_of
+from .drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .json_rows import elements_of, starts_as
 from .saved_memories import facts_in
 from .words import category_of
@@ -89,7 +89,7 @@ def _memories(place: str, branch: list[Mapping[str, Any]]) -> Iterator[Row]:
             text = _text(told)
             made = moment_of(told.get("create_time"))
             fields = {"fact": text, "category": category_of(text, otherwise="identity"), "created_at": made}
-            yield Told(f"{place}, saved memory", FactDraft, fields)
+            yield DraftRow(f"{place}, saved memory", FactDraft, fields)
         elif isinstance(content, Mapping) and content.get("content_type") == "model_editable_context":
             yield from facts_in(str(content.get("model_set_context") or ""), f"{place}, saved memories")
 

@@ -8,7 +8,7 @@ from typing import Any
 from .basic_memory import notes_of
 from .bundles import Bundle
 from .conversations import Message, session_of
-from .drafts import NoteDraft, Row, Told, Unread, moment_of
+from .drafts import DraftRow, NoteDraft, Row, Unread, moment_of
 from .json_rows import Element, document_in, elements_of, starts_as
 from .saved_memories import facts_in
 from .words import headline
@@ -86,14 +86,14 @@ def _memory(place: str, told: Any) -> Iterator[Row]:
         return
     for key in TEXT_KEYS:
         if isinstance(told.get(key), str):
-            yield from _remembered(f"{place}, {key}", told[key], key="what Claude remembers")
+            yield from _read_memory(f"{place}, {key}", told[key], key="what Claude remembers")
     projects = told.get("project_memories")
     for project, text in projects.items() if isinstance(projects, Mapping) else []:
         if isinstance(text, str):
-            yield from _remembered(f"{place}, project {project}", text, key=f"project {project}")
+            yield from _read_memory(f"{place}, project {project}", text, key=f"project {project}")
 
 
-def _remembered(place: str, text: str, *, key: str) -> Iterator[Row]:
+def _read_memory(place: str, text: str, *, key: str) -> Iterator[Row]:
     """The text as it stands, as a note; and its bullets as facts. Its paragraphs are about many things at once."""
     yield from notes_of(place, text, {"domain": "claude", "key": headline(key, otherwise="memory")})
     bullets = "\n".join(line if line.lstrip().startswith(("- ", "* ", "• ")) else "" for line in text.split("\n"))
@@ -108,7 +108,7 @@ def _project(place: str, told: Any) -> Iterator[Row]:
     fields: dict[str, Any] = {"domain": f"claude {name}"[:200], "project": name[:100]}
     for key, title in (("description", "description"), ("prompt_template", "instructions")):
         if isinstance(told.get(key), str) and told[key].strip():
-            yield Told(place, NoteDraft, {**fields, "key": title, "content": told[key]})
+            yield DraftRow(place, NoteDraft, {**fields, "key": title, "content": told[key]})
     documents = told.get("docs")
     for number, document in enumerate(documents if isinstance(documents, list) else [], start=1):
         where = f"{place}, document {number}"

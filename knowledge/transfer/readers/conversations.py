@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from .drafts import SessionDraft, Told
+from .drafts import DraftRow, SessionDraft
 from .words import cut, headline
 
 KEPT_FIRST, KEPT_LAST = 2, 2
@@ -34,12 +34,12 @@ def session_of(
     started_at: datetime | None,
     ended_at: datetime | None,
     summary: str = "",
-) -> Told:
+) -> DraftRow:
     """Return the session that a conversation becomes; without a summary of its own it is what was asked first."""
     said = [message for message in messages if message.text.strip() and message.role in {"user", "assistant"}]
     asked = next((message.text for message in said if message.role == "user"), "")
     begun = started_at or next((message.at for message in said if message.at), None)
-    return Told(
+    return DraftRow(
         place,
         SessionDraft,
         {

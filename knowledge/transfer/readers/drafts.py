@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from accounts.vocabulary import JobTitle
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
-from bigmind.core.screening.policy import Screened, arriving, collected_notices
+from bigmind.core.screening.policy import Screened, arriving, collect_notices
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.transfer.readers.long_messages import split_long_messages
 from knowledge.vocabulary import CategoryName, CompanyCategoryName, Domain, Key, OneLiner, Role
@@ -24,13 +24,13 @@ DRAFTS = 20_000
 REFUSALS = 1_000
 
 
-class Draft(BaseModel):
+class MemoryDraft(BaseModel):
     """Base of the drafts: unchangeable, and deaf to fields that nobody named."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class FactDraft(Draft):
+class FactDraft(MemoryDraft):
     """One atomic truth. `session` is the id of the conversation it comes from, as the source has it."""
 
     fact: Content
@@ -43,7 +43,7 @@ class FactDraft(Draft):
     deprecation_reason: LongText = ""
 
 
-class NoteDraft(Draft):
+class NoteDraft(MemoryDraft):
     """One text at an address."""
 
     domain: Annotated[Domain, Screened]
@@ -54,7 +54,7 @@ class NoteDraft(Draft):
     updated_at: Moment | None = None
 
 
-class HypothesisDraft(Draft):
+class HypothesisDraft(MemoryDraft):
     """One belief."""
 
     hypothesis: Content
@@ -66,7 +66,7 @@ class HypothesisDraft(Draft):
     resolved_at: Moment | None = None
 
 
-class ChunkDraft(Draft):
+class ChunkDraft(MemoryDraft):
     """One message worth keeping word for word."""
 
     role: Role
@@ -75,7 +75,7 @@ class ChunkDraft(Draft):
     created_at: Moment | None = None
 
 
-class SessionDraft(Draft):
+class SessionDraft(MemoryDraft):
     """One conversation. `source_id` is its id in the source, by which a later import knows it again."""
 
     source_id: Annotated[str, Field(min_length=1, max_length=200)]
@@ -92,7 +92,7 @@ class SessionDraft(Draft):
     chunks: Annotated[list[ChunkDraft], BeforeValidator(split_long_messages)] = []
 
 
-class ProfileDraft(Draft):
+class ProfileDraft(MemoryDraft):
     """Who the user is."""
 
     role: JobTitle = ""
@@ -100,7 +100,7 @@ class ProfileDraft(Draft):
     pinned_facts: list[Content] = []
 
 
-class CompanyDraft(Draft):
+class CompanyDraft(MemoryDraft):
     """What everybody should know: it becomes a proposal of whoever imports it."""
 
     category: CompanyCategoryName
@@ -109,11 +109,11 @@ class CompanyDraft(Draft):
     importance: Importance = 5
 
 
-class Told(NamedTuple):
+class DraftRow(NamedTuple):
     """One row of a source: where it stands, what it is to become, and what it says."""
 
     place: str
-    kind: type[Draft]
+    kind: type[MemoryDraft]
     fields: dict[str, Any]
 
 
@@ -124,7 +124,7 @@ class Unread(NamedTuple):
     says: str
 
 
-Row = Told | Unread
+Row = DraftRow | Unread
 
 
 def unread(name: str, error: Invalid) -> Unread:
@@ -137,7 +137,7 @@ class Placed(NamedTuple):
     """A draft, and where it stands in the source."""
 
     place: str
-    draft: Draft
+    draft: MemoryDraft
 
 
 @dataclass
@@ -164,7 +164,7 @@ def read_rows(rows: Iterable[Row], *, most: int = DRAFTS) -> Reading:
         Invalid: there are more than one import may bring in.
     """
     reading = Reading()
-    with arriving(), collected_notices() as notices:
+    with arriving(), collect_notices() as notices:
         for row in rows:
             _read_row(row, reading)
             if len(reading.drafts) > most:
@@ -185,7 +185,7 @@ def _read_row(row: Row, reading: Reading) -> None:
         reading.refuse(row.place, refusal(error, known=list(row.kind.model_fields)).message)
 
 
-def of_kind(drafts: Iterable[Placed], kind: type[Draft]) -> Iterator[Placed]:
+def of_kind(drafts: Iterable[Placed], kind: type[MemoryDraft]) -> Iterator[Placed]:
     """Return those drafts that are of one kind."""
     return (placed for placed in drafts if isinstance(placed.draft, kind))
 

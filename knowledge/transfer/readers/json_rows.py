@@ -140,7 +140,7 @@ class _Text:
                 value, end = _DECODER.raw_decode(self._window, self._at)
             except (ValueError, RecursionError) as error:
                 if isinstance(error, RecursionError) or self._is_whole:
-                    raise self._refused(number, error) from None
+                    raise self._refusal(number, error) from None
                 if len(self._window) - self._at > ELEMENT_CHARS:
                     raise self._too_long(number) from None
                 # As much again as there is: so that the whole is decoded twice at most, however long it is.
@@ -160,7 +160,7 @@ class _Text:
         says = f"is no JSON, or longer than {ELEMENT_CHARS:,} characters"
         return Invalid(f"{self.name}, line {self.line}, element {number}: {says}.")
 
-    def _refused(self, number: int, error: Exception) -> Invalid:
+    def _refusal(self, number: int, error: Exception) -> Invalid:
         return Invalid(f"{self.name}, line {self.line}, element {number}: {_why(error)}.", hint="Download it again.")
 
     def _read_on(self, size: int) -> None:

@@ -10,7 +10,7 @@ from knowledge.parsers.sources import INSTRUCTION_ENDINGS, INSTRUCTIONS
 
 from .basic_memory import ENDINGS, notes_of, without_front_matter
 from .bundles import Bundle, text_in
-from .drafts import FactDraft, Row, Told, unread
+from .drafts import DraftRow, FactDraft, Row, unread
 from .words import category_of, headline
 
 MEMORY = {"memory.md", "memories.md", "user.md"}
@@ -44,7 +44,7 @@ def _facts(name: str, text: str) -> Iterator[Row]:
     for section in read_outline(text, name).sections:
         for rule in rules_in(section):
             fields = {"fact": rule.text, "category": category_of(rule.text, otherwise="codebase"), "project": project}
-            yield Told(f"{name}, line {rule.line}", FactDraft, fields)
+            yield DraftRow(f"{name}, line {rule.line}", FactDraft, fields)
 
 
 def _notes(name: str, text: str) -> Iterator[Row]:

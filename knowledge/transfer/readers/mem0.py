@@ -6,7 +6,7 @@ from typing import Any
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle
-from .drafts import FactDraft, Row, Told, Unread, moment_of
+from .drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .json_rows import Element, document_in, elements_of, starts_as
 from .words import category_of
 
@@ -60,7 +60,7 @@ def _row(place: str, value: Any) -> Row:
         "project": _short(metadata.get("project") or value.get("app_id")),
         "created_at": moment_of(value.get("created_at")),
     }
-    return Told(place, FactDraft, fields)
+    return DraftRow(place, FactDraft, fields)
 
 
 def _relation(value: Mapping[str, Any]) -> str | None:

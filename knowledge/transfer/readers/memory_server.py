@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .bundles import Bundle
-from .drafts import FactDraft, Row, Told, Unread
+from .drafts import DraftRow, FactDraft, Row, Unread
 from .json_rows import Element, lines_of, starts_as
 from .words import category_of
 
@@ -66,8 +66,8 @@ def _of_relation(place: str, relation: Mapping[str, Any]) -> Row:
     return _fact(place, f"{subject} {verb.replace('_', ' ')} {target}.", "")
 
 
-def _fact(place: str, text: str, sort: str) -> Told:
-    return Told(place, FactDraft, {"fact": text, "category": category_of(text, sort, otherwise="codebase")})
+def _fact(place: str, text: str, sort: str) -> DraftRow:
+    return DraftRow(place, FactDraft, {"fact": text, "category": category_of(text, sort, otherwise="codebase")})
 
 
 def _files(bundle: Bundle) -> list[str]:

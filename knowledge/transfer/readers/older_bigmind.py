@@ -10,12 +10,12 @@ from .bundles import Bundle
 from .drafts import (
     ChunkDraft,
     CompanyDraft,
+    DraftRow,
     FactDraft,
     HypothesisDraft,
     ProfileDraft,
     Row,
     SessionDraft,
-    Told,
     Unread,
     moment_of,
 )
@@ -56,10 +56,10 @@ def _rows(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
     summaries = {
         str(one.get("id") or one.get("session_id")): one for key in SUMMARIES for one in _maps(document.get(key))
     }
-    for place, told in _placed(name, "session", document.get("sessions")):
+    for place, told in _with_places(name, "session", document.get("sessions")):
         yield _session(place, told, summaries, chunks) if isinstance(told, Mapping) else Unread(place, "is no session.")
     for sort, key, read in SORTS:
-        for place, told in _placed(name, sort, document.get(key)):
+        for place, told in _with_places(name, sort, document.get(key)):
             yield read(place, told) if isinstance(told, Mapping) else Unread(place, f"is no {sort}.")
 
 
@@ -72,7 +72,7 @@ def _profile(name: str, told: Any) -> Iterator[Row]:
             "preferences": told.get("preferences") or "",
             "pinned_facts": _lines(told.get("pinned_facts")),
         }
-        yield Told(f"{name}, identity", ProfileDraft, fields)
+        yield DraftRow(f"{name}, identity", ProfileDraft, fields)
 
 
 def _session(
@@ -98,7 +98,7 @@ def _session(
         "code_refs": _lines(narrative.get("code_refs") or told.get("code_refs")),
         "chunks": [_chunk(one) for one in sorted(flagged, key=lambda one: _number(one.get("seq")))],
     }
-    return Told(place, SessionDraft, fields)
+    return DraftRow(place, SessionDraft, fields)
 
 
 def _chunk(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _fact(place: str, told: Mapping[str, Any]) -> Row:
         "deprecated_at": (moment_of(told.get("updated_at")) or moment_of(told.get("created_at"))) if gone else None,
         "deprecation_reason": (told.get("deprecation_reason") or "Was deprecated where it comes from.") if gone else "",
     }
-    return Told(place, FactDraft, fields)
+    return DraftRow(place, FactDraft, fields)
 
 
 def _hypothesis(place: str, told: Mapping[str, Any]) -> Row:
@@ -136,7 +136,7 @@ def _hypothesis(place: str, told: Mapping[str, Any]) -> Row:
         "created_at": moment_of(told.get("created_at")),
         "resolved_at": moment_of(told.get("resolved_at")) if status != "open" else None,
     }
-    return Told(place, HypothesisDraft, fields)
+    return DraftRow(place, HypothesisDraft, fields)
 
 
 def _company(place: str, told: Mapping[str, Any]) -> Row:
@@ -146,7 +146,7 @@ def _company(place: str, told: Mapping[str, Any]) -> Row:
         # Where one person decides alone, a proposal of theirs is approved at once; this one may be anybody's.
         return Unread(place, "was not approved yet, so it is left out. Whoever wants it can propose it.")
     kept: dict[str, Any] = {name: told.get(name) for name in ("category", "title", "content", "importance")}
-    return Told(place, CompanyDraft, kept)
+    return DraftRow(place, CompanyDraft, kept)
 
 
 SORTS = (
@@ -156,7 +156,7 @@ SORTS = (
 )
 
 
-def _placed(name: str, sort: str, told: Any) -> Iterator[tuple[str, Any]]:
+def _with_places(name: str, sort: str, told: Any) -> Iterator[tuple[str, Any]]:
     for number, one in enumerate(_list(told), start=1):
         id = one.get("id") if isinstance(one, Mapping) else None
         yield f"{name}, {sort} {id if isinstance(id, int | str) else number}", one

@@ -57,7 +57,7 @@ def document_from(bundle: Bundle, name: str, *, whose: str = "") -> dict[str, An
     """
     with _on_disk(bundle, name) as path:
         try:
-            with closing(_opened(path)) as connection:
+            with closing(_open(path)) as connection:
                 return _document(connection, name, whose)
         except sqlite3.Error as error:
             raise Invalid(f"{name}: cannot be read as a database: {error}.", hint="Give a whole copy of it.") from None
@@ -75,7 +75,7 @@ def _on_disk(bundle: Bundle, name: str) -> Iterator[Path]:
         yield copy
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     has_log = Path(f"{path}-wal").exists()
     connection = sqlite3.connect(f"{path.as_uri()}?mode={'rw' if has_log else 'ro&immutable=1'}", uri=True)
     connection.row_factory = sqlite3.Row

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from .bundles import Bundle, text_in
-from .drafts import FactDraft, Row, Told, moment_of
+from .drafts import DraftRow, FactDraft, Row, moment_of
 from .words import category_of
 
 MARK = re.compile(r"^\s*(?:[-*•]|\d{1,4}[.)])\s+")
@@ -33,7 +33,7 @@ def facts_in(text: str, name: str) -> Iterator[Row]:
         fact = said[dated.end() :] if dated else said
         day = moment_of(dated["day"]) if dated else None
         fields = {"fact": fact, "category": category_of(fact, otherwise="identity"), "created_at": day}
-        yield Told(f"{name}, line {number}", FactDraft, fields)
+        yield DraftRow(f"{name}, line {number}", FactDraft, fields)
 
 
 def _is_heading(line: str) -> bool:

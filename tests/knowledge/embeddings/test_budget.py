@@ -9,7 +9,7 @@ from django.db import connection
 
 from bigmind.core.tokens import count_tokens
 from knowledge.embeddings import budget
-from knowledge.embeddings.budget import BudgetSpent, spend, spent_today
+from knowledge.embeddings.budget import BudgetSpent, spend, tokens_today
 from knowledge.embeddings.hashing import Hashing
 from knowledge.embeddings.openai_compatible import OpenAICompatible
 from knowledge.embeddings.retry import embed_batch, embed_query
@@ -32,7 +32,7 @@ def test_nothing_is_sent_once_the_budget_is_spent(settings, endpoint, paid):
 
     assert len(endpoint.requests) == 1
     assert 0 < spent.value.retry_after <= 24 * 3600
-    assert spent_today() == count_tokens(TEXT)
+    assert tokens_today() == count_tokens(TEXT)
 
 
 def test_the_last_part_of_the_budget_is_kept_for_questions(settings, endpoint, paid):
@@ -52,7 +52,7 @@ def test_an_embedder_that_costs_nothing_spends_nothing(settings):
     for _ in range(3):
         embed_batch(Hashing(), [TEXT])
 
-    assert spent_today() == 0
+    assert tokens_today() == 0
 
 
 def test_zero_switches_the_budget_off(settings, paid):
@@ -71,7 +71,7 @@ def test_what_is_lost_with_the_memory_of_a_process_is_not_the_meter(settings):
     cache.clear()
     spend(50)
 
-    assert spent_today() == 80
+    assert tokens_today() == 80
 
 
 def test_who_is_refused_has_spent_nothing(settings):
@@ -81,7 +81,7 @@ def test_who_is_refused_has_spent_nothing(settings):
     with pytest.raises(BudgetSpent):
         spend(7)
 
-    assert spent_today() == 100
+    assert tokens_today() == 100
 
 
 @pytest.mark.django_db(transaction=True)
@@ -92,7 +92,7 @@ def test_many_processes_at_the_line_cross_it_once(settings):
         passed = list(threads.map(lambda _: _passes(300), range(16)))
 
     assert passed.count(True) == 4
-    assert spent_today() == 1200
+    assert tokens_today() == 1200
 
 
 def test_a_spent_budget_does_not_open_the_circuit(settings, endpoint, paid):
@@ -114,7 +114,7 @@ def test_every_day_has_a_budget_of_its_own(settings, monkeypatch):
 
     monkeypatch.setattr(budget, "_today", lambda: date(2999, 1, 1))
 
-    assert spent_today() == 0
+    assert tokens_today() == 0
 
 
 def _passes(tokens):

@@ -190,7 +190,7 @@ def opening_times(circuit, monkeypatch, failures):
         circuits.cache, "set", lambda key, value, timeout: (times.append(timeout), really_set(key, value, 0))
     )
     for _ in range(circuits.FAILURES - 1):
-        circuit.failed()
+        circuit.note_failure()
     for _ in range(failures):
-        circuit.failed()
+        circuit.note_failure()
     return times

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from knowledge.embeddings.vectors import EmbedderBroken, checked
+from knowledge.embeddings.vectors import EmbedderBroken, check_vectors
 
 NUMBERS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 
@@ -30,13 +30,13 @@ NUMBERS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 )
 def test_a_bad_answer_is_refused(answer, complaint):
     with pytest.raises(EmbedderBroken, match=complaint):
-        checked(answer, count=2, dimensions=2)
+        check_vectors(answer, count=2, dimensions=2)
 
 
 @given(arrays(np.float32, (2, 3), elements=NUMBERS))
 def test_whatever_passes_is_of_length_one(answer):
     try:
-        vectors = checked(answer, count=2, dimensions=3)
+        vectors = check_vectors(answer, count=2, dimensions=3)
     except EmbedderBroken:
         assert not np.isfinite(answer).all() or not answer.any(axis=1).all()
     else:

@@ -10,7 +10,7 @@ from knowledge.references.readers.python.commands import (
     generate_from_argparse,
     generate_from_click,
     generate_from_django,
-    named_object,
+    import_object,
 )
 
 
@@ -121,7 +121,7 @@ def test_the_commands_of_all_apps_include_djangos_own():
 
 
 def test_an_object_is_found_by_its_name():
-    assert named_object("knowledge.references.readers.python.commands:generate_from_click") is generate_from_click
+    assert import_object("knowledge.references.readers.python.commands:generate_from_click") is generate_from_click
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_an_object_is_found_by_its_name():
 )
 def test_a_name_of_nothing_is_refused_with_what_to_give(path, says):
     with pytest.raises(Invalid, match=says) as refusal:
-        named_object(path)
+        import_object(path)
 
     assert "package.module:name" in refusal.value.hint
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.console.shape import is_option_parser
-from knowledge.references.readers.console.source import Source
+from knowledge.references.readers.console.source import ParsedFile
 from knowledge.references.readers.console.typescript import generate_from_typescript
 from knowledge.references.readers.drafts import Generated, ReferenceDraft
 
@@ -109,7 +109,7 @@ def test_a_function_is_an_option_parser_only_if_it_takes_options_apart(body, is_
         f"function inner(words: string[]) {{ {body} }}",
         "function other(words: string[]) { if (words[0] === 'y') print('y'); }",
     )
-    function = next(each for each in Source(f"function inner(words) {{ {body} }}", "a.ts").functions)
+    function = next(each for each in ParsedFile(f"function inner(words) {{ {body} }}", "a.ts").functions)
 
     assert is_option_parser(function.value) is is_parser
     assert any(name.startswith("tool do") for name in found)

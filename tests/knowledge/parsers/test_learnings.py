@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.learnings import mark_synced, marked_text, pending_in, read_learnings
+from knowledge.parsers.learnings import mark_synced, mark_text, pending_in, read_learnings
 
 WHEN = datetime(2026, 1, 24, 15, 30, tzinfo=UTC)
 PENDING = """\
@@ -88,10 +88,10 @@ def test_what_arrived_is_marked_and_everything_else_stays(tmp_path):
 
 
 def test_a_sync_that_was_interrupted_goes_on_where_it_stopped():
-    partly = marked_text(PENDING, "LEARNINGS.yaml", {SUMMARY: "id-s"}, WHEN)
+    partly = mark_text(PENDING, "LEARNINGS.yaml", {SUMMARY: "id-s"}, WHEN)
 
     rest = pending_in(partly, "LEARNINGS.yaml")
-    done = marked_text(partly, "LEARNINGS.yaml", {entry.key: f"id-{entry.key}" for entry in rest.entries}, WHEN)
+    done = mark_text(partly, "LEARNINGS.yaml", {entry.key: f"id-{entry.key}" for entry in rest.entries}, WHEN)
 
     assert [(entry.key, entry.parent) for entry in rest.entries] == [(ADVICE, SUMMARY), (REUSE, SUMMARY)]
     assert rest.known == {SUMMARY: "id-s"}
@@ -102,14 +102,14 @@ def test_a_sync_that_was_interrupted_goes_on_where_it_stopped():
 
 def test_marking_twice_changes_nothing_more():
     ids = {SUMMARY: "id-s", ADVICE: "id-a", REUSE: "id-r"}
-    once = marked_text(PENDING, "LEARNINGS.yaml", ids, WHEN)
+    once = mark_text(PENDING, "LEARNINGS.yaml", ids, WHEN)
 
-    assert marked_text(once, "LEARNINGS.yaml", ids, WHEN) == once
+    assert mark_text(once, "LEARNINGS.yaml", ids, WHEN) == once
 
 
 def test_a_file_that_changed_meanwhile_is_not_marked():
     with pytest.raises(Invalid, match="has no entry summary/gone"):
-        marked_text(PENDING, "LEARNINGS.yaml", {"summary/gone": "id"}, WHEN)
+        mark_text(PENDING, "LEARNINGS.yaml", {"summary/gone": "id"}, WHEN)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from knowledge.parsers.entries import SourceEntry, make_entry
 from knowledge.parsers.lessons_learned import parse_lessons
 from knowledge.parsers.yaml_files import (
     EntryFile,
-    parsed_entries,
+    parse_entries,
     read_entries,
     refresh,
     write_entries,
@@ -59,7 +59,7 @@ def test_whatever_is_written_is_read_back_exactly(content, metadata):
     entry = SourceEntry(key="k", content=content, metadata=metadata, tags=["a", "yes", "1"], confidence=0.25)
     file = EntryFile((entry,), "source.md", "markdown", ("left", "12"))
 
-    read = parsed_entries(write_entries(file), "entries.yaml")
+    read = parse_entries(write_entries(file), "entries.yaml")
 
     assert read == file
 
@@ -101,14 +101,14 @@ def test_the_examples_of_the_plan_are_accepted_as_they_stand():
   source_story: STORY-016
 """
 
-    file = parsed_entries(text, "seed.yaml")
+    file = parse_entries(text, "seed.yaml")
 
     assert [entry.source_story for entry in file.entries] == ["STORY-007", "STORY-016"]
     assert all(entry.key for entry in file.entries)
 
 
 def test_an_empty_file_has_no_entries():
-    assert parsed_entries("# nothing yet\n", "seed.yaml").entries == ()
+    assert parse_entries("# nothing yet\n", "seed.yaml").entries == ()
 
 
 @pytest.mark.parametrize(
@@ -138,14 +138,14 @@ def test_an_empty_file_has_no_entries():
 )
 def test_a_refusal_says_which_file_which_line_and_which_entry(text, refusal):
     with pytest.raises(Invalid) as refused:
-        parsed_entries(text, "seed.yaml")
+        parse_entries(text, "seed.yaml")
 
     assert refusal in str(refused.value)
 
 
 def test_a_refusal_names_every_problem():
     with pytest.raises(Invalid) as refused:
-        parsed_entries("- confidence: 3\n  content: a\n- content: ''\n", "seed.yaml")
+        parse_entries("- confidence: 3\n  content: a\n- content: ''\n", "seed.yaml")
 
     assert [(problem["entry"], problem["line"], problem["field"]) for problem in refused.value.problems] == [
         (1, 1, "confidence"),
@@ -186,7 +186,7 @@ def test_hostile_yaml_is_refused_in_time(text):
     begun = time.process_time()
 
     with pytest.raises(Invalid):
-        parsed_entries(text, "hostile.yaml")
+        parse_entries(text, "hostile.yaml")
 
     assert time.process_time() - begun < 10
 
@@ -234,13 +234,13 @@ class TestParsingAgain:
         refreshed = refresh(EntryFile((), left_out=("a",)), parsed)
 
         assert [(entry.key, entry.parent) for entry in refreshed.file.entries] == [("b", "")]
-        assert parsed_entries(write_entries(refreshed.file), "x.yaml") == refreshed.file
+        assert parse_entries(write_entries(refreshed.file), "x.yaml") == refreshed.file
 
     def test_refreshing_twice_changes_nothing(self):
         parsed = parse_lessons(DOCUMENT, "LESSONS-LEARNED.md")
         file = EntryFile(tuple(parsed))
 
-        again = refresh(parsed_entries(write_entries(file), "x.yaml"), parsed)
+        again = refresh(parse_entries(write_entries(file), "x.yaml"), parsed)
 
         assert (len(again.changes.unchanged), again.file.entries, again.kept) == (len(parsed), tuple(parsed), ())
 

@@ -7,14 +7,14 @@ from accounts.models import SCOPES, ConnectedApp
 from accounts.oauth.redirects import is_redirect_of
 
 
-class Client(OAuthClientInformationFull):
+class OAuthClient(OAuthClientInformationFull):
     """A connected app. It has no secret: what everybody can register protects nothing, PKCE does."""
 
     def validate_redirect_uri(self, redirect_uri: AnyUrl | None) -> AnyUrl:
         """Return the address to send people back to: one of the app's, on this machine with any port (RFC 8252)."""
         if redirect_uri is None:
             return super().validate_redirect_uri(None)
-        if not is_redirect_of(str(redirect_uri), [_spelt(uri) for uri in self.redirect_uris or []]):
+        if not is_redirect_of(str(redirect_uri), [_normalise_uri(uri) for uri in self.redirect_uris or []]):
             raise InvalidRedirectUriError("This app may not send people back to that redirect_uri.")
         return redirect_uri
 
@@ -28,9 +28,9 @@ class Client(OAuthClientInformationFull):
         return known
 
 
-def client_of(app: ConnectedApp) -> Client:
+def client_of(app: ConnectedApp) -> OAuthClient:
     """Return an app as the handlers want it."""
-    return Client.model_validate(
+    return OAuthClient.model_validate(
         {
             "client_id": app.client_id,
             "client_name": app.name,
@@ -41,7 +41,7 @@ def client_of(app: ConnectedApp) -> Client:
     )
 
 
-def _spelt(uri: AnyUrl) -> str:
+def _normalise_uri(uri: AnyUrl) -> str:
     """Spell an address as that of a request is spelt, which was read without its empty path being kept."""
     try:
         return str(AnyUrl(str(uri)))

@@ -25,7 +25,7 @@ from accounts.keys.keys import DEFAULT_SCOPES
 from accounts.models import SCOPES, AppToken
 from accounts.oauth.app_tokens import Pair, end_access, exchange, find_token, oauth_address
 from accounts.oauth.connected_apps import app_called, introduce_app
-from accounts.oauth.consent import Asked, seal
+from accounts.oauth.consent import ConsentRequest, seal
 from bigmind.core.errors import Invalid
 from bigmind.transports.mcp.oauth.clients import client_of
 from bigmind.transports.mcp.threads import on_a_thread
@@ -41,7 +41,7 @@ def is_ours(resource: str | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
+class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
     """Answers for one request.
 
     Attributes:
@@ -78,7 +78,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             raise AuthorizeError("invalid_target", f"resource must be {oauth_address()}")
         if params.state is not None and len(params.state) > STATE_CHARS:
             raise AuthorizeError("invalid_request", f"state must have {STATE_CHARS:,} characters or fewer.")
-        asked = Asked(
+        asked = ConsentRequest(
             client_id=client.client_id,
             redirect_uri=str(params.redirect_uri),
             named_redirect=params.redirect_uri_provided_explicitly,
@@ -117,7 +117,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         """Return a refresh token of this app that was not exchanged yet."""
         token = await self._find(refresh_token, AppToken.Kind.REFRESH, client=client)
-        return None if token is None else RefreshToken(**_described(token, refresh_token))
+        return None if token is None else RefreshToken(**_token_fields(token, refresh_token))
 
     async def exchange_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
@@ -128,7 +128,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def load_access_token(self, token: str) -> AccessToken | None:
         """Return an access token that is good."""
         found = await self._find(token, AppToken.Kind.ACCESS)
-        return None if found is None else AccessToken(**_described(found, token))
+        return None if found is None else AccessToken(**_token_fields(found, token))
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
         """End the app's access."""
@@ -161,7 +161,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return await on_a_thread(work, request_id=self.request_id)
 
 
-def _described(token: AppToken, text: str) -> dict[str, object]:
+def _token_fields(token: AppToken, text: str) -> dict[str, object]:
     return {
         "token": text,
         "client_id": token.key.app.client_id if token.key.app else "",

@@ -26,16 +26,16 @@ from accounts.sign_in.failed_attempts import count_exchange, count_guess
 from bigmind.core.errors import BigMindError, ReadOnly, TooMany
 from bigmind.core.read_only import is_refused_write
 from bigmind.observability.request_ids import HEADER, begin_request
-from bigmind.transports.mcp.admission import Refused, address_of, require_our_host
+from bigmind.transports.mcp.admission import RequestRefused, address_of, require_our_host
 from bigmind.transports.mcp.oauth.metadata import REGISTRATION, of_the_resource, of_the_server
-from bigmind.transports.mcp.oauth.provider import Provider, is_ours
+from bigmind.transports.mcp.oauth.provider import OAuthProvider, is_ours
 from bigmind.transports.mcp.protocol_errors import as_protocol_error
 from bigmind.transports.mcp.threads import on_a_thread
 
 BODY_BYTES = 64 * 1024
 DOCUMENTS_AT_ONCE = 4
 NOT_KEPT = {"Cache-Control": "no-store", "Pragma": "no-cache"}
-Answer = Callable[[Request, Provider], Awaitable[Response]]
+Answer = Callable[[Request, OAuthProvider], Awaitable[Response]]
 
 # Documents are fetched on threads of their own: one that comes slowly must not hold up tool calls.
 _fetching = anyio.CapacityLimiter(DOCUMENTS_AT_ONCE)
@@ -48,10 +48,10 @@ def oauth_routes() -> list[Route]:
     resource = ProtectedResourceMetadataHandler(of_the_resource())
     server = MetadataHandler(of_the_server())
 
-    async def describe_resource(request: Request, _: Provider) -> Response:
+    async def describe_resource(request: Request, _: OAuthProvider) -> Response:
         return await resource.handle(request)
 
-    async def describe_server(request: Request, _: Provider) -> Response:
+    async def describe_server(request: Request, _: OAuthProvider) -> Response:
         return await server.handle(request)
 
     return [
@@ -64,7 +64,7 @@ def oauth_routes() -> list[Route]:
     ]
 
 
-async def authorize(request: Request, provider: Provider) -> Response:
+async def authorize(request: Request, provider: OAuthProvider) -> Response:
     """Turn to the page on which a person decides; read the app's document first, if it introduces itself by one."""
     asked = request.query_params if request.method == "GET" else await request.form()
     client_id = asked.get("client_id")
@@ -78,7 +78,7 @@ async def authorize(request: Request, provider: Provider) -> Response:
     return response
 
 
-async def token(request: Request, provider: Provider) -> Response:
+async def token(request: Request, provider: OAuthProvider) -> Response:
     """Exchange a code or a refresh token. The SDK's handler does not look at `resource`."""
     await _count(partial(count_exchange, provider.address), provider)
     form = await request.form()
@@ -91,14 +91,14 @@ async def token(request: Request, provider: Provider) -> Response:
     return response
 
 
-async def register(request: Request, provider: Provider) -> Response:
+async def register(request: Request, provider: OAuthProvider) -> Response:
     """Get to know an app."""
     response = await RegistrationHandler(provider, REGISTRATION).handle(request)
     response.headers.update(NOT_KEPT)
     return response
 
 
-async def revoke(request: Request, provider: Provider) -> Response:
+async def revoke(request: Request, provider: OAuthProvider) -> Response:
     """End an app's access by either of its tokens (RFC 7009).
 
     The SDK's own handler asks every client for a secret, which apps here have not.
@@ -121,12 +121,12 @@ async def revoke(request: Request, provider: Provider) -> Response:
     return Response(status_code=200, headers=NOT_KEPT)
 
 
-async def _count(count: Callable[[], None], provider: Provider) -> None:
+async def _count(count: Callable[[], None], provider: OAuthProvider) -> None:
     """Count what may be done a few times only, on a thread: the cache and the database are asked."""
     await on_a_thread(count, request_id=provider.request_id)
 
 
-async def _read_document(client_id: str, provider: Provider) -> None:
+async def _read_document(client_id: str, provider: OAuthProvider) -> None:
     ask = partial(on_a_thread, request_id=provider.request_id)
     if not await ask(partial(must_be_read, client_id, address=provider.address)):
         return
@@ -149,7 +149,7 @@ def _behind(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
         try:
             require_our_host(request)
             await _require_small(request)
-            response = await answer(request, Provider(request_id, address_of(request)))
+            response = await answer(request, OAuthProvider(request_id, address_of(request)))
         except Exception as error:  # noqa: BLE001 - the outermost loop of a request
             response = _refusal(error, request_id)
         response.headers[HEADER] = request_id
@@ -159,7 +159,7 @@ def _behind(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _refusal(error: Exception, request_id: str) -> Response:
-    if isinstance(error, Refused):
+    if isinstance(error, RequestRefused):
         return _error(error.status, "invalid_request", str(error))
     if isinstance(error, HTTPException):
         return _error(error.status_code, "invalid_request", str(error.detail))
@@ -181,12 +181,12 @@ def _error(status: int, code: str, sentence: str, headers: dict[str, str] | None
 async def _require_small(request: Request) -> None:
     """Refuse a body that is too large, or in parts, before it is read as a form. What was read, the request keeps."""
     if request.headers.get("content-type", "").lower().startswith("multipart/"):
-        raise Refused(415, "Send the form as application/x-www-form-urlencoded.")
+        raise RequestRefused(415, "Send the form as application/x-www-form-urlencoded.")
     size, body = 0, []
     async for piece in request.stream():
         size += len(piece)
         if size > BODY_BYTES:
-            raise Refused(413, f"The request is larger than {BODY_BYTES:,} bytes.")
+            raise RequestRefused(413, f"The request is larger than {BODY_BYTES:,} bytes.")
         body.append(piece)
     request._body = b"".join(body)
 

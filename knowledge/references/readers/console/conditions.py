@@ -6,13 +6,22 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from knowledge.references.readers.console.calls import Calls
-from knowledge.references.readers.console.places import Place
-from knowledge.references.readers.console.source import arguments_of, text_of, unwrapped
-from knowledge.references.readers.console.values import Env, Item, Line, Text, Texts, Value, Word, Words
+from knowledge.references.readers.console.places import CommandPoint
+from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
+from knowledge.references.readers.console.values import (
+    AnyWord,
+    Env,
+    LineWords,
+    SourceText,
+    Texts,
+    Value,
+    WholeLine,
+    Word,
+)
 
 
 @dataclass(frozen=True)
-class Asked:
+class WordQuestion:
     """A condition on one word, or on a word and then on the next.
 
     Attributes:
@@ -26,7 +35,7 @@ class Asked:
     position: int
     labels: tuple[str, ...]
     negated: bool = False
-    then: "Asked | None" = None
+    then: "WordQuestion | None" = None
     is_prefix: bool = False
     known: bool | None = None
 
@@ -34,17 +43,17 @@ class Asked:
 class Conditions(Calls):
     """Reads conditions."""
 
-    def asked(self, condition: Node, env: Env, place: Place) -> Asked | None:
+    def question_of(self, condition: Node, env: Env, place: CommandPoint) -> WordQuestion | None:
         """Return what a condition asks of the words; nothing when it is about something else."""
-        found = self._asked(unwrapped(condition), env, place, 0)
-        return found if found is None else _settled(found, place)
+        found = self._question_of(unwrap(condition), env, place, 0)
+        return found if found is None else _settle(found, place)
 
-    def _asked(self, node: Node, env: Env, place: Place, depth: int) -> Asked | None:
+    def _question_of(self, node: Node, env: Env, place: CommandPoint, depth: int) -> WordQuestion | None:
         self.spend()
         if depth > 60:
             return None
         if node.type == "unary_expression" and text_of(node)[:1] == "!":
-            inner = self._asked(unwrapped(node.named_children[-1]), env, place, depth + 1)
+            inner = self._question_of(unwrap(node.named_children[-1]), env, place, depth + 1)
             return None if inner is None or inner.then else replace(inner, negated=not inner.negated)
         if node.type == "binary_expression":
             return self._of_two(node, env, place, depth)
@@ -53,7 +62,7 @@ class Conditions(Calls):
         self.evaluate(node, env, place)
         return None
 
-    def _of_two(self, node: Node, env: Env, place: Place, depth: int) -> Asked | None:
+    def _of_two(self, node: Node, env: Env, place: CommandPoint, depth: int) -> WordQuestion | None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         sign = node.child_by_field_name("operator")
         operator = text_of(sign) if sign is not None else ""
@@ -65,26 +74,26 @@ class Conditions(Calls):
                 other, one, operator.startswith("!"), place
             )
         if operator in ("&&", "||"):
-            one_asked = self._asked(unwrapped(left), env, place, depth + 1)
-            other_asked = self._asked(unwrapped(right), env, place, depth + 1)
+            one_asked = self._question_of(unwrap(left), env, place, depth + 1)
+            other_asked = self._question_of(unwrap(right), env, place, depth + 1)
             return _both(one_asked, other_asked) if operator == "&&" else _either(one_asked, other_asked)
         self.evaluate(left, env, place)
         self.evaluate(right, env, place)
         return None
 
-    def _equal(self, word: Value, other: Value, negated: bool, place: Place) -> Asked | None:
-        if isinstance(word, Item) and isinstance(other, Text) and other.text.startswith("-"):
+    def _equal(self, word: Value, other: Value, negated: bool, place: CommandPoint) -> WordQuestion | None:
+        if isinstance(word, AnyWord) and isinstance(other, SourceText) and other.text.startswith("-"):
             place.option(other.text.split("=")[0])
-        if isinstance(other, Text) and other.text:
+        if isinstance(other, SourceText) and other.text:
             if isinstance(word, Word):
-                return Asked(word.position, (other.text,), negated)
-            if isinstance(word, Line):
-                return Asked(0, (other.text.strip(),), negated)
-            if isinstance(word, Text):
-                return Asked(-1, (), known=(word.text == other.text) != negated)
+                return WordQuestion(word.position, (other.text,), negated)
+            if isinstance(word, WholeLine):
+                return WordQuestion(0, (other.text.strip(),), negated)
+            if isinstance(word, SourceText):
+                return WordQuestion(-1, (), known=(word.text == other.text) != negated)
         return None
 
-    def _of_call(self, node: Node, env: Env, place: Place) -> Asked | None:
+    def _of_call(self, node: Node, env: Env, place: CommandPoint) -> WordQuestion | None:
         callee = node.child_by_field_name("function")
         arguments = arguments_of(node)
         if callee is None or callee.type != "member_expression" or not arguments:
@@ -95,37 +104,37 @@ class Conditions(Calls):
         on = self.evaluate(owner, env, place) if owner is not None else None
         given = self.evaluate(arguments[0], env, place)
         if isinstance(on, Texts) and name in ("includes", "has") and isinstance(given, Word):
-            return Asked(given.position, on.texts)
-        if isinstance(on, Texts) and name in ("includes", "has") and isinstance(given, Text):
-            return Asked(-1, (), known=given.text in on.texts)
-        if isinstance(on, Line) and name == "startsWith" and isinstance(given, Text) and given.text.strip():
-            return Asked(0, (given.text.strip(),), is_prefix=True)
+            return WordQuestion(given.position, on.texts)
+        if isinstance(on, Texts) and name in ("includes", "has") and isinstance(given, SourceText):
+            return WordQuestion(-1, (), known=given.text in on.texts)
+        if isinstance(on, WholeLine) and name == "startsWith" and isinstance(given, SourceText) and given.text.strip():
+            return WordQuestion(0, (given.text.strip(),), is_prefix=True)
         if isinstance(on, Word) and name in ("startsWith", "endsWith", "match") and not _is_flag(given):
             self.unclear(node, place, on)
-        elif name == "test" and isinstance(given, Word | Line) and owner is not None:
+        elif name == "test" and isinstance(given, Word | WholeLine) and owner is not None:
             self.unclear(node, place, given)
-        elif isinstance(on, Words) or not isinstance(on, Word):
+        elif isinstance(on, LineWords) or not isinstance(on, Word):
             self.evaluate(node, env, place)
         return None
 
-    def unclear(self, node: Node, place: Place, word: Value) -> None:
+    def unclear(self, node: Node, place: CommandPoint, word: Value) -> None:
         """Report a condition that more words fulfil than can be listed."""
         position = word.position if isinstance(word, Word) else 0
         if position == len(place.path):
             self.trouble(node, f"Which words `{_short(node)}` lets through cannot be listed.")
 
-    def label_of(self, case: Node, env: Env, place: Place) -> str | None:
+    def label_of(self, case: Node, env: Env, place: CommandPoint) -> str | None:
         """Return the word that a case stands for."""
         value = case.child_by_field_name("value")
         found = self.evaluate(value, env, place) if value is not None else None
-        return found.text.strip() if isinstance(found, Text) and "{" not in found.text else None
+        return found.text.strip() if isinstance(found, SourceText) and "{" not in found.text else None
 
 
 def _is_flag(value: Value) -> bool:
-    return isinstance(value, Text) and value.text.startswith("-")
+    return isinstance(value, SourceText) and value.text.startswith("-")
 
 
-def _settled(asked: Asked, place: Place) -> Asked | None:
+def _settle(asked: WordQuestion, place: CommandPoint) -> WordQuestion | None:
     """Return the condition with what is known of it already."""
     if asked.known is not None or asked.position >= len(place.path):
         if asked.labels and all(label.startswith("-") for label in asked.labels):
@@ -136,10 +145,10 @@ def _settled(asked: Asked, place: Place) -> Asked | None:
     holds = (place.path[asked.position] in asked.labels) != asked.negated
     if not holds or asked.then is None:
         return replace(asked, known=holds)
-    return _settled(asked.then, place)
+    return _settle(asked.then, place)
 
 
-def _both(one: Asked | None, other: Asked | None) -> Asked | None:
+def _both(one: WordQuestion | None, other: WordQuestion | None) -> WordQuestion | None:
     if one is None or other is None:
         return one or other
     for known, rest in ((one, other), (other, one)):
@@ -153,7 +162,7 @@ def _both(one: Asked | None, other: Asked | None) -> Asked | None:
     return first if first.position == then.position else replace(first, then=then)
 
 
-def _either(one: Asked | None, other: Asked | None) -> Asked | None:
+def _either(one: WordQuestion | None, other: WordQuestion | None) -> WordQuestion | None:
     if one is None or other is None:
         # `!cmd || cmd === "help"`: the part about words still leads there.
         return one or other

@@ -6,23 +6,23 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from knowledge.references.readers.console.naming import Naming
-from knowledge.references.readers.console.places import Place
-from knowledge.references.readers.console.source import FUNCTIONS, Declared, arguments_of, string_of, text_of, unwrapped
+from knowledge.references.readers.console.places import CommandPoint
+from knowledge.references.readers.console.source import FUNCTIONS, Declared, arguments_of, string_of, text_of, unwrap
 from knowledge.references.readers.console.values import (
     UNKNOWN,
+    AnyWord,
+    ClassInstance,
     Code,
+    CommandRecords,
+    CommandTable,
     Env,
     Flags,
-    Instance,
-    Item,
-    Line,
-    Records,
-    Table,
-    Text,
+    LineWords,
+    SourceText,
     Texts,
     Value,
+    WholeLine,
     Word,
-    Words,
 )
 
 DEEPEST_EXPRESSION = 80
@@ -32,10 +32,10 @@ PROGRAM = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 class Evaluation(Naming):
     """Evaluates expressions."""
 
-    def evaluate(self, node: Node, env: Env, place: Place) -> Value:
+    def evaluate(self, node: Node, env: Env, place: CommandPoint) -> Value:
         """Return what an expression stands for."""
         self.spend()
-        node = unwrapped(node)
+        node = unwrap(node)
         if self.nested > DEEPEST_EXPRESSION:
             return UNKNOWN
         self.nested += 1
@@ -47,34 +47,34 @@ class Evaluation(Naming):
         finally:
             self.nested -= 1
 
-    def _identifier(self, node: Node, env: Env, place: Place) -> Value:
+    def _identifier(self, node: Node, env: Env, place: CommandPoint) -> Value:
         name = text_of(node)
         declared = None if name in env else self.source.lookup(name, node)
         found = env.get(name) or (self.constant(declared, place) if declared is not None else UNKNOWN)
-        return replace(found, name=name) if isinstance(found, Table) and self.source.filled(name) else found
+        return replace(found, name=name) if isinstance(found, CommandTable) and self.source.entries_of(name) else found
 
-    def constant(self, declared: Declared, place: Place) -> Value:
+    def constant(self, declared: Declared, place: CommandPoint) -> Value:
         value = declared.value
         if value.type in FUNCTIONS:
             return Code(value, declared.statement)
         if value.type in ("string", "template_string", "object", "array", "enum_declaration", "new_expression",
                           "identifier", "member_expression", "binary_expression"):  # fmt: skip
-            return self.evaluate(value, {}, Place())
+            return self.evaluate(value, {}, CommandPoint())
         return UNKNOWN
 
-    def _string(self, node: Node, env: Env, place: Place) -> Value:
-        return Text(string_of(node))
+    def _string(self, node: Node, env: Env, place: CommandPoint) -> Value:
+        return SourceText(string_of(node))
 
-    def _template_string(self, node: Node, env: Env, place: Place) -> Value:
+    def _template_string(self, node: Node, env: Env, place: CommandPoint) -> Value:
         inside = [each for each in node.named_children if each.type == "template_substitution"]
         values = [self.evaluate(each.named_children[0], env, place) for each in inside if each.named_children]
         fragments = [text_of(each) for each in node.named_children if each.type == "string_fragment"]
-        lines = [value for value in values if isinstance(value, Line)]
+        lines = [value for value in values if isinstance(value, WholeLine)]
         if len(lines) == len(values) == 1 and text_of(node).endswith("}`") and len(fragments) < 2:
             put_in_front = "".join(fragments).strip()
             # Only a line that is cut into words afterwards proves what stands in front to be a program: see `split`.
             if not put_in_front or PROGRAM.fullmatch(put_in_front):
-                return Line(put_in_front or lines[0].program)
+                return WholeLine(put_in_front or lines[0].program)
         if values and not "".join(fragments).strip(" :.") and all(isinstance(value, Word) for value in values):
             return values[0]
         said = string_of(node)
@@ -82,57 +82,57 @@ class Evaluation(Naming):
             if isinstance(value, Word) and value.position >= len(place.path):
                 place.bound.setdefault(value.position, "[value]" if value.default else "value")
         for each, value in zip(inside, values, strict=False):
-            if isinstance(value, Text):
+            if isinstance(value, SourceText):
                 name = re.findall(r"[A-Za-z_$][\w$]*", text_of(each)[2:200])
                 said = said.replace("{" + (name[0] if name else "value") + "}", value.text)
-        return Text(said)
+        return SourceText(said)
 
-    def _array(self, node: Node, env: Env, place: Place) -> Value:
+    def _array(self, node: Node, env: Env, place: CommandPoint) -> Value:
         elements = [each for each in node.named_children if each.type != "comment"]
-        if elements and all(unwrapped(each).type == "object" for each in elements):
-            return Records(node, env)
+        if elements and all(unwrap(each).type == "object" for each in elements):
+            return CommandRecords(node, env)
         fixed: list[Value] = []
         for each in elements:
             if each.type == "spread_element":
                 spread = self.evaluate(each.named_children[0], env, place)
-                if isinstance(spread, Words):
-                    return Words(spread.start, (*fixed, *spread.fixed))
+                if isinstance(spread, LineWords):
+                    return LineWords(spread.start, (*fixed, *spread.fixed))
             fixed.append(self.evaluate(each, env, place))
-        texts = [value.text for value in fixed if isinstance(value, Text)]
+        texts = [value.text for value in fixed if isinstance(value, SourceText)]
         return Texts(tuple(texts)) if texts and len(texts) == len(fixed) else UNKNOWN
 
-    def _object(self, node: Node, env: Env, place: Place) -> Value:
-        return Table(node, env)
+    def _object(self, node: Node, env: Env, place: CommandPoint) -> Value:
+        return CommandTable(node, env)
 
-    def _enum_declaration(self, node: Node, env: Env, place: Place) -> Value:
-        return Table(node, env)
+    def _enum_declaration(self, node: Node, env: Env, place: CommandPoint) -> Value:
+        return CommandTable(node, env)
 
-    def _new_expression(self, node: Node, env: Env, place: Place) -> Value:
+    def _new_expression(self, node: Node, env: Env, place: CommandPoint) -> Value:
         arguments = arguments_of(node)
         constructor = node.child_by_field_name("constructor")
         kind = text_of(constructor) if constructor is not None else ""
         if kind == "Map" and not arguments:
-            return Table(node, env)
+            return CommandTable(node, env)
         if kind in ("Map", "Set") and arguments:
-            first = unwrapped(arguments[0])
-            return self.evaluate(first, env, place) if kind == "Set" else Table(first, env)
+            first = unwrap(arguments[0])
+            return self.evaluate(first, env, place) if kind == "Set" else CommandTable(first, env)
         for each in arguments:
             self.say(self.evaluate(each, env, place), place)
         declared = self.source.lookup(kind, node)
         body = declared.value.child_by_field_name("body") if declared is not None else None
-        return Instance(body) if body is not None and body.type == "class_body" else UNKNOWN
+        return ClassInstance(body) if body is not None and body.type == "class_body" else UNKNOWN
 
-    def _arrow_function(self, node: Node, env: Env, place: Place) -> Value:
+    def _arrow_function(self, node: Node, env: Env, place: CommandPoint) -> Value:
         return Code(node, node, env)
 
     _function_expression = _arrow_function
 
     _method_definition = _arrow_function
 
-    def _this(self, node: Node, env: Env, place: Place) -> Value:
+    def _this(self, node: Node, env: Env, place: CommandPoint) -> Value:
         return UNKNOWN
 
-    def _member_expression(self, node: Node, env: Env, place: Place) -> Value:
+    def _member_expression(self, node: Node, env: Env, place: CommandPoint) -> Value:
         owner, member = node.child_by_field_name("object"), node.child_by_field_name("property")
         name = text_of(member) if member is not None else ""
         if owner is None or owner.type == "this":
@@ -140,18 +140,18 @@ class Evaluation(Naming):
             return self.constant(declared, place) if declared is not None else UNKNOWN
         return self.part(self.evaluate(owner, env, place), name, place)
 
-    def _subscript_expression(self, node: Node, env: Env, place: Place) -> Value:
+    def _subscript_expression(self, node: Node, env: Env, place: CommandPoint) -> Value:
         owner, index = node.child_by_field_name("object"), node.child_by_field_name("index")
         if owner is None or index is None:
             return UNKNOWN
         on, at = self.evaluate(owner, env, place), self.evaluate(index, env, place)
-        if isinstance(on, Words):
+        if isinstance(on, LineWords):
             return self.word(on.at(int(text_of(index))), place) if text_of(index).isdecimal() else UNKNOWN
-        if isinstance(on, Flags) and isinstance(at, Text):
+        if isinstance(on, Flags) and isinstance(at, SourceText):
             return self.part(on, at.text, place)
         return self.look_up(on, at, node, place)
 
-    def _binary_expression(self, node: Node, env: Env, place: Place) -> Value:
+    def _binary_expression(self, node: Node, env: Env, place: CommandPoint) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         sign = node.child_by_field_name("operator")
         if left is None or right is None or sign is None:
@@ -160,23 +160,23 @@ class Evaluation(Naming):
         operator = text_of(sign)
         if operator in ("||", "??"):
             return self.either(one, other, place)
-        if operator == "+" and isinstance(one, Text) and isinstance(other, Text):
-            return Text(one.text + other.text)
-        if operator == "+" and isinstance(one, Text):
-            return Text(one.text + "{" + (re.sub(r"\W.*", "", text_of(right)) or "value") + "}")
-        if isinstance(one, Item) and isinstance(other, Text) and other.text.startswith("--"):
+        if operator == "+" and isinstance(one, SourceText) and isinstance(other, SourceText):
+            return SourceText(one.text + other.text)
+        if operator == "+" and isinstance(one, SourceText):
+            return SourceText(one.text + "{" + (re.sub(r"\W.*", "", text_of(right)) or "value") + "}")
+        if isinstance(one, AnyWord) and isinstance(other, SourceText) and other.text.startswith("--"):
             place.option(other.text.split("=")[0])
         return other if operator == "&&" else UNKNOWN
 
-    def _ternary_expression(self, node: Node, env: Env, place: Place) -> Value:
+    def _ternary_expression(self, node: Node, env: Env, place: CommandPoint) -> Value:
         condition = node.child_by_field_name("condition")
         if condition is not None:
             self.evaluate(condition, env, place)
         parts = (node.child_by_field_name("consequence"), node.child_by_field_name("alternative"))
         values = [self.evaluate(part, env, place) for part in parts if part is not None]
-        return next((value for value in values if value is not UNKNOWN and not isinstance(value, Text)), UNKNOWN)
+        return next((value for value in values if value is not UNKNOWN and not isinstance(value, SourceText)), UNKNOWN)
 
-    def _assignment_expression(self, node: Node, env: Env, place: Place) -> Value:
+    def _assignment_expression(self, node: Node, env: Env, place: CommandPoint) -> Value:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is None or right is None:
             return UNKNOWN
@@ -184,12 +184,12 @@ class Evaluation(Naming):
         self.bind(left, value, env, place)
         return value
 
-    def _others(self, node: Node, env: Env, place: Place) -> Value:
+    def _others(self, node: Node, env: Env, place: CommandPoint) -> Value:
         if node.type.startswith("jsx"):
             return UNKNOWN
         for child in node.named_children:
             self.evaluate(child, env, place)
         return UNKNOWN
 
-    def _statement_block(self, node: Node, env: Env, place: Place) -> Value:
+    def _statement_block(self, node: Node, env: Env, place: CommandPoint) -> Value:
         return UNKNOWN

@@ -5,19 +5,19 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.places import Place
-from knowledge.references.readers.console.source import Declared, Source
-from knowledge.references.readers.console.values import Choice, Code, Env, Value
-from knowledge.references.readers.drafts import Trouble
+from knowledge.references.readers.console.places import CommandPoint
+from knowledge.references.readers.console.source import Declared, ParsedFile
+from knowledge.references.readers.console.values import Code, Env, OneOfWays, Value
+from knowledge.references.readers.drafts import ReaderProblem
 
 
 class Following(ABC):
     """Follows the words of a line through code, and notes at a place what is printed, asked for and requested."""
 
-    def __init__(self, source: Source, program: str, ends: float) -> None:
+    def __init__(self, source: ParsedFile, program: str, ends: float) -> None:
         self.source, self.program, self.ends = source, program, ends
         self.prefixes: dict[str, None] = {}
-        self.troubles: dict[Trouble, None] = {}
+        self.troubles: dict[ReaderProblem, None] = {}
         self.stack: list[tuple[object, ...]] = []
         self.entered: set[tuple[object, ...]] = set()
         self.reached: set[int] = set()
@@ -31,11 +31,11 @@ class Following(ABC):
         return self.program or (next(iter(self.prefixes)) if len(self.prefixes) == 1 else "")
 
     @abstractmethod
-    def enter(self, code: Code, arguments: Sequence[Value], place: Place) -> None:
+    def enter(self, code: Code, arguments: Sequence[Value], place: CommandPoint) -> None:
         """Go through a function."""
 
     @abstractmethod
-    def choose(self, choice: Choice, arguments: Sequence[Value], place: Place, node: Node) -> None:
+    def choose(self, choice: OneOfWays, arguments: Sequence[Value], place: CommandPoint, node: Node) -> None:
         """Go through what a table may have given."""
 
     @abstractmethod
@@ -43,13 +43,13 @@ class Following(ABC):
         """Count a step."""
 
     @abstractmethod
-    def evaluate(self, node: Node, env: Env, place: Place) -> Value:
+    def evaluate(self, node: Node, env: Env, place: CommandPoint) -> Value:
         """Return what an expression stands for."""
 
     @abstractmethod
-    def constant(self, declared: Declared, place: Place) -> Value:
+    def constant(self, declared: Declared, place: CommandPoint) -> Value:
         """Return what a declaration gives a name, wherever it stands."""
 
     def trouble(self, node: Node, says: str) -> None:
         """Note what could not be followed."""
-        self.troubles.setdefault(Trouble(where=self.source.place(node), says=says))
+        self.troubles.setdefault(ReaderProblem(where=self.source.place(node), says=says))

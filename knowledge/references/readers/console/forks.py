@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.conditions import Asked, Conditions
-from knowledge.references.readers.console.places import MOST_PLACES, Place
+from knowledge.references.readers.console.conditions import Conditions, WordQuestion
+from knowledge.references.readers.console.places import MOST_PLACES, CommandPoint
 from knowledge.references.readers.console.shape import body_of, doc_of_case, looks_again, mentions, statements_of
-from knowledge.references.readers.console.source import text_of, unwrapped
-from knowledge.references.readers.console.values import Env, Flag, Line, Text, Value, Word
+from knowledge.references.readers.console.source import text_of, unwrap
+from knowledge.references.readers.console.values import Env, Flag, SourceText, Value, WholeLine, Word
 
 MOST_WORDS = 10
 
@@ -22,18 +22,18 @@ class Forks(Conditions):
     """Follows switches, and finds the places that words lead to."""
 
     @abstractmethod
-    def run(self, statements: Sequence[Node], env: Env, place: Place) -> Place | None:
+    def run(self, statements: Sequence[Node], env: Env, place: CommandPoint) -> CommandPoint | None:
         """Go through statements; return where their end leads, or nothing when they never get there."""
 
-    def _switch(self, statement: Node, env: Env, place: Place) -> Place | None:
+    def _switch(self, statement: Node, env: Env, place: CommandPoint) -> CommandPoint | None:
         value, body = statement.child_by_field_name("value"), statement.child_by_field_name("body")
         if value is None or body is None:
             return place
         on = self.evaluate(value, env, place)
-        if isinstance(on, Line):
+        if isinstance(on, WholeLine):
             on = Word(0)
         if isinstance(on, Word) and on.position < len(place.path):
-            on = Text(place.path[on.position])
+            on = SourceText(place.path[on.position])
         cases = [each for each in body.named_children if each.type in ("switch_case", "switch_default")]
         if isinstance(on, Word):
             return self._ways(on, value, cases, env, place)
@@ -45,13 +45,15 @@ class Forks(Conditions):
                 self._case(cases, number, dict(env), place)
         return place
 
-    def _is_taken(self, case: Node, on: Value, value: Node, cases: Sequence[Node], env: Env, place: Place) -> bool:
-        if isinstance(on, Text):
+    def _is_taken(
+        self, case: Node, on: Value, value: Node, cases: Sequence[Node], env: Env, place: CommandPoint
+    ) -> bool:
+        if isinstance(on, SourceText):
             labels = {self.label_of(each, env, place) for each in cases if each.type == "switch_case"}
             return self.label_of(case, env, place) == on.text if on.text in labels else case.type == "switch_default"
-        if text_of(unwrapped(value)) == "true" and case.type == "switch_case":
+        if text_of(unwrap(value)) == "true" and case.type == "switch_case":
             condition = case.child_by_field_name("value")
-            asked = self.asked(condition, env, place) if condition is not None else None
+            asked = self.question_of(condition, env, place) if condition is not None else None
             if asked is not None and asked.known is None:
                 again = condition is not None and looks_again(condition, body_of(cases, cases.index(case)))
                 for target in self.targets(asked, place, case, again):
@@ -60,7 +62,7 @@ class Forks(Conditions):
                 return False
         return True
 
-    def _ways(self, on: Word, value: Node, cases: Sequence[Node], env: Env, place: Place) -> Place | None:
+    def _ways(self, on: Word, value: Node, cases: Sequence[Node], env: Env, place: CommandPoint) -> CommandPoint | None:
         """Follow every case of a switch on a word: labels above one body are spellings of one command."""
         labels: list[str] = []
         first: Node | None = None
@@ -85,22 +87,22 @@ class Forks(Conditions):
 
     def _follow(
         self, on: Word, value: Node, labels: Sequence[str], first: Node, cases: Sequence[Node], number: int, env: Env,
-        place: Place,
+        place: CommandPoint,
     ) -> None:  # fmt: skip
         if on.default in labels:
             place.default = on.default
-        separate = len(labels) > 1 and mentions(body_of(cases, number), unwrapped(value))
-        for target in self.targets(Asked(on.position, tuple(labels)), place, first, separate):
+        separate = len(labels) > 1 and mentions(body_of(cases, number), unwrap(value))
+        for target in self.targets(WordQuestion(on.position, tuple(labels)), place, first, separate):
             target.doc = target.doc or doc_of_case(first) or doc_of_case(cases[number])
             self._case(cases, number, dict(env), target)
 
-    def _case(self, cases: Sequence[Node], number: int, env: Env, place: Place) -> None:
+    def _case(self, cases: Sequence[Node], number: int, env: Env, place: CommandPoint) -> None:
         self.run(body_of(cases, number), env, place)
 
-    def _named(self, position: int, label: str) -> list[str]:
+    def _other_names(self, position: int, label: str) -> list[str]:
         return self.other_names.get((position, label), [])
 
-    def targets(self, asked: Asked, place: Place, node: Node, separate: bool) -> list[Place]:
+    def targets(self, asked: WordQuestion, place: CommandPoint, node: Node, separate: bool) -> list[CommandPoint]:
         """Return the places that the words of a condition lead to: one for all that mean the same."""
         if asked.position >= MOST_WORDS:
             self.trouble(node, f"Commands of more than {MOST_WORDS} words are not followed.")
@@ -117,13 +119,15 @@ class Forks(Conditions):
             return found
         return [deeper for each in found for deeper in self.targets(asked.then, each, node, separate)]
 
-    def _target(self, position: int, labels: tuple[str, ...], place: Place, node: Node) -> Place:
+    def _target(self, position: int, labels: tuple[str, ...], place: CommandPoint, node: Node) -> CommandPoint:
         self.places += 1
         if self.places > MOST_PLACES:
             raise TooMuch
         between = tuple(f"<{place.bound.get(at, 'value').strip('[]')}>" for at in range(len(place.path), position))
         here = place.beyond(between, between[-1:], node) if between else place
-        labels = tuple(dict.fromkeys([*labels, *(each for label in labels for each in self._named(position, label))]))
+        labels = tuple(
+            dict.fromkeys([*labels, *(each for label in labels for each in self._other_names(position, label))])
+        )
         words = tuple(labels[0].split())
         spellings = tuple(label for label in labels if len(label.split()) == 1) if len(words) == 1 else (words[-1],)
         target = here.beyond(words, spellings, node)

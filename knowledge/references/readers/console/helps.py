@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.source import Source, jsx_tag, jsx_text, properties_of, string_of, text_of
+from knowledge.references.readers.console.source import ParsedFile, jsx_tag, jsx_text, properties_of, string_of, text_of
 from knowledge.references.readers.help.usage import read_usage
 
 _ROW = re.compile(
@@ -33,7 +33,7 @@ class Help:
     is_usage: bool = False
 
 
-def helps_of(source: Source) -> Iterator[Help]:
+def helps_of(source: ParsedFile) -> Iterator[Help]:
     """Return all that the source says about command lines."""
     for node in source.strings:
         yield from _in_text(string_of(node), source.place(node))
@@ -57,7 +57,7 @@ def _in_text(text: str, where: str) -> Iterator[Help]:
             yield Help(line.strip(), "", where, is_example=True)
 
 
-def _in_object(node: Node, source: Source) -> Iterator[Help]:
+def _in_object(node: Node, source: ParsedFile) -> Iterator[Help]:
     fields = {text_of(key).strip("'\""): string_of(value)
               for key, value, _ in properties_of(node) if value.type in ("string", "template_string")}  # fmt: skip
     said = next((fields[name] for name in _SAYS if name in fields), "")
@@ -67,7 +67,7 @@ def _in_object(node: Node, source: Source) -> Iterator[Help]:
                        is_usage=name in ("usage", "syntax"))  # fmt: skip
 
 
-def _in_elements(parent: Node, source: Source) -> Iterator[Help]:
+def _in_elements(parent: Node, source: ParsedFile) -> Iterator[Help]:
     """Return what neighbouring elements say of one another: a cell with a command, and the next with what it does."""
     elements = [each for each in parent.named_children if each.type == "jsx_element" and _is_leaf(each)]
     for one, other in pairwise(elements):

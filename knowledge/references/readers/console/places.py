@@ -11,7 +11,7 @@ MOST_PLACES = 3_000
 
 
 @dataclass
-class Place:
+class CommandPoint:
     """A point that a line can lead to.
 
     Attributes:
@@ -32,11 +32,11 @@ class Place:
     options: dict[str, Option] = field(default_factory=dict)
     calls: dict[str, None] = field(default_factory=dict)
     bound: dict[int, str] = field(default_factory=dict)
-    children: "dict[str, Place]" = field(default_factory=dict)
+    children: "dict[str, CommandPoint]" = field(default_factory=dict)
     default: str = ""
     acts_alone: bool = False
 
-    def beyond(self, words: tuple[str, ...], spellings: tuple[str, ...], node: Node) -> "Place":
+    def beyond(self, words: tuple[str, ...], spellings: tuple[str, ...], node: Node) -> "CommandPoint":
         """Return the place that further words lead to."""
         place = self
         for number, word in enumerate(words):
@@ -44,11 +44,11 @@ class Place:
             place = place._next(word, here, node)
         return place
 
-    def _next(self, word: str, spellings: tuple[str, ...], node: Node) -> "Place":
+    def _next(self, word: str, spellings: tuple[str, ...], node: Node) -> "CommandPoint":
         known = self.children.get(word)
         if known is None:
             bound = {position: name for position, name in self.bound.items() if position > len(self.path)}
-            known = Place((*self.path, word), (*self.spellings, spellings), node, bound=bound)
+            known = CommandPoint((*self.path, word), (*self.spellings, spellings), node, bound=bound)
             self.children[word] = known
         elif set(spellings) - set(known.spellings[-1]):
             known.spellings = (*known.spellings[:-1], tuple(dict.fromkeys((*known.spellings[-1], *spellings))))
@@ -65,7 +65,7 @@ class Place:
         update = {"value": value, "default": default, "values": values}
         self.options[name] = known.model_copy(update={key: given for key, given in update.items() if given})
 
-    def all(self) -> "Iterator[Place]":
+    def all(self) -> "Iterator[CommandPoint]":
         """Return this place and all that it leads to."""
         waiting = [self]
         while waiting:

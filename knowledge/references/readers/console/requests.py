@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from tree_sitter import Node
 
 from knowledge.references.readers.console.source import text_of
-from knowledge.references.readers.console.values import Text, Value
+from knowledge.references.readers.console.values import SourceText, Value
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _ASKS = re.compile(r"(api|fetch|http|request|axios|client|rest|^ky$|^got$)", re.I)
@@ -21,7 +21,7 @@ def request_of(
     name = text_of(callee) if callee is not None else ""
     if not _ASKS.search(name.split("(")[0]):
         return None
-    said = [value.text for value in arguments if isinstance(value, Text)]
+    said = [value.text for value in arguments if isinstance(value, SourceText)]
     path = next((found["path"] for text in said if (found := _PATH.match(text))), None)
     if path is None:
         return None

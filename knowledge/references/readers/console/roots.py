@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.source import Declared, Source, text_of
-from knowledge.references.readers.console.values import UNKNOWN, Code, Line, Value, Word, Words
+from knowledge.references.readers.console.source import Declared, ParsedFile, text_of
+from knowledge.references.readers.console.values import UNKNOWN, Code, LineWords, Value, WholeLine, Word
 
 _LINES = re.compile(
     r"(raw|full|typed|user)?_?(command|cmd|line|input|text|commandline|commandstring|cmdline|str)$", re.I
@@ -29,7 +29,7 @@ class Root:
     name: str
 
 
-def roots_of(source: Source, entry: str = "") -> list[Root]:
+def roots_of(source: ParsedFile, entry: str = "") -> list[Root]:
     """Return the functions where a line may enter, those that cut it into words first."""
     found = []
     for declared in source.functions:
@@ -43,11 +43,11 @@ def roots_of(source: Source, entry: str = "") -> list[Root]:
 
 
 def _name(declared: Declared) -> str:
-    named = declared.value.child_by_field_name("name") or _declared_name(declared.statement)
+    named = declared.value.child_by_field_name("name") or _find_declared_name(declared.statement)
     return text_of(named) if named is not None else ""
 
 
-def _declared_name(statement: Node) -> Node | None:
+def _find_declared_name(statement: Node) -> Node | None:
     waiting = [statement]
     while waiting:
         node = waiting.pop(0)
@@ -66,12 +66,12 @@ def _arguments(function: Node) -> tuple[Value, ...]:
     position, values = 0, list[Value]()
     for number, kind in enumerate(kinds):
         if kind == "words":
-            values.append(Words(position))
+            values.append(LineWords(position))
         elif kind == "text" and "words" in kinds[number:]:
             values.append(Word(position))
             position += 1
         else:
-            values.append(Line() if kind == "line" else UNKNOWN)
+            values.append(WholeLine() if kind == "line" else UNKNOWN)
     return tuple(values)
 
 

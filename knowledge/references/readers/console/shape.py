@@ -82,12 +82,12 @@ def looks_again(asking: Node, statements: Sequence[Node]) -> bool:
     """Say whether code looks again at a word that a condition asked for."""
     condition = asking.child_by_field_name("condition") or asking
     plain = {name for name in identifiers_in(condition) if not _LISTS.search(name)}
-    picked = [text_of(each) for each in picked_in(condition)]
+    picked = [text_of(each) for each in find_subscripts(condition)]
     used = {name for each in statements for name in identifiers_in(each)}
     return bool(plain & used) or any(pick in text_of(each) for pick in picked for each in statements)
 
 
-def picked_in(condition: Node) -> list[Node]:
+def find_subscripts(condition: Node) -> list[Node]:
     found, waiting = [], [condition]
     while waiting:
         each = waiting.pop()

@@ -33,7 +33,7 @@ class Declared:
     ends: int
 
 
-class Source:
+class ParsedFile:
     """A parsed file."""
 
     def __init__(self, text: str, name: str) -> None:
@@ -73,7 +73,7 @@ class Source:
         """Return the method or field of a class by the class's body."""
         return next((each for each in self._members.get(name, ()) if each.begins == body.start_byte), None)
 
-    def filled(self, name: str) -> list[tuple[Node, Node, Node]]:
+    def entries_of(self, name: str) -> list[tuple[Node, Node, Node]]:
         """Return what is put into a table later, by `name.set(…)` and `name[…] = …`: key, value and statement."""
         return self._filled.get(name, [])
 
@@ -102,7 +102,7 @@ class Source:
         if kind == "variable_declarator":
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             if name is not None and value is not None and name.type == "identifier":
-                self._declare(self._declared, name, unwrapped(value), scope, statement)
+                self._declare(self._declared, name, unwrap(value), scope, statement)
         elif kind in (
             "function_declaration",
             "generator_function_declaration",
@@ -115,7 +115,7 @@ class Source:
         elif kind in ("method_definition", "public_field_definition") and scope.type == "class_body":
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             if name is not None:
-                self._declare(self._members, name, unwrapped(value) if value else node, scope, node)
+                self._declare(self._members, name, unwrap(value) if value else node, scope, node)
         elif kind == "call_expression":
             self._note_set(node)
         elif kind == "assignment_expression":
@@ -135,7 +135,7 @@ class Source:
             return
         owner, member = callee.child_by_field_name("object"), callee.child_by_field_name("property")
         if owner is not None and owner.type == "identifier" and member is not None and text_of(member) == "set":
-            self._filled.setdefault(text_of(owner), []).append((arguments[0], unwrapped(arguments[1]), call))
+            self._filled.setdefault(text_of(owner), []).append((arguments[0], unwrap(arguments[1]), call))
 
     def _note_assignment(self, node: Node) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -144,7 +144,7 @@ class Source:
         owner, key = left.child_by_field_name("object"), left.child_by_field_name("index")
         key = key or left.child_by_field_name("property")
         if owner is not None and owner.type == "identifier" and key is not None:
-            self._filled.setdefault(text_of(owner), []).append((key, unwrapped(right), node))
+            self._filled.setdefault(text_of(owner), []).append((key, unwrap(right), node))
 
     def _declare(self, where: dict[str, list[Declared]], name: Node, value: Node, scope: Node, stated: Node) -> None:
         declared = Declared(value, stated, scope.start_byte, scope.end_byte)
@@ -158,7 +158,7 @@ def text_of(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
 
 
-def unwrapped(node: Node) -> Node:
+def unwrap(node: Node) -> Node:
     """Return what is inside parentheses, casts, `await` and React's wrappers of functions."""
     for _ in range(100):
         kind = node.type
@@ -166,7 +166,7 @@ def unwrapped(node: Node) -> Node:
                     "satisfies_expression") and node.named_children:  # fmt: skip
             node = next((each for each in node.named_children if each.type != "comment"), node.named_children[0])
         elif kind == "call_expression" and _wraps(node):
-            node = _made_by(arguments_of(node)[0])
+            node = _returned_by(arguments_of(node)[0])
         else:
             break
     return node
@@ -179,7 +179,7 @@ def _wraps(call: Node) -> bool:
     return name in {"useCallback", "useMemo", "freeze", "memo", "debounce", "throttle", "useEvent"} and bool(arguments)
 
 
-def _made_by(node: Node) -> Node:
+def _returned_by(node: Node) -> Node:
     """Return what a function without statements returns, as in `useMemo(() => ({ … }))`; else the function."""
     body = node.child_by_field_name("body") if node.type == "arrow_function" else None
     is_plain = body is not None and body.type == "parenthesized_expression" and text_of(node)[:2] == "()"
@@ -201,13 +201,13 @@ def string_of(node: Node) -> str:
         if child.type == "string_fragment":
             parts.append(text_of(child))
         elif child.type == "escape_sequence":
-            parts.append(_unescaped(text_of(child)))
+            parts.append(_unescape(text_of(child)))
         elif child.type == "template_substitution":
             parts.append("{" + _stand_in(child) + "}")
     return "".join(parts)
 
 
-def _unescaped(sequence: str) -> str:
+def _unescape(sequence: str) -> str:
     plain = {"\\n": "\n", "\\t": "\t", "\\r": ""}
     return plain.get(sequence, sequence[1:] if len(sequence) == 2 else "")
 
@@ -282,7 +282,7 @@ def properties_of(table: Node) -> Iterator[tuple[Node, Node, Node]]:
         if entry.type == "pair":
             key, value = entry.child_by_field_name("key"), entry.child_by_field_name("value")
             if key is not None and value is not None:
-                yield key, unwrapped(value), entry
+                yield key, unwrap(value), entry
         elif entry.type == "method_definition":
             name = entry.child_by_field_name("name")
             if name is not None:

@@ -13,14 +13,20 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
-from knowledge.references.readers.commands import FoundCommand, Program, drafts_of, first_sentence, merged_options
+from knowledge.references.readers.commands import (
+    DocumentedProgram,
+    FoundCommand,
+    drafts_of,
+    first_sentence,
+    merge_options,
+)
 from knowledge.references.readers.console.forks import TooMuch
 from knowledge.references.readers.console.helps import Help, helps_of, literal_words
-from knowledge.references.readers.console.places import Place
+from knowledge.references.readers.console.places import CommandPoint
 from knowledge.references.readers.console.roots import Root, roots_of
-from knowledge.references.readers.console.source import Source
+from knowledge.references.readers.console.source import ParsedFile
 from knowledge.references.readers.console.walk import SECONDS, Walk
-from knowledge.references.readers.drafts import Example, Generated, Option, ReferenceDraft, Trouble
+from knowledge.references.readers.drafts import Example, Generated, Option, ReaderProblem, ReferenceDraft
 from knowledge.references.readers.help.text import read_help
 from knowledge.references.readers.help.usage import UsageLine, read_usage
 from knowledge.references.readers.sources import Source as GivenSource
@@ -49,22 +55,24 @@ def generate_from_typescript(
         program: What every command begins with; found in the source when left out.
         entry: The function that takes the line; found in the source when left out.
     """
-    source = Source(text, name)
+    source = ParsedFile(text, name)
     helps = list(helps_of(source))
     said_program = program or _program_of(helps)
-    root, walk = _walked(source, said_program, entry)
+    root, walk = _walk(source, said_program, entry)
     troubles = list(walk.troubles)
     if source.errors:
         line = source.place(source.errors[0])
-        troubles.append(Trouble(where=line, says="Is no valid TypeScript from here: what stands there may be missed."))
+        troubles.append(
+            ReaderProblem(where=line, says="Is no valid TypeScript from here: what stands there may be missed.")
+        )
     program = walk.program or _program_asked_for(walk, root)
     catalogue = _Catalogue(program, root, helps)
     found = list(catalogue.commands(name, source))
     if not found:
-        troubles.append(Trouble(where=name, says="No function here takes a line and asks for its words."))
-    troubles += catalogue.unanswered()
+        troubles.append(ReaderProblem(where=name, says="No function here takes a line and asks for its words."))
+    troubles += catalogue.find_unanswered()
     categories = {words[0]: max(words, key=len) for place in root.all() for words in place.spellings[:2] if words}
-    drafts = drafts_of(found, Program(program, version, categories))
+    drafts = drafts_of(found, DocumentedProgram(program, version, categories))
     state = Completeness.PARTIAL if troubles or not found else Completeness.COMPLETE
     drafts = tuple(_with_completeness(draft, state) for draft in drafts)
     return Generated(
@@ -89,17 +97,17 @@ def _program_of(helps: Sequence[Help]) -> str:
     return word if times >= 2 and times * 2 > firsts.total() else ""
 
 
-def _program_asked_for(walk: Walk, root: Place) -> str:
+def _program_asked_for(walk: Walk, root: CommandPoint) -> str:
     """Return the word that a line has to begin with, if all that is below no other first word begins with it."""
     word = walk.program_so_far
     place = root.children.get(word)
     return word if place is not None and place.children else ""
 
 
-def _walked(source: Source, program: str, entry: str) -> tuple[Place, Walk]:
+def _walk(source: ParsedFile, program: str, entry: str) -> tuple[CommandPoint, Walk]:
     """Return where all entries lead. A function that another one hands words to is no entry."""
     ends = time.monotonic() + SECONDS
-    candidates = [(root, *_tried(source, program, root, ends)) for root in roots_of(source, entry)]
+    candidates = [(root, *_try_root(source, program, root, ends)) for root in roots_of(source, entry)]
     reached = {(inner, root.code.node.id) for root, _, walk in candidates for inner in walk.reached}
     inner_only = {inner for inner, by in reached if inner != by}
     outer = [each for each in candidates if each[1].children and each[0].code.node.id not in inner_only]
@@ -108,7 +116,7 @@ def _walked(source: Source, program: str, entry: str) -> tuple[Place, Walk]:
     if best is None:
         # Whatever could not be followed is said all the same.
         walks = [walk for _, _, walk in candidates] or [Walk(source, program, ends)]
-        return Place(), max(walks, key=lambda walk: len(walk.troubles))
+        return CommandPoint(), max(walks, key=lambda walk: len(walk.troubles))
     root, place, walk = best
     for other, also, other_walk in strong:
         if other is not root and other.is_strong == root.is_strong and _fits(place, also):
@@ -117,8 +125,8 @@ def _walked(source: Source, program: str, entry: str) -> tuple[Place, Walk]:
     return place, walk
 
 
-def _tried(source: Source, program: str, root: Root, ends: float) -> tuple[Place, Walk]:
-    place, walk = Place(), Walk(source, program, ends)
+def _try_root(source: ParsedFile, program: str, root: Root, ends: float) -> tuple[CommandPoint, Walk]:
+    place, walk = CommandPoint(), Walk(source, program, ends)
     try:
         walk.enter(root.code, root.arguments, place)
     except TooMuch:
@@ -127,12 +135,12 @@ def _tried(source: Source, program: str, root: Root, ends: float) -> tuple[Place
     return place, walk
 
 
-def _fits(place: Place, other: Place) -> bool:
+def _fits(place: CommandPoint, other: CommandPoint) -> bool:
     """Say whether two entries belong to one console: they share first words, or neither has any of the other's."""
     return bool(set(place.children) & set(other.children))
 
 
-def _merge(place: Place, other: Place) -> None:
+def _merge(place: CommandPoint, other: CommandPoint) -> None:
     for word, child in other.children.items():
         if word in place.children:
             _merge(place.children[word], child)
@@ -145,7 +153,7 @@ class _Catalogue:
     """The commands that the walk found, and what is said of them anywhere."""
 
     program: str
-    root: Place
+    root: CommandPoint
     helps: list[Help]
     used: set[Help] = field(default_factory=set)
 
@@ -156,14 +164,14 @@ class _Catalogue:
         self.by_words = {words: place for place in self.places for words in self._spellings(place)}
         self._sort_helps()
 
-    def commands(self, name: str, source: Source) -> Iterator[FoundCommand]:
+    def commands(self, name: str, source: ParsedFile) -> Iterator[FoundCommand]:
         """Return the commands."""
         for place in self.places:
             is_between = place.path[-1].startswith("<")
             if self._words(place) != (self.program,) and not is_between:
                 yield self._command(place, source)
 
-    def unanswered(self) -> list[Trouble]:
+    def find_unanswered(self) -> list[ReaderProblem]:
         """Return what the help names and no code answers."""
         firsts = {self._bare(words)[:1] for words in self.by_words}
         seen: dict[tuple[str, ...], str] = {}
@@ -171,21 +179,21 @@ class _Catalogue:
             words = self._bare(literal_words(each.line))
             names_program = literal_words(each.line)[:1] == (self.program,) if self.program else False
             is_told = each.is_usage or (each.said and (names_program or words[:1] in firsts))
-            is_known = self._longest(each.line) if each.is_example else self._found(words)
+            is_known = self._longest(each.line) if each.is_example else self._place_of(words)
             if is_told and len(words) > (0 if names_program else 1) and is_known is None and self.by_words:
                 seen.setdefault(words, each.where)
-        return [Trouble(where=where, says=f"The help names `{' '.join(words)}`; no code answers to that.")
+        return [ReaderProblem(where=where, says=f"The help names `{' '.join(words)}`; no code answers to that.")
                 for words, where in seen.items()]  # fmt: skip
 
-    def _command(self, place: Place, source: Source) -> FoundCommand:
+    def _command(self, place: CommandPoint, source: ParsedFile) -> FoundCommand:
         words = self._words(place)
         is_group = any(_is_real(child) for child in place.children.values())
         usage = self._usage(place)
         told = self.said.get(place.path, [])
         printed = read_help("\n".join(place.said)) if usage else read_help("")
         described = place.described.get("description") or next((each.said for each in told if each.said), "")
-        summary = described or place.doc or _printed_summary(place, usage)
-        options = merged_options(usage.options if usage else (), printed.options, place.options.values())
+        summary = described or place.doc or _find_summary(place, usage)
+        options = merge_options(usage.options if usage else (), printed.options, place.options.values())
         typed = self.examples.get(place.path, [])
         return FoundCommand(
             words=words,
@@ -193,7 +201,7 @@ class _Catalogue:
             description=summary,
             syntax=self._syntax(place, usage, words, options, is_group),
             options=() if is_group and not place.acts_alone else options,
-            arguments=usage.arguments if usage and not is_group else self._bound(place) if not is_group else (),
+            arguments=usage.arguments if usage and not is_group else self._arguments_of(place) if not is_group else (),
             examples=tuple(dict.fromkeys(typed))[:MOST_EXAMPLES],
             aliases=tuple(" ".join(other) for other in self._spellings(place)[1:]),
             notes=tuple(self._notes(place, is_group)),
@@ -202,22 +210,22 @@ class _Catalogue:
             is_group=is_group and not place.acts_alone,
         )
 
-    def _notes(self, place: Place, is_group: bool) -> Iterator[str]:
+    def _notes(self, place: CommandPoint, is_group: bool) -> Iterator[str]:
         if is_group and place.default:
             alone = " ".join(self._words(place))
             yield f"`{alone}` alone does what `{alone} {place.default}` does."
 
-    def _words(self, place: Place) -> tuple[str, ...]:
+    def _words(self, place: CommandPoint) -> tuple[str, ...]:
         return (*self.prefix, *place.path)
 
-    def _spellings(self, place: Place) -> list[tuple[str, ...]]:
+    def _spellings(self, place: CommandPoint) -> list[tuple[str, ...]]:
         ways = product(*place.spellings)
         return [(*self.prefix, *words) for words, _ in zip(ways, range(MOST_SPELLINGS), strict=False)]
 
     def _bare(self, words: tuple[str, ...]) -> tuple[str, ...]:
         return words[1:] if self.program and words[:1] == (self.program,) else words
 
-    def _found(self, words: tuple[str, ...]) -> Place | None:
+    def _place_of(self, words: tuple[str, ...]) -> CommandPoint | None:
         return self.by_words.get((self.program, *words)) or self.by_words.get(words)
 
     def _sort_helps(self) -> None:
@@ -227,30 +235,30 @@ class _Catalogue:
         self.examples: dict[tuple[str, ...], list[Example]] = {}
         for each in self.helps:
             words = self._bare(literal_words(each.line))
-            exact = self._found(words) if words else None
+            exact = self._place_of(words) if words else None
             if exact is not None and not each.is_example:
                 self.said.setdefault(exact.path, []).append(each)
                 self._take_usage(exact, each)
             elif each.is_example and (place := self._longest(each.line)) is not None:
                 self.examples.setdefault(place.path, []).append(Example(code=each.line, description=each.said))
 
-    def _take_usage(self, place: Place, told: Help) -> None:
+    def _take_usage(self, place: CommandPoint, told: Help) -> None:
         line = read_usage(told.line)
         known = self.usages.get(place.path)
         if known is None or (told.is_usage and len(line.text) > len(known.text)):
             self.usages[place.path] = line
 
-    def _longest(self, line: str) -> Place | None:
+    def _longest(self, line: str) -> CommandPoint | None:
         """Return the command that an example begins with."""
         words = self._bare(tuple(line.removeprefix("$ ").split()))
         for length in range(len(words), 0, -1):
-            place = self._found(words[:length])
+            place = self._place_of(words[:length])
             if place is not None:
                 # A line about a group is no example of a command, unless nothing follows.
                 return place if not place.children or length == len(words) else None
         return None
 
-    def _usage(self, place: Place) -> UsageLine | None:
+    def _usage(self, place: CommandPoint) -> UsageLine | None:
         own = [
             read_usage(found[1]) for line in place.said if (found := re.fullmatch(r"\s*usage:\s*(\S.*)", line, re.I))
         ]
@@ -258,7 +266,7 @@ class _Catalogue:
         fitting = [line for line in own if self._bare(line.words) in spellings]
         return fitting[0] if fitting else self.usages.get(place.path)
 
-    def _bound(self, place: Place) -> tuple[Option, ...]:
+    def _arguments_of(self, place: CommandPoint) -> tuple[Option, ...]:
         """Return the arguments that the code gives names to, where no usage line names them."""
         named = sorted((position, name) for position, name in place.bound.items() if position >= len(place.path))
         return tuple(
@@ -267,24 +275,29 @@ class _Catalogue:
         )
 
     def _syntax(
-        self, place: Place, usage: UsageLine | None, words: tuple[str, ...], options: Sequence[Option], is_group: bool
+        self,
+        place: CommandPoint,
+        usage: UsageLine | None,
+        words: tuple[str, ...],
+        options: Sequence[Option],
+        is_group: bool,
     ) -> str:
         if usage is not None:
             bare = usage.text.split()[len(usage.words) :]
             return " ".join((*words, *bare))
         if is_group:
             return " ".join((*words, "<command>"))
-        arguments = [each.name if each.required else f"[{each.name}]" for each in self._bound(place)]
+        arguments = [each.name if each.required else f"[{each.name}]" for each in self._arguments_of(place)]
         flags = [f"[{each.name}{'=' + each.value if each.value else ''}]" for each in options]
         return " ".join((*words, *arguments, *flags))
 
 
-def _is_real(place: Place) -> bool:
+def _is_real(place: CommandPoint) -> bool:
     """Say whether code does anything at a place, or at one that it leads to."""
     return place.node is not None
 
 
-def _printed_summary(place: Place, usage: UsageLine | None) -> str:
+def _find_summary(place: CommandPoint, usage: UsageLine | None) -> str:
     """Return the line that is printed right below the usage, if it is a sentence about the command."""
     lines = [line.strip() for line in place.said if line.strip()]
     for number, line in enumerate(lines[:-1]):

@@ -11,14 +11,14 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Line(Value):
+class WholeLine(Value):
     """The line as it was typed; `program` is what the code puts in front of it."""
 
     program: str = ""
 
 
 @dataclass(frozen=True)
-class Words(Value):
+class LineWords(Value):
     """The words of the line from a position on, behind those that the code itself puts in front."""
 
     start: int
@@ -28,9 +28,9 @@ class Words(Value):
         """Return one word."""
         return self.fixed[index] if index < len(self.fixed) else Word(self.start + index - len(self.fixed))
 
-    def behind(self, count: int) -> "Words":
+    def behind(self, count: int) -> "LineWords":
         """Return the words without the first few."""
-        return Words(self.start + max(0, count - len(self.fixed)), self.fixed[count:])
+        return LineWords(self.start + max(0, count - len(self.fixed)), self.fixed[count:])
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Word(Value):
 
 
 @dataclass(frozen=True)
-class Item(Value):
+class AnyWord(Value):
     """Any word of the line, while code goes through all of them."""
 
 
 @dataclass(frozen=True)
-class Text(Value):
+class SourceText(Value):
     """A text that the source says."""
 
     text: str
@@ -64,7 +64,7 @@ class Texts(Value):
 class Flags(Value):
     """The options of the line, read by some parser; `words` are those that are none."""
 
-    words: Words = field(default_factory=lambda: Words(0))
+    words: LineWords = field(default_factory=lambda: LineWords(0))
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Code(Value):
 
 
 @dataclass(frozen=True)
-class Table(Value):
+class CommandTable(Value):
     """An object or map whose keys may be words of commands; `name` is what it is called where more is put in."""
 
     node: Node
@@ -93,7 +93,7 @@ class Table(Value):
 
 
 @dataclass(frozen=True)
-class Records(Value):
+class CommandRecords(Value):
     """A list of objects, each of which may describe a command."""
 
     node: Node
@@ -101,14 +101,14 @@ class Records(Value):
 
 
 @dataclass(frozen=True)
-class Instance(Value):
+class ClassInstance(Value):
     """An object of a class of the source; `node` is the body of the class."""
 
     node: Node
 
 
 @dataclass(frozen=True)
-class Way(Value):
+class TableBranch(Value):
     """One way that a table offers: the words that lead there, and what is there."""
 
     position: int
@@ -118,10 +118,10 @@ class Way(Value):
 
 
 @dataclass(frozen=True)
-class Choice(Value):
+class OneOfWays(Value):
     """What a table gives for a word that is not known: one of several ways."""
 
-    ways: tuple[Way, ...]
+    ways: tuple[TableBranch, ...]
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,24 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.conditions import Asked
+from knowledge.references.readers.console.conditions import WordQuestion
 from knowledge.references.readers.console.evaluation import PROGRAM
 from knowledge.references.readers.console.forks import Forks, TooMuch
-from knowledge.references.readers.console.places import Place
+from knowledge.references.readers.console.places import CommandPoint
 from knowledge.references.readers.console.shape import LEAVES, acts, looks_again
-from knowledge.references.readers.console.source import comment_above, text_of, unwrapped
-from knowledge.references.readers.console.values import UNKNOWN, Choice, Code, Env, Line, Table, Value, Way, Word, Words
+from knowledge.references.readers.console.source import comment_above, text_of, unwrap
+from knowledge.references.readers.console.values import (
+    UNKNOWN,
+    Code,
+    CommandTable,
+    Env,
+    LineWords,
+    OneOfWays,
+    TableBranch,
+    Value,
+    WholeLine,
+    Word,
+)
 
 MOST_STEPS = 300_000
 SECONDS = 15.0
@@ -22,7 +33,7 @@ DEEPEST_CODE = 120
 class Walk(Forks):
     """Goes through functions from their entry, and notes at each place what is said and done there."""
 
-    def enter(self, code: Code, arguments: Sequence[Value], place: Place) -> None:
+    def enter(self, code: Code, arguments: Sequence[Value], place: CommandPoint) -> None:
         """Go through a function that is called with something of the line."""
         key = (code.node.id, tuple(arguments), place.path)
         if key in self.entered or len(self.stack) >= DEEPEST_CALLS:
@@ -44,14 +55,14 @@ class Walk(Forks):
         finally:
             self.stack.pop()
 
-    def run(self, statements: Sequence[Node], env: Env, place: Place) -> Place | None:
+    def run(self, statements: Sequence[Node], env: Env, place: CommandPoint) -> CommandPoint | None:
         """Go through statements; return where their end leads, or nothing when they never get there."""
         self.depth += 1
         try:
             if self.depth > DEEPEST_CODE:
                 self.trouble(statements[0], "Code nested this deep is not followed.")
                 return None
-            here: Place | None = place
+            here: CommandPoint | None = place
             for number, statement in enumerate(statements):
                 if here is None:
                     return None
@@ -66,7 +77,7 @@ class Walk(Forks):
         if self.steps > MOST_STEPS or (self.steps % 256 == 0 and time.monotonic() > self.ends):
             raise TooMuch
 
-    def _step(self, statement: Node, rest: Sequence[Node], env: Env, place: Place) -> Place | None:
+    def _step(self, statement: Node, rest: Sequence[Node], env: Env, place: CommandPoint) -> CommandPoint | None:
         self.spend()
         kind = statement.type
         if kind == "if_statement":
@@ -90,20 +101,20 @@ class Walk(Forks):
             return None if kind in LEAVES else place
         return place
 
-    def state(self, expression: Node, env: Env, place: Place) -> None:
+    def state(self, expression: Node, env: Env, place: CommandPoint) -> None:
         """Evaluate an expression whose value nobody uses: an unknown function that gets the words hides commands."""
-        bare = unwrapped(expression)
+        bare = unwrap(expression)
         self.evaluate(bare, env, place)
         if bare.type == "call_expression":
-            self.hidden_commands(bare, env, place)
+            self.report_hidden_commands(bare, env, place)
 
-    def _declare(self, statement: Node, env: Env, place: Place) -> None:
+    def _declare(self, statement: Node, env: Env, place: CommandPoint) -> None:
         for declarator in statement.named_children:
             name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
             if declarator.type == "variable_declarator" and name is not None and value is not None:
                 self.bind(name, self.evaluate(value, env, place), env, place)
 
-    def _try(self, statement: Node, env: Env, place: Place) -> Place | None:
+    def _try(self, statement: Node, env: Env, place: CommandPoint) -> CommandPoint | None:
         body = statement.child_by_field_name("body")
         here = self.run(body.named_children, env, place) if body is not None else place
         for name in ("handler", "finalizer"):
@@ -113,7 +124,7 @@ class Walk(Forks):
                 self.run(block.named_children, dict(env), place)
         return here
 
-    def _loop(self, statement: Node, env: Env, place: Place) -> None:
+    def _loop(self, statement: Node, env: Env, place: CommandPoint) -> None:
         inner = dict(env)
         left, right = statement.child_by_field_name("left"), statement.child_by_field_name("right")
         if left is not None and right is not None:
@@ -124,7 +135,7 @@ class Walk(Forks):
             elif child.type.endswith("_statement"):
                 self.run([child], inner, place)
 
-    def _drops_program(self, statement: Node, env: Env, place: Place) -> bool:
+    def _drops_program(self, statement: Node, env: Env, place: CommandPoint) -> bool:
         """Say whether a statement throws the first word away: `parts.shift()`."""
         call = statement.named_children[0] if statement.named_children else statement
         callee = call.child_by_field_name("function") if call.type == "call_expression" else None
@@ -132,9 +143,9 @@ class Walk(Forks):
             return False
         owner, member = callee.child_by_field_name("object"), callee.child_by_field_name("property")
         is_shift = member is not None and text_of(member) == "shift"
-        return is_shift and owner is not None and self.evaluate(owner, env, place) == Words(0)
+        return is_shift and owner is not None and self.evaluate(owner, env, place) == LineWords(0)
 
-    def _behind_program(self, statement: Node, env: Env, place: Place) -> Place | None:
+    def _behind_program(self, statement: Node, env: Env, place: CommandPoint) -> CommandPoint | None:
         call = statement.named_children[0]
         self.evaluate(call, env, place)
         if place.path:
@@ -144,13 +155,13 @@ class Walk(Forks):
             return None
         return place.beyond((self.program_so_far,), (self.program_so_far,), statement)
 
-    def _if(self, statement: Node, rest: Sequence[Node], env: Env, place: Place) -> Place | None:
+    def _if(self, statement: Node, rest: Sequence[Node], env: Env, place: CommandPoint) -> CommandPoint | None:
         condition, yes = statement.child_by_field_name("condition"), statement.child_by_field_name("consequence")
         clause = statement.child_by_field_name("alternative")
         no = clause.named_children[-1] if clause is not None and clause.named_children else None
         if condition is None or yes is None:
             return place
-        asked = self.asked(condition, env, place)
+        asked = self.question_of(condition, env, place)
         if asked is None:
             return self._neutral(yes, no, env, place)
         if asked.known is not None:
@@ -161,12 +172,12 @@ class Walk(Forks):
         self._when(asked, yes, env, place, statement)
         return self.run([no], env, place) if no is not None else place
 
-    def _neutral(self, yes: Node, no: Node | None, env: Env, place: Place) -> Place | None:
+    def _neutral(self, yes: Node, no: Node | None, env: Env, place: CommandPoint) -> CommandPoint | None:
         after = self.run([yes], env, place)
         other = self.run([no], env, place) if no is not None else place
         return other if after is None else after
 
-    def _when(self, asked: Asked, yes: Node, env: Env, place: Place, statement: Node) -> None:
+    def _when(self, asked: WordQuestion, yes: Node, env: Env, place: CommandPoint, statement: Node) -> None:
         """Follow what happens for certain words."""
         if asked.is_prefix and PROGRAM.fullmatch(asked.labels[0]):
             self.prefixes.setdefault(asked.labels[0])
@@ -178,8 +189,15 @@ class Walk(Forks):
             self.run([yes], dict(env), target)
 
     def _unless(
-        self, asked: Asked, yes: Node, no: Node | None, rest: Sequence[Node], env: Env, place: Place, statement: Node
-    ) -> Place | None:
+        self,
+        asked: WordQuestion,
+        yes: Node,
+        no: Node | None,
+        rest: Sequence[Node],
+        env: Env,
+        place: CommandPoint,
+        statement: Node,
+    ) -> CommandPoint | None:
         """Follow what happens for all but certain words, and then for these."""
         after = self.run([yes], dict(env), place)
         behind = ([no] if no is not None else []) + (list(rest) if after is None else [])
@@ -193,26 +211,26 @@ class Walk(Forks):
         parent = statement.parent
         return comment_above(parent if parent is not None and parent.type == "else_clause" else statement)
 
-    def choose(self, choice: Choice, arguments: Sequence[Value], place: Place, node: Node) -> None:
+    def choose(self, choice: OneOfWays, arguments: Sequence[Value], place: CommandPoint, node: Node) -> None:
         """Follow all ways of a table when what it gave is called."""
         for way in choice.ways:
-            for target in self.targets(Asked(way.position, way.labels), place, way.entry, separate=False):
+            for target in self.targets(WordQuestion(way.position, way.labels), place, way.entry, separate=False):
                 target.doc = target.doc or comment_above(way.entry)
                 self._take(way, arguments, target)
 
-    def _take(self, way: Way, arguments: Sequence[Value], target: Place) -> None:
+    def _take(self, way: TableBranch, arguments: Sequence[Value], target: CommandPoint) -> None:
         value = way.value
         self.describe(way.entry, target)
         if isinstance(value, Code):
             self.enter(value, arguments, target)
-        elif isinstance(value, Choice):
+        elif isinstance(value, OneOfWays):
             self.choose(value, arguments, target, way.entry)
-        elif not isinstance(value, Table):
+        elif not isinstance(value, CommandTable):
             self.trouble(
                 way.entry, f"What `{' '.join(target.path)}` does is written elsewhere: its name alone is known."
             )
 
-    def _bind_parameters(self, function: Node, arguments: Sequence[Value], env: Env, place: Place) -> None:
+    def _bind_parameters(self, function: Node, arguments: Sequence[Value], env: Env, place: CommandPoint) -> None:
         parameters = function.child_by_field_name("parameters")
         single = function.child_by_field_name("parameter")
         nodes = [single] if single is not None else parameters.named_children if parameters is not None else []
@@ -222,10 +240,10 @@ class Walk(Forks):
             if pattern.type == "this":
                 continue
             if pattern.type == "rest_pattern":
-                self.bind(pattern.named_children[0], self.gathered(arguments[number:]), env, place)
+                self.bind(pattern.named_children[0], self.gather(arguments[number:]), env, place)
             else:
                 self.bind(pattern, arguments[number] if number < len(arguments) else UNKNOWN, env, place)
 
 
 def _of_the_line(value: Value) -> bool:
-    return isinstance(value, Line | Words | Word | Choice)
+    return isinstance(value, WholeLine | LineWords | Word | OneOfWays)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from knowledge.references.readers.commands import merged_options
+from knowledge.references.readers.commands import merge_options
 from knowledge.references.readers.drafts import Example, Option
 from knowledge.references.readers.help.options import is_option_row, option_of
 from knowledge.references.readers.help.usage import UsageLine, read_usage
@@ -45,13 +45,13 @@ class HelpText:
 
 def read_help(text: str) -> HelpText:
     """Read a help text; a line that means nothing in the known layouts is passed over."""
-    reader = _Reader()
+    reader = _HelpReader()
     lines = [_plain(line) for line in text[:LONGEST_TEXT].expandtabs(8).splitlines()[:MOST_LINES]]
     for line in lines:
         reader.take(line)
     fuller = next((found[1] for line in lines if (found := _FULLER.search(line))), "")
     lists_all = not fuller and not any(_ONLY_SOME.search(line) for line in lines)
-    return replace(reader.done(), lists_all=lists_all, fuller=tuple(fuller.split()))
+    return replace(reader.result(), lists_all=lists_all, fuller=tuple(fuller.split()))
 
 
 class _Section(StrEnum):
@@ -90,7 +90,7 @@ _STYLING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|.\x08|[\x00-\x
 
 
 @dataclass
-class _Row:
+class _HelpRow:
     """A term and what is said of it, over as many lines as that takes."""
 
     indent: int
@@ -103,14 +103,14 @@ class _Row:
 
 
 @dataclass
-class _Reader:
+class _HelpReader:
     """Reads line by line, and knows in which section it is."""
 
     section: _Section = _Section.ABOUT
     about: list[str] = field(default_factory=list)
     usages: list[str] = field(default_factory=list)
-    rows: dict[_Section, list[_Row]] = field(default_factory=lambda: {section: [] for section in _Section})
-    row: _Row | None = None
+    rows: dict[_Section, list[_HelpRow]] = field(default_factory=lambda: {section: [] for section in _Section})
+    row: _HelpRow | None = None
     base: int | None = None
     usage_indent: int = 0
     in_grid: bool = False
@@ -129,7 +129,7 @@ class _Reader:
         else:
             self._body(bare, indent)
 
-    def done(self) -> HelpText:
+    def result(self) -> HelpText:
         """Return what was read."""
         paragraphs = _paragraphs("\n".join(self.about))
         usages = [usage for usage in self.usages if usage]
@@ -139,7 +139,7 @@ class _Reader:
             summary=paragraphs[0] if paragraphs else "",
             description="\n\n".join(paragraphs),
             usages=tuple(usages),
-            options=merged_options(options, *(usage.options for usage in from_usage)),
+            options=merge_options(options, *(usage.options for usage in from_usage)),
             arguments=self._arguments(
                 {argument.name: argument for usage in from_usage for argument in usage.arguments}
             ),
@@ -179,7 +179,7 @@ class _Reader:
 
     def _body(self, bare: str, indent: int) -> None:
         if self.section is _Section.COMMANDS and (names := self._grid(bare)):
-            self.rows[_Section.COMMANDS] += [_Row(indent, name) for name in names]
+            self.rows[_Section.COMMANDS] += [_HelpRow(indent, name) for name in names]
         elif self.section is _Section.OPTIONS and bare.startswith("[-") and any(self.usages):
             # npm writes the options of a usage line below a heading of their own.
             self.usages[-1] += f" {bare}"
@@ -238,7 +238,7 @@ class _Reader:
         if section is _Section.ARGUMENTS and self.base is not None and indent == self.base + 2:
             section = _Section.COMMANDS
         term, said = _columns(bare)
-        self.row = _Row(indent, term, [said])
+        self.row = _HelpRow(indent, term, [said])
         if section is not _Section.COMMANDS or self.section is _Section.COMMANDS:
             self.base = indent
         self.rows[section].append(self.row)
@@ -302,7 +302,7 @@ def _columns(bare: str) -> tuple[str, str]:
     return term, said
 
 
-def _commands_in(row: _Row) -> Iterator[Subcommand]:
+def _commands_in(row: _HelpRow) -> Iterator[Subcommand]:
     whole = f"{row.term} {row.text}".strip()
     if "," in whole and _BARE_LIST.fullmatch(whole) and (not row.text or whole.endswith(",")):
         yield from (Subcommand(name) for name in re.split(r",\s*", whole) if name)

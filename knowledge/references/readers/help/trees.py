@@ -19,8 +19,8 @@ from pathlib import Path
 
 from bigmind.core.errors import Invalid
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
-from knowledge.references.readers.commands import FoundCommand, Program, drafts_of, merged_options
-from knowledge.references.readers.drafts import Generated, Trouble
+from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, merge_options
+from knowledge.references.readers.drafts import Generated, ReaderProblem
 from knowledge.references.readers.help.text import HelpText, Subcommand, read_help
 from knowledge.references.readers.help.usage import read_usage
 from knowledge.references.readers.sources import Source
@@ -50,7 +50,7 @@ class _Walk:
     run: _ASK | None = None
     lists_all: bool = True
     found: list[FoundCommand] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[ReaderProblem] = field(default_factory=list)
 
 
 def generate(source: Source) -> Generated:
@@ -83,7 +83,7 @@ def generate_from_help(command: Sequence[str], *, name: str = "", deepest: int =
         argv = [str(Path(path).absolute()), *command[1:]]
         return read_tree(
             name or Path(command[0]).name,
-            lambda words: _asked(argv, words, Path(folder)),
+            lambda words: _ask(argv, words, Path(folder)),
             deepest,
             lambda words: _output_of([*argv, *words], Path(folder)),
         )
@@ -101,7 +101,7 @@ def read_tree(name: str, ask: _ASK, deepest: int = DEEPEST, run: _ASK | None = N
     while waiting:
         words, listed = waiting.popleft()
         if len(walk.found) >= MOST_COMMANDS or time.monotonic() > ends:
-            walk.troubles.append(Trouble(where=name, says=f"Stopped with {len(waiting) + 1} commands not asked."))
+            walk.troubles.append(ReaderProblem(where=name, says=f"Stopped with {len(waiting) + 1} commands not asked."))
             walk.lists_all = False
             break
         waiting.extend(_visit(walk, name, words, listed, texts, deepest))
@@ -111,7 +111,7 @@ def read_tree(name: str, ask: _ASK, deepest: int = DEEPEST, run: _ASK | None = N
     # Of a walk that was cut short no list is known to be whole.
     state = Completeness.COMPLETE if walk.lists_all else Completeness.PARTIAL
     found = [replace(each, completeness=each.completeness if walk.lists_all else state) for each in walk.found]
-    drafts = drafts_of(found, Program(name))
+    drafts = drafts_of(found, DocumentedProgram(name))
     return Generated(drafts=drafts, troubles=tuple(walk.troubles), completeness={ReferenceKind.COMMAND: state})
 
 
@@ -123,7 +123,7 @@ def _visit(
         text = walk.ask(words)
         text = _OF_PYTHON.sub(lambda found: name if found[1] == name else found[0], text)
     except NoHelp as trouble:
-        walk.troubles.append(Trouble(where=f"{where} --help", says=str(trouble)))
+        walk.troubles.append(ReaderProblem(where=f"{where} --help", says=str(trouble)))
         if words:
             walk.found.append(FoundCommand((name, *words), summary=listed.summary, source=f"{name} --help"))
         return []
@@ -134,7 +134,7 @@ def _visit(
     if told_before != words:
         said = HelpText(summary=listed.summary)
     if below and len(words) >= deepest:
-        walk.troubles.append(Trouble(where=where, says=f"Has {len(below)} commands deeper than {deepest} words."))
+        walk.troubles.append(ReaderProblem(where=where, says=f"Has {len(below)} commands deeper than {deepest} words."))
         walk.lists_all = False
     walk.lists_all = walk.lists_all and (bool(words) or said.lists_all)
     from_usages = _from_usages((name, *words), said) if not said.subcommands else {}
@@ -155,7 +155,7 @@ def _with_fuller_help(walk: _Walk, name: str, said: HelpText) -> HelpText:
     try:
         fuller = read_help(walk.run(said.fuller))
     except NoHelp as trouble:
-        walk.troubles.append(Trouble(where=f"{name} {' '.join(said.fuller)}", says=str(trouble)))
+        walk.troubles.append(ReaderProblem(where=f"{name} {' '.join(said.fuller)}", says=str(trouble)))
         return said
     if len(fuller.subcommands) <= len(said.subcommands) and len(fuller.options) <= len(said.options):
         return said
@@ -163,7 +163,7 @@ def _with_fuller_help(walk: _Walk, name: str, said: HelpText) -> HelpText:
     return replace(
         said,
         subcommands=tuple(subcommands.values()),
-        options=merged_options(said.options, fuller.options),
+        options=merge_options(said.options, fuller.options),
         lists_all=not _only_some(fuller, said),
     )
 
@@ -235,7 +235,7 @@ def _syntax(whole: tuple[str, ...], said: HelpText) -> str:
     return f"{whole[0]} {first}" if first.split()[: len(whole) - 1] == [*whole[1:]] and whole[1:] else first
 
 
-def _asked(argv: Sequence[str], words: Sequence[str], folder: Path) -> str:
+def _ask(argv: Sequence[str], words: Sequence[str], folder: Path) -> str:
     """Return the help of a command: what `--help` prints, or `-h` where `--help` is not known or opens a manual."""
     reasons = []
     # git opens a manual page for `--help` behind a subcommand, which says nothing without a terminal.

@@ -9,9 +9,9 @@ from knowledge.references.readers.drafts import EndpointForm, Generated, Referen
 from knowledge.references.readers.openapi.bodies import Body, request_of, responses_of
 from knowledge.references.readers.openapi.contents import PARAMETER_PARTS, content_of
 from knowledge.references.readers.openapi.names import Groups, aliases_of, keys_of, keywords_of
-from knowledge.references.readers.openapi.operations import WEBHOOKS, Endpoint, endpoints_of
+from knowledge.references.readers.openapi.operations import WEBHOOKS, ApiEndpoint, endpoints_of
 from knowledge.references.readers.openapi.outlines import Outlines
-from knowledge.references.readers.openapi.pointers import Document
+from knowledge.references.readers.openapi.pointers import ApiDocument
 from knowledge.references.readers.openapi.reading import first_sentence, line, mapping
 from knowledge.references.readers.openapi.samples import examples_of
 from knowledge.references.readers.openapi.schemas import Schemas
@@ -32,7 +32,7 @@ def generate(source: Source) -> Generated:
     return references_of(open_document(source.text, source.name))
 
 
-def open_document(text: str, name: str) -> Document:
+def open_document(text: str, name: str) -> ApiDocument:
     """Return the OpenAPI document in a text.
 
     Raises:
@@ -42,23 +42,23 @@ def open_document(text: str, name: str) -> Document:
     if not isinstance(raw, dict) or not ("openapi" in raw or "swagger" in raw):
         raise Invalid(f"{name} is no OpenAPI document: it has no field `openapi`.")
     if line(str(raw.get("swagger")), 20) == SWAGGER:
-        return Document(as_openapi(raw), name)
+        return ApiDocument(as_openapi(raw), name)
     version = line(str(raw.get("openapi", raw.get("swagger"))), 20)
     if "openapi" not in raw or not version.startswith(VERSIONS):
         raise Invalid(
             f"{name} is OpenAPI {version}.", hint=f"Versions {', '.join(VERSIONS)} and Swagger {SWAGGER} are read."
         )
-    return Document(raw, name)
+    return ApiDocument(raw, name)
 
 
-def references_of(document: Document) -> Generated:
+def references_of(document: ApiDocument) -> Generated:
     """Make a reference of each operation in a document."""
     endpoints = list(endpoints_of(document))
     keys, groups, shared = keys_of(endpoints), Groups(endpoints, document.raw), (Schemas(document), Outlines())
     version = line(mapping(document.raw.get("info")).get("version"), 100)
     drafts = []
     for place, endpoint in enumerate(endpoints):
-        related = tuple(keys[other] for other in groups.related_to(place))
+        related = tuple(keys[other] for other in groups.find_related(place))
         drafts.append(_reference(endpoint, *shared, groups, key=keys[place], related=related, version=version))
     # Webhooks are no paths: that there are some says nothing about these.
     unread = any(trouble.where != WEBHOOKS for trouble in document.troubles)
@@ -67,7 +67,7 @@ def references_of(document: Document) -> Generated:
 
 
 def _reference(
-    endpoint: Endpoint, schemas: Schemas, outlines: Outlines, groups: Groups, **given: Any
+    endpoint: ApiEndpoint, schemas: Schemas, outlines: Outlines, groups: Groups, **given: Any
 ) -> ReferenceDraft:
     request, responses = request_of(endpoint, schemas), responses_of(endpoint, schemas)
     category, subcategory = groups.category_of(endpoint)
@@ -89,19 +89,19 @@ def _reference(
     )
 
 
-def _title(endpoint: Endpoint) -> str:
+def _title(endpoint: ApiEndpoint) -> str:
     described = first_sentence(endpoint.raw.get("description"), TITLE_CHARS)
     named = line(endpoint.raw.get("summary"), TITLE_CHARS) or line(endpoint.of_path.get("summary"), TITLE_CHARS)
     return named or described or line(endpoint.name, TITLE_CHARS)
 
 
-def _form(endpoint: Endpoint, schemas: Schemas, request: Body | None, responses: dict[str, Body]) -> EndpointForm:
+def _form(endpoint: ApiEndpoint, schemas: Schemas, request: Body | None, responses: dict[str, Body]) -> EndpointForm:
     parameters = []
     for parameter in endpoint.parameters:
         told = {"name": parameter.name, "in": parameter.place, "required": parameter.is_required}
         if description := line(parameter.raw.get("description"), SUMMARY_CHARS):
             told["description"] = description
-        schema = schemas.written_out(parameter.schema, endpoint.where, parts=PARAMETER_PARTS)
+        schema = schemas.write_out(parameter.schema, endpoint.where, parts=PARAMETER_PARTS)
         parameters.append({**told, "schema": schema})
     return EndpointForm(
         method=endpoint.method,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from knowledge.references.readers.openapi.operations import Endpoint
+from knowledge.references.readers.openapi.operations import ApiEndpoint
 from knowledge.references.readers.openapi.reading import line, listing, mapping, prose
 from knowledge.references.readers.openapi.schemas import Schemas
 
@@ -39,22 +39,22 @@ class Body:
         return {"description": self.description, **required, **({"content": content} if content else {})}
 
 
-def request_of(endpoint: Endpoint, schemas: Schemas) -> Body | None:
+def request_of(endpoint: ApiEndpoint, schemas: Schemas) -> Body | None:
     """Return the body that a request has, or None where it has none."""
     if "requestBody" not in endpoint.raw:
         return None
     where = f"{endpoint.where}/requestBody"
-    raw = endpoint.document.resolved(endpoint.raw["requestBody"], where)
+    raw = endpoint.document.resolve(endpoint.raw["requestBody"], where)
     description = prose(raw.get("description"), DESCRIPTION_CHARS)
     return Body(description, _media(endpoint, schemas, raw, where, REQUEST_PARTS), raw.get("required") is True)
 
 
-def responses_of(endpoint: Endpoint, schemas: Schemas) -> dict[str, Body]:
+def responses_of(endpoint: ApiEndpoint, schemas: Schemas) -> dict[str, Body]:
     """Return the answers by status, in the order of the document."""
     found: dict[str, Body] = {}
     for status, given in list(mapping(endpoint.raw.get("responses")).items())[:RESPONSES]:
         where = f"{endpoint.where}/responses/{status}"
-        raw = endpoint.document.resolved(given, where)
+        raw = endpoint.document.resolve(given, where)
         parts = SUCCESS_PARTS if status.startswith("2") else FAILURE_PARTS
         description = prose(raw.get("description"), DESCRIPTION_CHARS)
         if not status.startswith("x-"):
@@ -62,27 +62,27 @@ def responses_of(endpoint: Endpoint, schemas: Schemas) -> dict[str, Body]:
     return found
 
 
-def _media(endpoint: Endpoint, schemas: Schemas, raw: dict[str, Any], where: str, parts: int) -> tuple[Media, ...]:
+def _media(endpoint: ApiEndpoint, schemas: Schemas, raw: dict[str, Any], where: str, parts: int) -> tuple[Media, ...]:
     found = []
     for name, given in list(mapping(raw.get("content")).items())[:MEDIA_TYPES]:
-        media = endpoint.document.resolved(given, where)
-        schema = schemas.written_out(media["schema"], where, parts=parts) if media.get("schema") else {}
+        media = endpoint.document.resolve(given, where)
+        schema = schemas.write_out(media["schema"], where, parts=parts) if media.get("schema") else {}
         found.append(Media(line(name, 100), schema, _examples(endpoint, media, where)))
     return tuple(found)
 
 
-def _examples(endpoint: Endpoint, media: dict[str, Any], where: str) -> dict[str, Any]:
+def _examples(endpoint: ApiEndpoint, media: dict[str, Any], where: str) -> dict[str, Any]:
     """Return the examples of a media type, or else the one of its schema."""
     if "example" in media:
         return {"": media["example"]}
     named = {}
     for name, given in list(mapping(media.get("examples")).items())[:EXAMPLES]:
-        example = endpoint.document.resolved(given, where)
+        example = endpoint.document.resolve(given, where)
         if "value" in example or "dataValue" in example:
             named[line(name, 100)] = example.get("value", example.get("dataValue"))
     if named:
         return named
-    schema = endpoint.document.resolved(media.get("schema"), where)
+    schema = endpoint.document.resolve(media.get("schema"), where)
     if "example" in schema:
         return {"": schema["example"]}
     return {"": given[0]} if (given := listing(schema.get("examples"))) else {}

@@ -3,7 +3,7 @@
 from bigmind.core.text import inline
 from bigmind.core.vocabulary import CONTENT_BYTES
 from knowledge.references.readers.openapi.bodies import Body, Media
-from knowledge.references.readers.openapi.operations import Endpoint, Parameter
+from knowledge.references.readers.openapi.operations import ApiEndpoint, Parameter
 from knowledge.references.readers.openapi.outlines import Outlines, about, code, kind_in_words
 from knowledge.references.readers.openapi.reading import line, prose
 from knowledge.references.readers.openapi.schemas import Schemas
@@ -19,7 +19,7 @@ ENDING = "\n\n… The rest is in the document."
 
 
 def content_of(
-    endpoint: Endpoint, schemas: Schemas, outlines: Outlines, request: Body | None, responses: dict[str, Body]
+    endpoint: ApiEndpoint, schemas: Schemas, outlines: Outlines, request: Body | None, responses: dict[str, Body]
 ) -> str:
     """Return what an endpoint is, what it takes and what it answers."""
     parts = [
@@ -34,14 +34,14 @@ def content_of(
     return _within_limit("\n\n".join(part for part in parts if part))
 
 
-def _facts(endpoint: Endpoint) -> str:
+def _facts(endpoint: ApiEndpoint) -> str:
     security = security_of(endpoint)
     facts = [f"**Server:** {code(endpoint.server)}"] if endpoint.server else []
     facts += [f"**Authentication:** {' or '.join(map(inline, security))}"] if security else []
     return "  \n".join(facts)
 
 
-def _parameters(endpoint: Endpoint, schemas: Schemas) -> str:
+def _parameters(endpoint: ApiEndpoint, schemas: Schemas) -> str:
     rows = [_row(endpoint, schemas, parameter) for parameter in endpoint.parameters]
     rows += [f"| {code(name)} | path | any | yes | {UNDECLARED} |" for name in endpoint.undeclared]
     if not rows:
@@ -49,8 +49,8 @@ def _parameters(endpoint: Endpoint, schemas: Schemas) -> str:
     return "\n".join(["### Parameters", "", *TABLE, *rows])
 
 
-def _row(endpoint: Endpoint, schemas: Schemas, parameter: Parameter) -> str:
-    schema = schemas.written_out(parameter.schema or parameter.raw, endpoint.where, parts=PARAMETER_PARTS)
+def _row(endpoint: ApiEndpoint, schemas: Schemas, parameter: Parameter) -> str:
+    schema = schemas.write_out(parameter.schema or parameter.raw, endpoint.where, parts=PARAMETER_PARTS)
     described = line(parameter.raw.get("description"), 500)
     meaning = about({**schema, "deprecated": parameter.raw.get("deprecated")}, described)
     required = "yes" if parameter.is_required else "no"
@@ -74,11 +74,11 @@ def _responses(responses: dict[str, Body], outlines: Outlines) -> str:
         described = inline(line(body.description, 500))
         parts.append(f"**{inline(status)}** {' · '.join(part for part in (described, kinds) if part)}".rstrip())
         if status.startswith("2"):
-            parts += _outlined(body.media, outlines)
+            parts += _outline(body.media, outlines)
     return "\n\n".join(parts)
 
 
-def _outlined(media: tuple[Media, ...], outlines: Outlines) -> list[str]:
+def _outline(media: tuple[Media, ...], outlines: Outlines) -> list[str]:
     told = [outlines.of(one.schema, lines=RESPONSE_LINES, depth=RESPONSE_DEPTH, is_sent=False) for one in media]
     return [part for part in _each_once(told) if part]
 

@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from knowledge.references.readers.openapi.operations import PLACEHOLDER, Endpoint
+from knowledge.references.readers.openapi.operations import PLACEHOLDER, ApiEndpoint
 from knowledge.references.readers.openapi.reading import line, listing, mapping, texts
 
 KEY_CHARS = 100
@@ -19,7 +19,7 @@ VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 EMPTY_WORDS = frozenset({"api", "apis", "rest", "v", "the", "a", "an", "of", "by", "to", "for", "and", "or", "in"})
 
 
-def keys_of(endpoints: Sequence[Endpoint]) -> dict[int, str]:
+def keys_of(endpoints: Sequence[ApiEndpoint]) -> dict[int, str]:
     """Return the key of each endpoint by its position, such as `api-get-users-id`.
 
     Where two would have the same one (`/users/{id}` and `/users/id`), each is told apart by a digest of its path,
@@ -33,12 +33,12 @@ def keys_of(endpoints: Sequence[Endpoint]) -> dict[int, str]:
     }
 
 
-def _plain_key(endpoint: Endpoint) -> str:
+def _plain_key(endpoint: ApiEndpoint) -> str:
     key = "-".join(["api", endpoint.method.lower(), *(word.lower() for word in WORD.findall(endpoint.path))])
     return key if len(key) <= KEY_CHARS else f"{key[: KEY_CHARS - DIGEST_CHARS - 1].rstrip('-')}-{_digest(endpoint)}"
 
 
-def _digest(endpoint: Endpoint) -> str:
+def _digest(endpoint: ApiEndpoint) -> str:
     return hashlib.sha256(f"{endpoint.method} {endpoint.path}".encode()).hexdigest()[:DIGEST_CHARS]
 
 
@@ -47,7 +47,7 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in WORD.findall(CAMEL.sub(" ", name))]
 
 
-def keywords_of(endpoint: Endpoint) -> tuple[str, ...]:
+def keywords_of(endpoint: ApiEndpoint) -> tuple[str, ...]:
     """Return the words to find an endpoint by: of its path, its identifier and its tags."""
     names = [endpoint.operation_id, PLACEHOLDER.sub(" ", endpoint.path), *endpoint.tags]
     names += PLACEHOLDER.findall(endpoint.path)
@@ -55,7 +55,7 @@ def keywords_of(endpoint: Endpoint) -> tuple[str, ...]:
     return tuple(word for word in dict.fromkeys(words) if word not in EMPTY_WORDS)[:KEYWORDS]
 
 
-def aliases_of(endpoint: Endpoint) -> tuple[str, ...]:
+def aliases_of(endpoint: ApiEndpoint) -> tuple[str, ...]:
     """Return what else an endpoint is called: its identifier, that in words, its line without the base path."""
     words = " ".join(words_of(endpoint.operation_id))
     aliases = [endpoint.operation_id, words, f"{endpoint.method} {endpoint.path}"]
@@ -65,7 +65,7 @@ def aliases_of(endpoint: Endpoint) -> tuple[str, ...]:
 class Groups:
     """Which endpoints belong together: by tags, by groups of tags, by the resource of their path."""
 
-    def __init__(self, endpoints: Sequence[Endpoint], raw: dict[str, object]) -> None:
+    def __init__(self, endpoints: Sequence[ApiEndpoint], raw: dict[str, object]) -> None:
         self._endpoints = endpoints
         self._group_of_tag = _groups_of_tags(raw)
         self._by_path: dict[str, list[int]] = defaultdict(list)
@@ -74,22 +74,22 @@ class Groups:
             self._by_path[endpoint.path].append(place)
             self._by_resource[_resource(endpoint)].append(place)
 
-    def category_of(self, endpoint: Endpoint) -> tuple[str, str]:
+    def category_of(self, endpoint: ApiEndpoint) -> tuple[str, str]:
         """Return category and subcategory: a group of tags and the tag, two tags, or words of the path."""
         tags = endpoint.tags
         if tags and tags[0] in self._group_of_tag:
             return self._group_of_tag[tags[0]], tags[0]
-        named = tags or _fixed_parts(endpoint.path)
+        named = tags or _literal_parts(endpoint.path)
         return (named[0] if named else ""), (named[1] if len(named) > 1 else "")
 
-    def related_to(self, place: int) -> list[int]:
+    def find_related(self, place: int) -> list[int]:
         """Return the endpoints on the same path, then those of the same resource and tag."""
         endpoint = self._endpoints[place]
         near = [*self._by_path[endpoint.path], *self._by_resource[_resource(endpoint)]]
         return [other for other in dict.fromkeys(near) if other != place][:RELATED]
 
 
-def _resource(endpoint: Endpoint) -> tuple[str, str]:
+def _resource(endpoint: ApiEndpoint) -> tuple[str, str]:
     """The collection that a path is about: `/users/{id}` is about `/users`."""
     path = endpoint.path.rstrip("/")
     while path.endswith("}") and "/" in path:
@@ -97,7 +97,7 @@ def _resource(endpoint: Endpoint) -> tuple[str, str]:
     return (endpoint.tags[0] if endpoint.tags else ""), path
 
 
-def _fixed_parts(path: str) -> list[str]:
+def _literal_parts(path: str) -> list[str]:
     parts = (part for part in path.split("/") if part and "{" not in part)
     return [line(part, 100) for part in parts if part.lower() not in EMPTY_WORDS and not VERSION.fullmatch(part)]
 

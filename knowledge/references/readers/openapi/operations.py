@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from knowledge.references.readers.openapi.pointers import Document
+from knowledge.references.readers.openapi.pointers import ApiDocument
 from knowledge.references.readers.openapi.reading import line, listing, mapping, text, texts
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -39,10 +39,10 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ApiEndpoint:
     """One operation of a document."""
 
-    document: Document = field(repr=False)
+    document: ApiDocument = field(repr=False)
     method: str
     path: str
     raw: dict[str, Any] = field(repr=False)
@@ -84,7 +84,7 @@ class Endpoint:
         """The address before its path, with the defaults of its variables; may be empty or only a path."""
         for holder in (self.raw, self.of_path, self.document.raw):
             if servers := [mapping(server) for server in listing(holder.get("servers"))]:
-                return _filled(servers[0])
+                return _fill_variables(servers[0])
         return ""
 
     @cached_property
@@ -93,7 +93,7 @@ class Endpoint:
         found: dict[tuple[str, str], Parameter] = {}
         for holder, where in ((self.of_path, f"{self.where} (path)"), (self.raw, self.where)):
             for raw in listing(holder.get("parameters"))[:PARAMETERS]:
-                parameter = self.document.resolved(raw, where)
+                parameter = self.document.resolve(raw, where)
                 name, place = line(parameter.get("name"), 200), line(parameter.get("in"), 20)
                 if name and place:
                     found[name, place] = Parameter(name, place, parameter)
@@ -108,7 +108,7 @@ class Endpoint:
         return [name for name in dict.fromkeys(PLACEHOLDER.findall(self.path)) if name not in declared]
 
 
-def endpoints_of(document: Document) -> Iterator[Endpoint]:
+def endpoints_of(document: ApiDocument) -> Iterator[ApiEndpoint]:
     """Return every operation of a document, and note what is none."""
     paths = document.raw.get("paths")
     if paths is not None and not isinstance(paths, dict):
@@ -125,7 +125,7 @@ def endpoints_of(document: Document) -> Iterator[Endpoint]:
             yield endpoint
 
 
-def _of_path(document: Document, path: str, raw: Any) -> Iterator[Endpoint]:
+def _of_path(document: ApiDocument, path: str, raw: Any) -> Iterator[ApiEndpoint]:
     where = f"#/paths/{path}"
     if path.startswith("x-"):
         return
@@ -135,17 +135,17 @@ def _of_path(document: Document, path: str, raw: Any) -> Iterator[Endpoint]:
     if not isinstance(raw, dict):
         document.note(where, "The path holds no object; it was left out.")
         return
-    of_path = {**document.resolved(raw, where), **{key: raw[key] for key in raw if key != "$ref"}}
+    of_path = {**document.resolve(raw, where), **{key: raw[key] for key in raw if key != "$ref"}}
     methods = {method: of_path[method] for method in METHODS if method in of_path}
     methods |= {name.lower(): other for name, other in mapping(of_path.get("additionalOperations")).items()}
     for method, operation in methods.items():
         if isinstance(operation, dict) and re.fullmatch(r"[a-z-]{1,20}", method):
-            yield Endpoint(document, method.upper(), path, operation, of_path)
+            yield ApiEndpoint(document, method.upper(), path, operation, of_path)
         else:
             document.note(f"{where}/{method}", "The operation is no object; it was left out.")
 
 
-def _filled(server: dict[str, Any]) -> str:
+def _fill_variables(server: dict[str, Any]) -> str:
     variables = mapping(server.get("variables"))
     url = line(server.get("url"), PATH_CHARS)
     return PLACEHOLDER.sub(lambda found: text(mapping(variables.get(found[1])).get("default")) or found[0], url)

@@ -3,8 +3,8 @@
 from typing import Any
 from urllib.parse import unquote
 
-from knowledge.references.readers.drafts import Trouble
-from knowledge.references.readers.openapi.reading import mapping, shortened
+from knowledge.references.readers.drafts import ReaderProblem
+from knowledge.references.readers.openapi.reading import mapping, shorten
 
 HOPS = 32
 TROUBLES = 1_000
@@ -12,26 +12,26 @@ POINTER_CHARS = 200
 SIBLINGS = ("summary", "description")
 
 
-class Document:
+class ApiDocument:
     """An OpenAPI document, and what was wrong with it."""
 
     def __init__(self, raw: dict[str, Any], name: str) -> None:
         self.raw, self.name = raw, name
-        self._troubles: dict[tuple[str, str], Trouble] = {}
+        self._troubles: dict[tuple[str, str], ReaderProblem] = {}
         self._found: dict[str, dict[str, Any] | None] = {}
 
     @property
-    def troubles(self) -> tuple[Trouble, ...]:
+    def troubles(self) -> tuple[ReaderProblem, ...]:
         """What could not be read, each thing once."""
         return tuple(self._troubles.values())
 
     def note(self, where: str, says: str) -> None:
         """Note that something could not be read."""
         if len(self._troubles) < TROUBLES:
-            where, says = shortened(where, POINTER_CHARS), shortened(says, 2 * POINTER_CHARS)
-            self._troubles.setdefault((where, says), Trouble(where=where, says=says))
+            where, says = shorten(where, POINTER_CHARS), shorten(says, 2 * POINTER_CHARS)
+            self._troubles.setdefault((where, says), ReaderProblem(where=where, says=says))
 
-    def resolved(self, value: Any, where: str) -> dict[str, Any]:
+    def resolve(self, value: Any, where: str) -> dict[str, Any]:
         """Return an object, or the one its `$ref` leads to; an empty one where that is nowhere."""
         node = mapping(value)
         for _ in range(HOPS):
@@ -50,7 +50,7 @@ class Document:
         target = self._found[pointer]
         if target is None:
             leads = "leads nowhere" if pointer.startswith("#") else "leads out of the document, which is not followed"
-            self.note(where, f"The reference {shortened(pointer, POINTER_CHARS)} {leads}; it was left out.")
+            self.note(where, f"The reference {shorten(pointer, POINTER_CHARS)} {leads}; it was left out.")
         return target
 
     def _look_up(self, pointer: str) -> dict[str, Any] | None:

@@ -37,14 +37,14 @@ def prose(value: Any, limit: int) -> str:
     """Return a description as markdown, without the HTML of paragraphs and emphasis, cut at a paragraph or word."""
     plain = MARKS.sub("", BREAKS.sub("\n\n", text(value)[: limit * 4]))
     plain = re.sub(r"[ \t]{0,20}\n(?:[ \t]{0,20}\n){2,}", "\n\n", plain).strip()
-    return shortened(plain, limit)
+    return shorten(plain, limit)
 
 
 def line(value: Any, limit: int) -> str:
     """Return a text as one line, hidden characters made visible."""
     if isinstance(value, str) and len(value) <= limit and value.isascii() and value.isprintable() and "<" not in value:
         return one_line(value)
-    return shortened(show_hidden(one_line(prose(value, limit))), limit)
+    return shorten(show_hidden(one_line(prose(value, limit))), limit)
 
 
 def first_sentence(value: Any, limit: int) -> str:
@@ -52,7 +52,7 @@ def first_sentence(value: Any, limit: int) -> str:
     return line(SENTENCE_END.split(prose(value, limit * 2), 1)[0], limit)
 
 
-def shortened(plain: str, limit: int) -> str:
+def shorten(plain: str, limit: int) -> str:
     """Return a text of at most so many characters, cut between words and marked."""
     if len(plain) <= limit:
         return plain
@@ -65,6 +65,6 @@ def as_json(value: Any, limit: int) -> str:
     # Without indentation it is several times as fast, and shows whether the rest is worth the time.
     plain = json.dumps(value, ensure_ascii=False)
     if len(plain) > limit * 20:
-        return shortened(plain, limit)
+        return shorten(plain, limit)
     lines = json.dumps(value, ensure_ascii=False, indent=2)
     return lines if len(lines) <= limit else lines[:limit].rpartition("\n")[0] + f"\n{CUT}"

@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 
 from knowledge.references.readers.drafts import Example
 from knowledge.references.readers.openapi.bodies import Body, Media
-from knowledge.references.readers.openapi.operations import PLACEHOLDER, Endpoint, Parameter
-from knowledge.references.readers.openapi.reading import as_json, line, listing, mapping, shortened, texts
+from knowledge.references.readers.openapi.operations import PLACEHOLDER, ApiEndpoint, Parameter
+from knowledge.references.readers.openapi.reading import as_json, line, listing, mapping, shorten, texts
 from knowledge.references.readers.openapi.security import credentials_for
 
 MADE = "Made from the parameters: put in your own values."
@@ -28,14 +28,14 @@ BY_FORMAT = {
 }
 
 
-def examples_of(endpoint: Endpoint, request: Body | None, responses: dict[str, Body]) -> tuple[Example, ...]:
+def examples_of(endpoint: ApiEndpoint, request: Body | None, responses: dict[str, Body]) -> tuple[Example, ...]:
     """Return the examples of an endpoint: one for each body that the document gives, or one that is made."""
     answers = _answers(responses)
     media = request.media[0] if request and request.media else None
     if media is None:
         return (Example(description=MADE, code=_curl(endpoint, None, None), output=_output(answers, "")),)
     if not media.examples:
-        body = made_value(media.schema)
+        body = sample_value(media.schema)
         return (Example(description=MADE_WITH_BODY, code=_curl(endpoint, media, body), output=_output(answers, "")),)
     return tuple(
         Example(
@@ -59,10 +59,10 @@ def _output(answers: dict[str, Any], name: str) -> str:
     if not answers:
         return ""
     answer = answers.get(name, next(iter(answers.values())))
-    return shortened(answer, OUTPUT_CHARS) if isinstance(answer, str) else as_json(answer, OUTPUT_CHARS)
+    return shorten(answer, OUTPUT_CHARS) if isinstance(answer, str) else as_json(answer, OUTPUT_CHARS)
 
 
-def _curl(endpoint: Endpoint, media: Media | None, body: Any) -> str:
+def _curl(endpoint: ApiEndpoint, media: Media | None, body: Any) -> str:
     credentials = credentials_for(endpoint)
     method = "" if endpoint.method == "GET" else f"-X {endpoint.method} "
     arguments = [f"curl {method}{_address(endpoint)}", *credentials.arguments]
@@ -74,7 +74,7 @@ def _curl(endpoint: Endpoint, media: Media | None, body: Any) -> str:
     return " \\\n  ".join(arguments)
 
 
-def _address(endpoint: Endpoint) -> str:
+def _address(endpoint: ApiEndpoint) -> str:
     values = {each.name: _value_of(endpoint, each) for each in endpoint.parameters if each.place == "path"}
     path = PLACEHOLDER.sub(lambda found: _plain(values.get(found[1], _word(found[1]))), endpoint.path)
     asked = {
@@ -101,21 +101,21 @@ def _body_arguments(media: Media, body: Any) -> list[str]:
     return [content, f"-d {shlex.quote(as_json(body, BODY_CHARS))}"]
 
 
-def _value_of(endpoint: Endpoint, parameter: Parameter) -> Any:
+def _value_of(endpoint: ApiEndpoint, parameter: Parameter) -> Any:
     raw = parameter.raw
     if "example" in raw:
         return raw["example"]
     for given in mapping(raw.get("examples")).values():
-        example = endpoint.document.resolved(given, endpoint.where)
+        example = endpoint.document.resolve(given, endpoint.where)
         if "value" in example:
             return example["value"]
     # Swagger 2 has the type in the parameter itself.
-    schema = endpoint.document.resolved(parameter.schema or raw, endpoint.where)
-    value = made_value({key: schema[key] for key in schema if key not in {"properties", "required"}})
+    schema = endpoint.document.resolve(parameter.schema or raw, endpoint.where)
+    value = sample_value({key: schema[key] for key in schema if key not in {"properties", "required"}})
     return _word(parameter.name) if value in ("", "string", None) else value
 
 
-def made_value(schema: Any, depth: int = DEPTH) -> Any:
+def sample_value(schema: Any, depth: int = DEPTH) -> Any:
     """Return a value that a schema allows, as far as its outline tells: given values first, required fields only."""
     node = mapping(schema)
     for key in ("example", "const", "default"):
@@ -125,13 +125,13 @@ def made_value(schema: Any, depth: int = DEPTH) -> Any:
         return enum[0]
     for key in ("oneOf", "anyOf"):
         if choices := listing(node.get(key)):
-            return made_value(choices[0], depth - 1)
+            return sample_value(choices[0], depth - 1)
     kind = node.get("type")
     kinds = [kind] if isinstance(kind, str) else texts(kind)
     if "object" in kinds or "properties" in node:
-        return _made_object(node, depth) if depth > 0 else {}
+        return _sample_object(node, depth) if depth > 0 else {}
     if "array" in kinds or "items" in node:
-        return [made_value(node.get("items"), depth - 1)] if depth > 0 else []
+        return [sample_value(node.get("items"), depth - 1)] if depth > 0 else []
     plain = {"integer": 1, "number": 1.0, "boolean": True, "null": None}
     for kind in kinds:
         if kind in plain:
@@ -140,10 +140,10 @@ def made_value(schema: Any, depth: int = DEPTH) -> Any:
     return BY_FORMAT.get(str(node.get("format")), "string") if kinds else {}
 
 
-def _made_object(node: dict[str, Any], depth: int) -> dict[str, Any]:
+def _sample_object(node: dict[str, Any], depth: int) -> dict[str, Any]:
     fields = {name: one for name, one in mapping(node.get("properties")).items() if not one.get("readOnly")}
     wanted = [name for name in texts(node.get("required")) if name in fields] or list(fields)
-    return {name: made_value(fields[name], depth - 1) for name in wanted[:FIELDS]}
+    return {name: sample_value(fields[name], depth - 1) for name in wanted[:FIELDS]}
 
 
 def _word(name: str) -> str:
@@ -155,4 +155,4 @@ def _plain(value: Any) -> str:
         return line(value, 500)
     if isinstance(value, list):
         return ",".join(_plain(item) for item in value[:10])
-    return shortened(json.dumps(value, ensure_ascii=False), 500)
+    return shorten(json.dumps(value, ensure_ascii=False), 500)

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from knowledge.references.readers.openapi.pointers import HOPS, Document, name_in
+from knowledge.references.readers.openapi.pointers import HOPS, ApiDocument, name_in
 from knowledge.references.readers.openapi.reading import line, listing, mapping, texts
 
 CUT = "x-cut"
@@ -42,12 +42,12 @@ class _Waiting(NamedTuple):
 class Schemas:
     """Writes out the schemas of one document; what many operations share is written out once."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: ApiDocument) -> None:
         self._document = document
         self._written: dict[tuple[str, int], dict[str, Any]] = {}
         self._left = 0
 
-    def written_out(self, schema: Any, where: str, *, parts: int) -> dict[str, Any]:
+    def write_out(self, schema: Any, where: str, *, parts: int) -> dict[str, Any]:
         """Return a schema with its references written out, in at most so many parts."""
         pointer = mapping(schema).get("$ref")
         if not isinstance(pointer, str):
@@ -63,15 +63,15 @@ class Schemas:
         while queue:
             waiting = queue.popleft()
             self._left = PARTS
-            flat, above = self._flattened(waiting.schema, waiting.above, where)
-            node = waiting.holder[waiting.key] = _kept(flat)
+            flat, above = self._flatten(waiting.schema, waiting.above, where)
+            node = waiting.holder[waiting.key] = _own_keywords(flat)
             for inner, holder, key in _inner(flat, node, left if waiting.depth else 0):
                 queue.append(_Waiting(inner, holder, key, above, waiting.depth - 1))
                 left -= 1
         found: dict[str, Any] = top["schema"]
         return found
 
-    def _flattened(self, schema: Any, above: tuple[str, ...], where: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def _flatten(self, schema: Any, above: tuple[str, ...], where: str) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Follow a schema's reference, and make one schema of all that it has to be."""
         flat = mapping(schema)
         for _ in range(HOPS):
@@ -89,12 +89,12 @@ class Schemas:
             if self._left == 0:
                 break
             self._left -= 1
-            one, above = self._flattened(part, above, where)
-            merged = _merged(merged, {key: value for key, value in one.items() if key != CUT})
-        return _merged(merged, {key: value for key, value in flat.items() if key != "allOf"}), above
+            one, above = self._flatten(part, above, where)
+            merged = _merge(merged, {key: value for key, value in one.items() if key != CUT})
+        return _merge(merged, {key: value for key, value in flat.items() if key != "allOf"}), above
 
 
-def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     properties = {**mapping(first.get("properties")), **mapping(second.get("properties"))}
     required = list(dict.fromkeys([*texts(first.get("required")), *texts(second.get("required"))]))
     both = {**first, **second}
@@ -102,7 +102,7 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return both
 
 
-def _kept(flat: dict[str, Any]) -> dict[str, Any]:
+def _own_keywords(flat: dict[str, Any]) -> dict[str, Any]:
     """What a schema says about itself, without what is in it."""
     node: dict[str, Any] = {key: flat[key] for key in LIMITS if isinstance(flat.get(key), bool | int | float)}
     node.update({key: line(flat[key], DESCRIPTION_CHARS) for key in TEXTS if isinstance(flat.get(key), str)})

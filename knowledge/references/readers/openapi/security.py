@@ -3,7 +3,7 @@
 import shlex
 from typing import Any, NamedTuple
 
-from knowledge.references.readers.openapi.operations import Endpoint
+from knowledge.references.readers.openapi.operations import ApiEndpoint
 from knowledge.references.readers.openapi.reading import line, listing, mapping, text, texts
 
 NONE = "none"
@@ -18,12 +18,12 @@ class Credentials(NamedTuple):
     query: tuple[str, ...] = ()
 
 
-def security_of(endpoint: Endpoint) -> tuple[str, ...]:
+def security_of(endpoint: ApiEndpoint) -> tuple[str, ...]:
     """Return what suffices to call it, each choice in words: `token (HTTP bearer)`, `oauth (read, write)`, `none`."""
     return tuple(dict.fromkeys(_in_words(endpoint, choice) for choice in _requirements(endpoint)))
 
 
-def credentials_for(endpoint: Endpoint) -> Credentials:
+def credentials_for(endpoint: ApiEndpoint) -> Credentials:
     """Return what the first choice asks of a request, with variables of the shell in place of secrets."""
     requirements = _requirements(endpoint)
     arguments, query = list[str](), list[str]()
@@ -44,23 +44,23 @@ def credentials_for(endpoint: Endpoint) -> Credentials:
     return Credentials(tuple(arguments), tuple(query))
 
 
-def _requirements(endpoint: Endpoint) -> list[dict[str, Any]]:
+def _requirements(endpoint: ApiEndpoint) -> list[dict[str, Any]]:
     own = endpoint.raw.get("security")
     given = own if isinstance(own, list) else listing(endpoint.document.raw.get("security"))
     return [choice for choice in given[:CHOICES] if isinstance(choice, dict)]
 
 
-def _scheme(endpoint: Endpoint, name: str) -> dict[str, Any]:
+def _scheme(endpoint: ApiEndpoint, name: str) -> dict[str, Any]:
     raw = endpoint.document.raw
     schemes = mapping(mapping(raw.get("components")).get("securitySchemes"))
-    return endpoint.document.resolved(schemes.get(name), f"#/components/securitySchemes/{name}")
+    return endpoint.document.resolve(schemes.get(name), f"#/components/securitySchemes/{name}")
 
 
-def _in_words(endpoint: Endpoint, choice: dict[str, Any]) -> str:
+def _in_words(endpoint: ApiEndpoint, choice: dict[str, Any]) -> str:
     return " and ".join(_scheme_in_words(endpoint, name, scopes) for name, scopes in choice.items()) or NONE
 
 
-def _scheme_in_words(endpoint: Endpoint, name: str, scopes: Any) -> str:
+def _scheme_in_words(endpoint: ApiEndpoint, name: str, scopes: Any) -> str:
     scheme = _scheme(endpoint, name)
     kind = text(scheme.get("type"))
     told = {

@@ -43,18 +43,18 @@ def _path(raw: dict[str, Any], item: Any) -> Any:
 
 
 def _operation(raw: dict[str, Any], operation: dict[str, Any], shared: list[Any]) -> dict[str, Any]:
-    given = [_found(raw, one) for one in (*shared, *listing(operation.get("parameters")))]
+    given = [_follow(raw, one) for one in (*shared, *listing(operation.get("parameters")))]
     takes = texts(operation.get("consumes", raw.get("consumes"))) or [JSON]
     gives = texts(operation.get("produces", raw.get("produces"))) or [JSON]
     own = [one for one in map(_parameter, listing(operation.get("parameters"))) if one]
-    own = [one for one in own if _found(raw, one).get("in") not in {"body", "formData"}]
+    own = [one for one in own if _follow(raw, one).get("in") not in {"body", "formData"}]
     answers = {status: _answer(raw, one, gives) for status, one in mapping(operation.get("responses")).items()}
     told = {**operation, "parameters": own, "responses": answers}
     body = _body(given, takes)
     return {**told, "requestBody": body} if body else told
 
 
-def _found(raw: dict[str, Any], parameter: Any) -> dict[str, Any]:
+def _follow(raw: dict[str, Any], parameter: Any) -> dict[str, Any]:
     """Follow the reference of a parameter: what is a body is not seen without."""
     pointer = mapping(parameter).get("$ref")
     name = pointer.removeprefix("#/parameters/") if isinstance(pointer, str) else ""

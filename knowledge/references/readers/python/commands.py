@@ -16,14 +16,14 @@ from django.core.management.base import BaseCommand
 
 from bigmind.core.errors import Invalid
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
-from knowledge.references.readers.commands import FoundCommand, Program, drafts_of, first_sentence
-from knowledge.references.readers.drafts import Example, Generated, Option, Trouble
+from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, first_sentence
+from knowledge.references.readers.drafts import Example, Generated, Option, ReaderProblem
 from knowledge.references.readers.sources import Source
 
 DEEPEST = 12
 
 
-def named_object(path: str) -> Any:
+def import_object(path: str) -> Any:
     """Return what `package.module:name` names, after importing the module."""
     module, _, name = path.partition(":")
     hint = "Name it as `package.module:name`."
@@ -42,12 +42,12 @@ def named_object(path: str) -> Any:
 
 def generate_click(source: Source) -> Generated:
     """Make the references of a click command, named as `package.module:name`."""
-    return generate_from_click(named_object(source.given), source=source.given)
+    return generate_from_click(import_object(source.given), source=source.given)
 
 
 def generate_argparse(source: Source) -> Generated:
     """Make the references of an argparse parser, named as `package.module:name`."""
-    return generate_from_argparse(named_object(source.given), source=source.given)
+    return generate_from_argparse(import_object(source.given), source=source.given)
 
 
 def generate_from_click(command: click.Command, *, name: str = "", source: str = "", version: str = "") -> Generated:
@@ -55,10 +55,12 @@ def generate_from_click(command: click.Command, *, name: str = "", source: str =
     if not isinstance(command, click.Command):
         raise Invalid("That is no click command.", hint="Name the decorated function: `package.cli:main`.")
     program = name or command.name or "command"
-    troubles: list[Trouble] = []
+    troubles: list[ReaderProblem] = []
     found = list(_click_tree(click.Context(command, info_name=program), (program,), source, troubles))
     return Generated(
-        drafts=drafts_of(found, Program(program, version)), troubles=tuple(troubles), completeness=_whole(troubles)
+        drafts=drafts_of(found, DocumentedProgram(program, version)),
+        troubles=tuple(troubles),
+        completeness=_whole(troubles),
     )
 
 
@@ -73,7 +75,7 @@ def generate_from_argparse(parser: Any, *, name: str = "", source: str = "", ver
         raise Invalid("That is no argparse parser.", hint="Name a parser, or a function that returns one.")
     program = name or parser.prog.split()[0]
     found = list(_argparse_tree(parser, (program,), "", source, ()))
-    return Generated(drafts=drafts_of(found, Program(program, version)), completeness=_whole([]))
+    return Generated(drafts=drafts_of(found, DocumentedProgram(program, version)), completeness=_whole([]))
 
 
 def generate_from_django(
@@ -84,7 +86,7 @@ def generate_from_django(
     Args:
         apps: Only the commands that these apps bring; those of all when left out.
     """
-    troubles: list[Trouble] = []
+    troubles: list[ReaderProblem] = []
     found: list[FoundCommand] = []
     for name, app in sorted(get_commands().items()):
         app_name = app if isinstance(app, str) else app.__module__.partition(".management")[0]
@@ -94,7 +96,7 @@ def generate_from_django(
             command = app if isinstance(app, BaseCommand) else load_command_class(app, name)
             parser = command.create_parser(program, name)
         except Exception as error:  # noqa: BLE001 - a command may fail to load in any way; the others stand
-            troubles.append(Trouble(where=f"{program} {name}", says=f"Cannot be loaded: {error}."))
+            troubles.append(ReaderProblem(where=f"{program} {name}", says=f"Cannot be loaded: {error}."))
             continue
         words = (program, name)
         found += _argparse_tree(parser, words, command.help or "", source or type(command).__module__, _django_noise())
@@ -102,11 +104,11 @@ def generate_from_django(
     group = FoundCommand(
         (program,), syntax=f"{program} <command>", source=source or program, is_group=True, completeness=state
     )
-    drafts = drafts_of([group, *found] if found else [], Program(program, version))
+    drafts = drafts_of([group, *found] if found else [], DocumentedProgram(program, version))
     return Generated(drafts=drafts, troubles=tuple(troubles), completeness=_whole(troubles))
 
 
-def _whole(troubles: Sequence[Trouble]) -> dict[ReferenceKind, Completeness]:
+def _whole(troubles: Sequence[ReaderProblem]) -> dict[ReferenceKind, Completeness]:
     return {ReferenceKind.COMMAND: Completeness.PARTIAL if troubles else Completeness.COMPLETE}
 
 
@@ -116,7 +118,7 @@ def _django_noise() -> tuple[str, ...]:
 
 
 def _click_tree(
-    context: click.Context, words: tuple[str, ...], source: str, troubles: list[Trouble]
+    context: click.Context, words: tuple[str, ...], source: str, troubles: list[ReaderProblem]
 ) -> Iterator[FoundCommand]:
     command = context.command
     if command.hidden:
@@ -137,14 +139,14 @@ def _click_tree(
         completeness=Completeness.PARTIAL if context.ignore_unknown_options else Completeness.COMPLETE,
     )
     if len(words) > DEEPEST:
-        troubles.append(Trouble(where=" ".join(words), says="Commands this deep are not read."))
+        troubles.append(ReaderProblem(where=" ".join(words), says="Commands this deep are not read."))
         return
     for name, member in members.items():
         below = click.Context(member, info_name=name, parent=context)
         yield from _click_tree(below, (*words, name), source, troubles)
 
 
-def _click_members(context: click.Context, troubles: list[Trouble]) -> dict[str, click.Command]:
+def _click_members(context: click.Context, troubles: list[ReaderProblem]) -> dict[str, click.Command]:
     group = context.command
     if not isinstance(group, click.Group):
         return {}
@@ -153,7 +155,7 @@ def _click_members(context: click.Context, troubles: list[Trouble]) -> dict[str,
         try:
             member = group.get_command(context, name)
         except Exception as error:  # noqa: BLE001 - groups load members lazily, from anywhere
-            troubles.append(Trouble(where=f"{context.command_path} {name}", says=f"Cannot be loaded: {error}."))
+            troubles.append(ReaderProblem(where=f"{context.command_path} {name}", says=f"Cannot be loaded: {error}."))
             continue
         if member is not None and not member.hidden:
             members[name] = member
