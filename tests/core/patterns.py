@@ -62,7 +62,8 @@ def _modules() -> Iterator[ModuleType]:
     for package in PACKAGES:
         root = importlib.import_module(package)
         for each in pkgutil.walk_packages(root.__path__, f"{package}."):
-            if ".migrations" not in each.name and not each.name.endswith("__main__"):
+            # Importing what serves denies this whole process the rows of people.
+            if ".migrations" not in each.name and not each.name.endswith(("__main__", ".asgi", ".wsgi")):
                 yield importlib.import_module(each.name)
 
 
