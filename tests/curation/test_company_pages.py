@@ -152,7 +152,7 @@ def test_a_list_takes_few_queries_however_long_it_is(
     embed_pending()
     client.get(reverse("company"))
 
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         page = client.get(reverse("company"), asked)
 
     assert len(page.context["rows"]) == 20
