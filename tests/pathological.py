@@ -15,7 +15,6 @@ from knowledge.lessons.fixes import fix_in
 from knowledge.markdown import render_markdown
 from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.outline import words_of as plain_words
-from knowledge.parsers.sources import SourceKind, parse_text
 from knowledge.parsers.tags import infer_tags
 from knowledge.parsers.yaml_files import parse_entries
 from knowledge.references.readers.command_names import name_in
@@ -236,10 +235,6 @@ def _pending(text: str) -> object:
     return pending_in("entries:\n- content: |\n" + text, "LEARNINGS.yaml")
 
 
-def _parses(kind: SourceKind | None, name: str) -> Callable[[str], object]:
-    return lambda text: parse_text(text, name, kind)
-
-
 def _excerpt(text: str) -> object:
     pattern = words_like(["secret", "a"])
     return excerpt_of(text, ["secret", "a"]), below_title(text, text[:100]), pattern and pattern.findall(text)
@@ -277,16 +272,17 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "entry files": lambda text: parse_entries("entries:\n- content: |\n" + text, "a.yaml"),
     "an import, recognised": _import("auto"),
     "an import of basic-memory": _basic_memory,
-    "documents by their name": _parses(None, "a.md"),
-    **{f"parsing {kind}": _parses(kind, "a.md") for kind in SourceKind},
     **{f"an import as {name}": _import(name) for name in importers.FORMATS if name != "older-bigmind"},
 }
-"""Every function that meets a text from outside before or without a database, by a name for it."""
+"""Every function of the server that meets a text from outside, before or without a database, by a name for it.
+
+Documents that the commands read (`bigmind kb_seed`) stop nobody but who gave the command.
+"""
 
 
 def meet(entrance: str, text: str) -> None:
     """Give a text to an entrance. A refusal is an answer, too."""
     try:
         ENTRANCES[entrance](text)
-    except Invalid:
+    except (Invalid, ValueError):
         return

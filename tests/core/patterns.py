@@ -25,7 +25,7 @@ CATEGORIES = {
     opcodes.CATEGORY_NOT_DIGIT: "a ",
     opcodes.CATEGORY_NOT_WORD: " !",
 }
-ENDS = ("\n!\0",)
+ENDS = ("\n!\0", "\0")
 NAMED = ast.Name | ast.Attribute
 MOST_PUMPS = 24
 

@@ -65,12 +65,12 @@ class _Section(StrEnum):
 
 
 _HEADINGS = (
-    (_Section.USAGE, re.compile(r"(usage|synopsis)$", re.I)),
-    (_Section.EXAMPLES, re.compile(r"(examples?|example usage)$", re.I)),
-    (_Section.COMMANDS, re.compile(r".*\b(sub)?commands?\b.*", re.I)),
-    (_Section.ARGUMENTS, re.compile(r"(positional )?(arguments|args|positionals)$", re.I)),
-    (_Section.OPTIONS, re.compile(r".*\b(options?|flags|switches|optional arguments|optionals)\b.*", re.I)),
-    (_Section.ABOUT, re.compile(r"(description|about|name)$", re.I)),
+    (_Section.USAGE, re.compile(r"^(usage|synopsis)$", re.I)),
+    (_Section.EXAMPLES, re.compile(r"^(examples?|example usage)$", re.I)),
+    (_Section.COMMANDS, re.compile(r"\b(sub)?commands?\b", re.I)),
+    (_Section.ARGUMENTS, re.compile(r"^(positional )?(arguments|args|positionals)$", re.I)),
+    (_Section.OPTIONS, re.compile(r"\b(options?|flags|switches|optional arguments|optionals)\b", re.I)),
+    (_Section.ABOUT, re.compile(r"^(description|about|name)$", re.I)),
 )
 _UNMARKED = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,4}(?: / [\w -]+)?")
 _NO_COMMANDS = re.compile(r"\b(?:interfaces|formats|guides|topics|concepts)$", re.I)
@@ -165,14 +165,14 @@ class _HelpReader:
             return None
         title = bare.rstrip(":").strip()
         for section, pattern in _HEADINGS:
-            if pattern.fullmatch(title):
+            if pattern.search(title):
                 return section
         prose = indent > 0 or len(title.split()) > 6
         return None if prose else _Section.OTHER
 
     def _unmarked_heading(self, bare: str) -> _Section | None:
         """Return the section that a heading without a colon opens, as git and openssl have them."""
-        title = re.sub(r"\s*\([^()]*\)$", "", bare)
+        title = re.sub(r"(?<!\s)\s*+\([^()]*\)$", "", bare)
         if _UNMARKED.fullmatch(title) and re.search(r"\bcommands(?: /|$)", title, re.I):
             return _Section.COMMANDS
         return _Section.OTHER if self.section is _Section.COMMANDS and _NO_COMMANDS.search(title) else None

@@ -21,7 +21,7 @@ _OPTION = re.compile(
 )
 _WORD = re.compile(r"[a-z0-9@][\w.:@/+-]*$", re.IGNORECASE)
 _OPTIONS_PLACE = re.compile(r"\[?<?(?:[\w-]{0,30}[ -])?(?:options?|flags|opts)(?:\.\.\.)?>?\]?(?:\.\.\.)?$", re.I)
-_ALTERNATIVES = re.compile(r"\s+\|\s+|\|(?=-)|(?<=>)\|")
+_ALTERNATIVES = re.compile(r"(?<!\s)\s+\|\s+|\|(?=-)|(?<=>)\|")
 
 
 @dataclass(frozen=True)
