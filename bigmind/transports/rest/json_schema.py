@@ -34,7 +34,7 @@ NAME = f"^{_AROUND_NAMES}[^{_NOT_IN_NAMES}]*{_AROUND_NAMES}$"
 NAME_WITH_WORDS = rf"^{_AROUND_NAMES}[^\s{_NOT_IN_NAMES}][^{_NOT_IN_NAMES}]*{_AROUND_NAMES}$"
 
 LIMITS: dict[str, dict[str, Any]] = {
-    "checked_content": {"pattern": CONTENT},
+    "check_content": {"pattern": CONTENT},
     "clean_name": {"pattern": NAME},
     "_not_blank": {"pattern": WORDS},
     "_within_bytes": {"maxLength": CONTENT_BYTES},
@@ -44,7 +44,7 @@ LIMITS: dict[str, dict[str, Any]] = {
 INSTEAD: dict[str, dict[str, Any]] = {
     "_split_commas": {"type": "string", "description": "The same as a text, with commas between."},
     "_split_lines": {"type": "string", "description": "The same as a text, a line for each."},
-    "_joined": {"type": "array", "items": {"type": "string"}, "description": "The same as a list of steps."},
+    "_join_steps": {"type": "array", "items": {"type": "string"}, "description": "The same as a list of steps."},
 }
 """What is taken for the value that is meant, by the validators that read it so. Limits hold for what was read."""
 
