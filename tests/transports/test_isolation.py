@@ -1,11 +1,15 @@
 """Private means private: every operation of the catalogue, as everybody else. The table itself: `…_table.py`."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.test import override_settings
+from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
+from accounts.models import User
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.operations import Effect
 from bigmind.gate import perform
@@ -17,10 +21,12 @@ from tests.transports.isolation import (
     OF_THE_CALLER,
     ROWS,
     SECRET,
+    Owned,
     own_everything,
     share_entries,
     stored_by,
 )
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +51,28 @@ def _in_a_team(settings: Any) -> None:
     settings.BIGMIND_MODE = "team"
 
 
+@pytest.fixture(scope="module")
+def world(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Owned]:
+    """What one person owns, made once: each test takes back what it changes."""
+    with (
+        override_settings(BIGMIND_MODE="team"),
+        keep_world(django_db_blocker, lambda: own_everything(make_actor())) as owned,
+    ):
+        yield owned
+
+
+@pytest.fixture
+def owned(world: Owned, db: None) -> Owned:
+    """What one person owns."""
+    return world
+
+
+@pytest.fixture
+def owner(owned: Owned) -> Actor:
+    """Who owns it."""
+    return Actor.of(User.objects.get(username=owned.username))
+
+
 def _answer(name: str, actor: Actor, arguments: dict[str, Any]) -> str:
     """Return all that an actor gets to read: the reply as JSON and as markdown, or the refusal."""
     try:
@@ -67,9 +95,8 @@ def test_every_operation_is_attempted():
         if not name.startswith("kb_") and not (name in CURATORS_SEE and stranger != "another member")
     ],
 )
-def test_nobody_sees_or_changes_what_is_someone_elses(name, stranger):
-    owner, actor = make_actor(), STRANGERS[stranger]()
-    owned = own_everything(owner)
+def test_nobody_sees_or_changes_what_is_someone_elses(name, stranger, owner, owned):
+    actor = STRANGERS[stranger]()
     before = stored_by(owner.user, owned, common=name not in COMMON)
 
     answers = [_answer(name, actor, attempt) for attempt in ATTEMPTS[name](owned)]
@@ -79,8 +106,8 @@ def test_nobody_sees_or_changes_what_is_someone_elses(name, stranger):
 
 
 @pytest.mark.parametrize("name", BY_ADDRESS)
-def test_a_foreign_id_answers_like_one_that_does_not_exist(name):
-    owned, stranger = own_everything(make_actor()), make_actor()
+def test_a_foreign_id_answers_like_one_that_does_not_exist(name, owned):
+    stranger = make_actor()
 
     foreign, random = (
         [_answer_about(name, stranger, attempt) for attempt in ATTEMPTS[name](where)]
@@ -99,8 +126,8 @@ def _answer_about(name: str, actor: Actor, attempt: dict[str, Any]) -> str:
     return told
 
 
-def test_the_notes_of_others_are_not_suggested_for_an_address_that_nearly_fits():
-    owned, stranger = own_everything(make_actor()), make_actor()
+def test_the_notes_of_others_are_not_suggested_for_an_address_that_nearly_fits(owned):
+    stranger = make_actor()
 
     answer = _answer("knowledge_get", stranger, {"domain": owned.domain, "key": owned.key[:-1]})
 
@@ -108,9 +135,8 @@ def test_the_notes_of_others_are_not_suggested_for_an_address_that_nearly_fits()
 
 
 @pytest.mark.parametrize("name", TOLD_TO_THE_CALLER)
-def test_a_reply_is_the_same_whatever_others_own(name):
-    owner, stranger = make_actor(), make_actor()
-    owned = own_everything(owner)
+def test_a_reply_is_the_same_whatever_others_own(name, owner, owned):
+    stranger = make_actor()
     (attempt,) = ATTEMPTS[name](owned)
 
     in_company = _reply(name, stranger, attempt)
@@ -125,9 +151,8 @@ def _reply(name: str, actor: Actor, arguments: dict[str, Any]) -> dict[str, Any]
     return {field: said for field, said in reply.items() if field not in PASSING}
 
 
-def test_importing_what_someone_else_owns_makes_copies_and_takes_nothing_for_known():
-    owner, stranger = make_actor(), make_actor()
-    owned = own_everything(owner)
+def test_importing_what_someone_else_owns_makes_copies_and_takes_nothing_for_known(owner, owned):
+    stranger = make_actor()
     before = stored_by(owner.user, owned)
 
     reply = _reply("memory_import", stranger, {"document": owned.document})
@@ -140,9 +165,8 @@ def test_importing_what_someone_else_owns_makes_copies_and_takes_nothing_for_kno
 
 
 @pytest.mark.parametrize("name", SHARED_AND_CHANGED)
-def test_a_member_changes_no_shared_entry_of_somebody_else(name):
-    owner, stranger = make_actor(), make_actor()
-    owned = share_entries(owner, own_everything(owner))
+def test_a_member_changes_no_shared_entry_of_somebody_else(name, owner, owned):
+    stranger, owned = make_actor(), share_entries(owner, owned)
     before = stored_by(owner.user, owned)
 
     answer = _answer(name, stranger, ATTEMPTS[name](owned)[0])
@@ -153,9 +177,8 @@ def test_a_member_changes_no_shared_entry_of_somebody_else(name):
 
 @pytest.mark.parametrize("role", ["curator", "admin"])
 @pytest.mark.parametrize("name", SHARED_AND_CHANGED)
-def test_curators_and_admins_change_shared_entries(name, role):
-    owner, steward = make_actor(), make_actor(**{role: True})
-    owned = share_entries(owner, own_everything(owner))
+def test_curators_and_admins_change_shared_entries(name, role, owner, owned):
+    steward, owned = make_actor(**{role: True}), share_entries(owner, owned)
     before = stored_by(owner.user, owned)
 
     perform(CATALOGUE[name], steward, ATTEMPTS[name](owned)[0], door="rest")
@@ -164,9 +187,8 @@ def test_curators_and_admins_change_shared_entries(name, role):
 
 
 @pytest.mark.parametrize("name", [name for name, one in CATALOGUE.items() if one.effect is not Effect.READ])
-def test_a_key_that_may_only_read_changes_nothing(name):
-    owner = make_actor()
-    owned = share_entries(owner, own_everything(owner))
+def test_a_key_that_may_only_read_changes_nothing(name, owner, owned):
+    owned = share_entries(owner, owned)
     reader = Actor(owner.user, scopes=frozenset({"read"}))
     before = stored_by(owner.user, owned)
 

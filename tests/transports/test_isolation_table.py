@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from django.test import Client
+from django.test import Client, override_settings
+from pytest_django.plugin import DjangoDbBlocker
 
+from accounts.actor import Actor
 from accounts.keys.keys import revoke_key
 from accounts.models import SCOPES, Role, User
 from bigmind.operations import CATALOGUE
@@ -28,6 +30,7 @@ from tests.transports.isolation import (
     share_entries,
     stored_by,
 )
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -220,11 +223,23 @@ def test_every_word_is_explained_under_the_table() -> None:
     assert {word for _, _, word in CELLS} == explained == set(MEANINGS)
 
 
+@pytest.fixture(scope="module")
+def owned(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Owned]:
+    """What one person owns and what everybody shares, made once: each test takes back what it changes."""
+
+    def make() -> Owned:
+        with override_settings(BIGMIND_MODE="team"):
+            owner = make_actor()
+            return approve_company_knowledge(share_entries(owner, own_everything(owner)))
+
+    with keep_world(django_db_blocker, make) as owned:
+        yield owned
+
+
 @pytest.mark.parametrize(("row", "column", "word"), CELLS)
-def test_the_answer_is_what_the_table_says(row: str, column: str, word: str, settings: Any) -> None:
+def test_the_answer_is_what_the_table_says(row: str, column: str, word: str, owned: Owned, settings: Any) -> None:
     settings.BIGMIND_MODE = "team"
-    owner = make_actor()
-    owned = approve_company_knowledge(share_entries(owner, own_everything(owner)))
+    owner = Actor.of(User.objects.get(username=owned.username))
     visitor = VISITORS[column](owner.user)
     if "shares nothing" in row:
         change_sharing(owner, sections=[], in_directory=True, session_ids=[])
