@@ -19,8 +19,7 @@ class Generator:
 
     Attributes:
         about: What it takes as its source, in a few words.
-        function: Where the function is in this package. It takes a `Source`, returns `Generated`, and is loaded when it
-            is needed.
+        function: Where the function is: it takes a `Source` and returns `Generated`. It is loaded when it is needed.
         recognises: Whether a source looks like one of its own, for `--kind auto`.
     """
 
@@ -35,7 +34,7 @@ class Generator:
         Raises:
             Invalid: it cannot be read at all, and why.
         """
-        call: Callable[[Source], Generated] = import_string(f"{__package__}.{self.function}")
+        call: Callable[[Source], Generated] = import_string(self.function)
         return call(source)
 
 
@@ -57,37 +56,37 @@ GENERATORS: dict[str, Generator] = {
         Generator(
             "openapi",
             "an OpenAPI 3 document, JSON or YAML",
-            "openapi.generate",
+            f"{__package__}.openapi.generate",
             _is_openapi,
         ),
         Generator(
             "curated",
             "JSON in the schema of knowledge entries, a file or a folder of files",
-            "curated.generate",
+            f"{__package__}.curated.generate",
             _is_curated,
         ),
         Generator(
             "console",
             "a console's code, TypeScript or TSX",
-            "console.typescript.generate",
+            f"{__package__}.console.typescript.generate",
             lambda source: source.path.suffix.lower() in (".ts", ".tsx", ".mts"),
         ),
         # What follows runs or imports what the operator names: `auto` never takes it.
-        Generator("help", "a program to run with --help, such as `git`", "help.trees.generate"),
+        Generator("help", "a program to run with --help, such as `git`", f"{__package__}.help.trees.generate"),
         Generator(
             "click",
             "a click command, `package.module:name`",
-            "python.commands.generate_click",
+            f"{__package__}.python.commands.generate_click",
         ),
         Generator(
             "argparse",
             "an argparse parser, or what returns one, `package.module:name`",
-            "python.commands.generate_argparse",
+            f"{__package__}.python.commands.generate_argparse",
         ),
         Generator(
             "django",
             "a Django project's settings, `project.settings`",
-            "python.django_projects.generate",
+            f"{__package__}.python.django_projects.generate",
         ),
     )
 }
