@@ -35,12 +35,6 @@ def is_redirect_of(wanted: str, known: list[str]) -> bool:
     return wanted in known or (_is_loopback(wanted) and _without_port(wanted) in map(_without_port, known))
 
 
-def host_of(uri: str) -> str:
-    """Return what a person is to recognise a place by: its host, or the scheme that a program on the machine owns."""
-    parts = urlsplit(uri)
-    return parts.netloc if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
-
-
 def is_this_machine(uri: str) -> bool:
     """Whether people are sent back to a program on their own machine."""
     return _is_loopback(uri) or urlsplit(uri).scheme not in {"http", "https"}

@@ -8,8 +8,8 @@ from typing import Any
 
 from accounts.actor import Actor
 from knowledge.models import Reference, ReferenceType
-from knowledge.reference_arguments import CheckedText, CollectionName
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
+from knowledge.references.arguments import CheckedText, CollectionName
 from knowledge.references.completeness import completeness_of, is_listed_whole, lists_all
 from knowledge.references.lookup import CommandLine, Shelves, commands_in, find_endpoints, shelves
 from knowledge.references.nearest import nearest_references

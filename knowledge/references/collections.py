@@ -21,7 +21,7 @@ from knowledge.models import (
     ReferenceType,
 )
 from knowledge.models.feedback import COMPLAINTS
-from knowledge.reference_arguments import CategoryName, CollectionName, TypeName
+from knowledge.references.arguments import CategoryName, CollectionName, TypeName
 from knowledge.references.drift import open_drifts
 from knowledge.references.texts_by_hand import ALL
 

@@ -30,7 +30,8 @@ from knowledge.models import (
     ReferenceVersion,
 )
 from knowledge.models.references import NAME_CHARS
-from knowledge.reference_arguments import (
+from knowledge.reference_vocabulary import Completeness
+from knowledge.references.arguments import (
     CollectionName,
     Declared,
     Drafts,
@@ -39,7 +40,6 @@ from knowledge.reference_arguments import (
     SynonymTable,
     VersionName,
 )
-from knowledge.reference_vocabulary import Completeness
 from knowledge.references.readers.drafts import ReferenceDraft
 from knowledge.references.texts import (
     FIELDS,

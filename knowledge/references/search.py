@@ -13,7 +13,7 @@ from accounts.actor import Actor
 from bigmind.core.vocabulary import Query
 from knowledge.models import Feedback, Kind, Reference, Usefulness
 from knowledge.models.references import ReferenceQuerySet
-from knowledge.reference_arguments import CategoryName, CollectionName, TypeName
+from knowledge.references.arguments import CategoryName, CollectionName, TypeName
 from knowledge.references.lookup import (
     Match,
     Shelves,

@@ -15,7 +15,7 @@ from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Offset, SharedContent, SharedLongText
 from knowledge.models import Reference, ReferenceType
-from knowledge.reference_arguments import (
+from knowledge.references.arguments import (
     Aliases,
     CategoryName,
     CollectionName,

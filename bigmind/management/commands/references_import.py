@@ -12,7 +12,7 @@ from bigmind.management.base import OperatorCommand, usage_error
 from bigmind.management.owner import owner_of_instance
 from bigmind.management.progress import ProgressBar
 from bigmind.management.sources import add_source_arguments, sources_of
-from knowledge.reference_arguments import plain_completeness
+from knowledge.references.arguments import plain_completeness
 from knowledge.references.imports import ImportedReferences, import_references
 from knowledge.references.readers.drafts import Generated
 from knowledge.references.readers.registry import generator_for
