@@ -50,9 +50,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 
-# What goes with a person besides their rows: see `delete_user`.
-FAREWELLS = ["knowledge.services.deletion_hooks.forget_texts_of", "curation.services.deletion_hooks.take_names_of"]
-
 MIDDLEWARE = [
     "bigmind.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",

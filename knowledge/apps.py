@@ -8,3 +8,10 @@ class KnowledgeConfig(AppConfig):
 
     name = "knowledge"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Have the texts of users who are deleted forgotten."""
+        from accounts.people.user_deletion import on_user_deletion
+        from knowledge.services.user_deletion import forget_texts_of
+
+        on_user_deletion(forget_texts_of)

@@ -17,7 +17,8 @@ from accounts.models import (
     Sharing,
     User,
 )
-from accounts.people.users import delete_user, require_another_admin
+from accounts.people.user_deletion import delete_user
+from accounts.people.users import require_another_admin
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict
 

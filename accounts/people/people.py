@@ -15,7 +15,8 @@ from accounts.sign_in.second_factors import second_factor_exists
 from accounts.sign_in.sign_ins import end_sign_ins
 from bigmind.core.errors import Conflict, Invalid, NotFound
 
-from .users import delete_user, require_another_admin, set_role
+from .user_deletion import delete_user
+from .users import require_another_admin, set_role
 
 
 def list_people(actor: Actor) -> QuerySet[User]:

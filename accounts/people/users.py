@@ -3,19 +3,14 @@
 from itertools import chain, count
 from uuid import UUID
 
-from django.conf import settings
-from django.contrib.admin.models import LogEntry
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
 from accounts.models import ApiKey, Role, User
-from accounts.services.audit import audit, take_names_from_audit
-from accounts.services.erasures import Erased, report_erasure
+from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.rls import rls_scope
 from bigmind.core.text import clean_name
 
 LONGEST_STEM = 140
@@ -65,32 +60,6 @@ def find_user(reference: str) -> User:
         return User.objects.get(username__iexact=reference)
     except User.DoesNotExist as error:
         raise NotFound(f"There is no user “{reference[:100]}”.", hint="`bigmind user_list` shows them.") from error
-
-
-@transaction.atomic
-def delete_user(user: User) -> dict[str, int]:
-    """Delete a user with everything they own; return how many rows of each kind went. A signed report is kept.
-
-    What does not go by itself is seen to by `settings.FAREWELLS`: functions of the apps above, which know their tables.
-
-    Raises:
-        Conflict: this is the last admin, and nobody could manage the instance any more.
-    """
-    if User.objects.exclude(pk=user.pk).exists():
-        require_another_admin(user)
-    erased = Erased({"what": "person", "person": str(user.pk)})
-    for farewell in settings.FAREWELLS:
-        import_string(farewell)(user, erased)
-    erased.counts["lines of the audit log without a name"] = take_names_from_audit(user)
-    # The admin site logs names.
-    LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk)).delete()
-    with rls_scope(user.pk):
-        _, counted = user.delete()
-    counts = {label.rpartition(".")[2]: count for label, count in sorted(counted.items())}
-    erased.counts = {**counts, **erased.counts}
-    report = report_erasure(erased, whose=None)
-    audit("user_deleted", about=user, report=report.pk)
-    return counts
 
 
 def require_another_admin(user: User) -> None:

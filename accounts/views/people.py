@@ -17,9 +17,9 @@ from accounts.authentication import actor_of
 from accounts.keys.keys import KEYS_END_SOON, list_keys
 from accounts.models import Role, SignIn, User
 from accounts.people import people as services
-from accounts.people.deletion_preview import noun_of, what_goes_with
 from accounts.people.invitations import list_invitations
 from accounts.people.roles import role_matrix
+from accounts.people.user_deletion import noun_of, preview_deletion
 from accounts.services.alerts import alerts_of
 from accounts.sign_in.lockouts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
@@ -193,7 +193,7 @@ def _person_page(request: HttpRequest, found: User, *, form: RoleForm | None = N
 def _departure(found: User) -> dict[str, object]:
     """Say what goes, or why nobody may go."""
     try:
-        going = [(count, noun_of(name, count)) for name, count in what_goes_with(found).items() if count]
+        going = [(count, noun_of(name, count)) for name, count in preview_deletion(found).items() if count]
     except Conflict as refusal:
         return {"person": found, "refusal": refusal}
     export = f"bigmind op memory_export --user {found.pk} --format json > {found.pk}.json"

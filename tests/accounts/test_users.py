@@ -18,7 +18,8 @@ from accounts.authentication import BadKey, authenticate_key
 from accounts.keys.keys import create_key
 from accounts.models import ApiKey, Role, User
 from accounts.people.first_run import first_run
-from accounts.people.users import add_user, adopt_orphan_keys, delete_user, link_key, set_role, unlink_key
+from accounts.people.user_deletion import delete_user
+from accounts.people.users import add_user, adopt_orphan_keys, link_key, set_role, unlink_key
 from bigmind.core.errors import Conflict, Invalid
 from knowledge.models import Fact, Passage, Session
 from knowledge.services.facts import list_facts, store_fact

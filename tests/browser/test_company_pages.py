@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
-from accounts.people.users import delete_user
+from accounts.people.user_deletion import delete_user
 from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment
 from curation.models import Channel, Delivery

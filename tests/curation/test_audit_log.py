@@ -19,7 +19,7 @@ from accounts.keys.keys import create_key, revoke_key, rotate_key
 from accounts.models import AuditEvent, AuditHead
 from accounts.people.invitations import invite
 from accounts.people.people import deactivate, give_role
-from accounts.people.users import delete_user
+from accounts.people.user_deletion import delete_user
 from accounts.services.audit import audit, find_broken_events
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_user

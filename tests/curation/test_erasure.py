@@ -14,7 +14,7 @@ from django.utils.formats import date_format
 
 from accounts.actor import Actor
 from accounts.models import ErasureReport, User
-from accounts.people.users import delete_user
+from accounts.people.user_deletion import delete_user
 from accounts.services.erasures import ReportVerdict, as_file, check_report
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE

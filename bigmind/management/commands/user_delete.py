@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.people.deletion_preview import in_words, what_goes_with
-from accounts.people.users import delete_user, find_user
+from accounts.people.user_deletion import delete_user, in_words, preview_deletion
+from accounts.people.users import find_user
 from bigmind.management.base import CommandRefused, OperatorCommand
 
 
@@ -28,7 +28,7 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Ask, and delete."""
         user = find_user(options["user"])
-        going = what_goes_with(user)
+        going = preview_deletion(user)
         if not options["yes"]:
             self.remark(f"This deletes {user.username} for good: {in_words(going)}.")
             self._ask(user.username)

@@ -1,4 +1,4 @@
-"""Farewells: what a person has decided stays, and their name leaves it."""
+"""Deleting a user: what they have decided stays, and their name leaves it."""
 
 from django.db.models import F, Q, Value
 from django.db.models.functions import Replace

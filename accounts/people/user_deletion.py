@@ -1,0 +1,76 @@
+"""Deleting a user: with everything they own, and with what each app has besides; counted before anything is.
+
+An app that keeps more of a user than goes with their rows has a module `services/user_deletion.py`, and registers its
+function here when it is ready (`AppConfig.ready`): this app knows nothing of the tables of those above.
+"""
+
+from collections.abc import Callable
+
+from django.apps import apps
+from django.contrib.admin.models import LogEntry
+from django.db import transaction
+
+from accounts.models import User
+from accounts.services.audit import audit, take_names_from_audit
+from accounts.services.erasures import Erased, report_erasure
+from bigmind.core.rls import rls_scope
+
+from .users import require_another_admin
+
+DeletionHook = Callable[[User, Erased], None]
+"""Removes what an app keeps of a user besides their rows, in the transaction that deletes them, and notes it."""
+
+_HOOKS: list[DeletionHook] = []
+
+
+def on_user_deletion(hook: DeletionHook) -> None:
+    """Call this function with each user who is deleted, before their rows go."""
+    _HOOKS.append(hook)
+
+
+@transaction.atomic
+def delete_user(user: User) -> dict[str, int]:
+    """Delete a user with everything they own; return how many rows of each kind went. A signed report is kept.
+
+    Raises:
+        Conflict: this is the last admin, and nobody could manage the instance any more.
+    """
+    if User.objects.exclude(pk=user.pk).exists():
+        require_another_admin(user)
+    erased = Erased({"what": "person", "person": str(user.pk)})
+    for hook in _HOOKS:
+        hook(user, erased)
+    erased.counts["lines of the audit log without a name"] = take_names_from_audit(user)
+    # The admin site logs names.
+    LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk)).delete()
+    with rls_scope(user.pk):
+        _, counted = user.delete()
+    counts = {label.rpartition(".")[2]: count for label, count in sorted(counted.items())}
+    erased.counts = {**counts, **erased.counts}
+    report = report_erasure(erased, whose=None)
+    audit("user_deleted", about=user, report=report.pk)
+    return counts
+
+
+def preview_deletion(user: User) -> dict[str, int]:
+    """Count what deleting a user would delete: it is deleted, counted, and left as it was.
+
+    Raises:
+        Conflict: this user cannot be deleted.
+    """
+    with transaction.atomic():
+        counts = delete_user(User.objects.get(pk=user.pk))
+        transaction.set_rollback(True)
+    return counts
+
+
+def in_words(counts: dict[str, int]) -> str:
+    """Write counts of rows as people say them: “1 user, 2 API keys”."""
+    return ", ".join(f"{count:,} {noun_of(name, count)}" for name, count in counts.items() if count)
+
+
+def noun_of(model_name: str, count: int) -> str:
+    """Name rows of a model, in the number there are of them."""
+    models = {model.__name__: model for model in apps.get_models()}
+    options = models[model_name]._meta
+    return str(options.verbose_name if count == 1 else options.verbose_name_plural)
