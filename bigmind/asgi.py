@@ -19,7 +19,7 @@ from bigmind.core.rls import deny_by_default  # noqa: E402
 from bigmind.transports.mcp import guards  # noqa: E402
 from bigmind.transports.mcp.endpoint import McpEndpoint  # noqa: E402
 from bigmind.transports.mcp.oauth.routes import oauth_routes  # noqa: E402
-from bigmind.web import PlainFraming, web_application  # noqa: E402
+from bigmind.transports.web import PlainFraming, web_application  # noqa: E402
 
 # The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
 # database waits for the lock longer than it worked: calls took twice as long (make bench).

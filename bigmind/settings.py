@@ -84,6 +84,7 @@ TEMPLATES = [
                 "bigmind.context_processors.navigation",
                 "bigmind.context_processors.instance",
             ],
+            "libraries": {"components": "bigmind.web.components"},
         },
     },
     {

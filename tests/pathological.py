@@ -8,11 +8,11 @@ from bigmind.core.injections import find_injections
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import check_content, fence, find_hidden_characters, inline, normalise
 from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.web.differences import words_changed
+from bigmind.web.markdown import render_markdown
 from curation.proposals.contradictions import contradictions
-from curation.views.differences import words_changed
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
-from knowledge.markdown import render_markdown
 from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.outline import words_of as plain_words
 from knowledge.parsers.tags import infer_tags

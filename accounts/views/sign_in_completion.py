@@ -7,11 +7,11 @@ from typing import Literal
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.http import url_has_allowed_host_and_scheme
 
 from accounts.models import User
 from accounts.services.audit import audit
 from accounts.sign_in.second_factors import has_second_factor
+from bigmind.web.pages import is_own_address
 
 Door = Literal["password", "link", "invitation", "sso"]
 
@@ -76,7 +76,4 @@ def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
 def next_page(request: HttpRequest) -> str:
     """Return where to go next: the page that asked to sign in, if it is one of ours."""
     wanted = request.POST.get("next", request.GET.get("next", ""))
-    is_ours = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return wanted if is_ours else "/"
+    return wanted if is_own_address(request, wanted) else "/"

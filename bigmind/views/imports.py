@@ -16,13 +16,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
+from bigmind.web.forms import OperationForm
+from bigmind.web.pages import own_page, tell
 from curation.services.foreign_imports import import_bundle, import_own_document
 from knowledge.transfer.foreign_imports import MovedIn
 from knowledge.transfer.readers import FORMATS
 from knowledge.transfer.readers.bundles import Bundle, bundle_from
 from knowledge.transfer.readers.own_documents import is_own_document, read_document
-from knowledge.views.forms import OperationForm
-from knowledge.views.pages import memory_page, own_page, tell
+from knowledge.views.pages import memory_page
 
 UPLOAD_BYTES = 16 * 1024 * 1024
 MOST = 5_000

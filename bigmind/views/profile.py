@@ -14,11 +14,11 @@ from accounts.authentication import actor_of
 from accounts.people.profiles import get_profile
 from accounts.people.visibility import sharing_of
 from bigmind.core.sections import ProfileSection
+from bigmind.web.forms import OperationForm, posted_data
+from bigmind.web.pages import own_page, tell
 from curation.services.profile_pages import ProfilePage, get_profile_page
 from knowledge.services.headlines import headlines_to_offer, visible_headlines
 from knowledge.services.people import change_sharing
-from knowledge.views.forms import OperationForm, posted_data
-from knowledge.views.pages import own_page, tell
 
 # What each section is called, and what is in it. Who somebody is comes first: without it there is no page for others.
 SECTIONS: dict[ProfileSection, tuple[str, str]] = {

@@ -4,9 +4,9 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from bigmind.web.differences import words_changed
 from curation.proposals.briefing import ProposerRecord
 from curation.proposals.queue import QueueItem
-from curation.views.differences import words_changed
 
 register = template.Library()
 

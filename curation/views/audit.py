@@ -6,8 +6,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
+from bigmind.web.pages import offset_in, own_page
 from curation.services.audit_log import KINDS, AuditQuestion, export_audit_log, read_audit_log
-from knowledge.views.pages import offset_in, own_page
 
 CSV, JSON = "csv", "json"
 _TYPES = {CSV: "text/csv; charset=utf-8", JSON: "application/json"}

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_http_methods
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
+from bigmind.web.forms import posted_data
+from bigmind.web.pages import own_page
 from curation.decisions.decisions import BULK, Decisions, decide_many
 from knowledge.models import CompanyEntry
-from knowledge.views.forms import posted_data
-from knowledge.views.pages import own_page
 
 from .forms import Plain, decision_form
 from .queue_positions import address_of

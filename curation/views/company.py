@@ -12,13 +12,13 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
+from bigmind.web.pages import offset_in, own_page, tell
 from curation.decisions.decisions import Decisions, decide_many
 from curation.decisions.rules import may_decide
 from curation.proposals.queue import list_queue
 from knowledge.services.company_browsing import HITS, ShelvedCompanyEntry, browse_company
 from knowledge.views.entry_search import address_with
 from knowledge.views.entry_words import words_of
-from knowledge.views.pages import offset_in, own_page, tell
 
 from .company_queries import CompanyQuestion, category_facets
 

@@ -12,6 +12,8 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.tokens import count_tokens
+from bigmind.web.forms import OperationForm
+from bigmind.web.pages import own_page, tell
 from curation.decisions.decisions import Decision, approve_global
 from curation.decisions.entries import CompanyEntryDetail, comment, get_company_entry
 from curation.decisions.ownership import assign_owner
@@ -20,8 +22,6 @@ from curation.templatetags.curation import past
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Feedback, Kind
 from knowledge.services.feedback import give_feedback, open_complaints
-from knowledge.views.forms import OperationForm
-from knowledge.views.pages import own_page, tell
 
 from .company_forms import Assigning, Reporting, Saying, form_of
 from .differences import changes_in, changes_since, steps_since

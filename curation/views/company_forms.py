@@ -6,8 +6,9 @@ from django import forms
 from django.http import QueryDict
 
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import CompanyCategory, CompanyEntry
-from knowledge.views.forms import Names, OperationForm, TextField, choice, project_field
+from knowledge.views.forms import project_field
 
 from .forms import FORMS, Commenting, DecisionForm, Plain
 

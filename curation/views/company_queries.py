@@ -5,10 +5,10 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
+from bigmind.web.forms import Question, choice, search_field
 from knowledge.models import CompanyCategory
 from knowledge.services.company_browsing import CompanyShelf, projects_with_company_entries
 from knowledge.views.entry_search import Facet, address_with
-from knowledge.views.forms import Question, choice, search_field
 
 FRESHNESS = {
     "verified": "Verified",

@@ -5,9 +5,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.web.pages import own_page, tell
 from curation.upstream.dispatches import send_to_company
 from curation.upstream.server import connection, try_again
-from knowledge.views.pages import own_page, tell
 
 
 @own_page

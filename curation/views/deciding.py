@@ -12,11 +12,11 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out, validate_arguments
+from bigmind.web.pages import own_page, tell
 from curation.decisions.decisions import Decision, approve_global, wait_for_pairs
 from curation.decisions.entries import comment, readable_entry
 from curation.decisions.history import entry_to_change
 from knowledge.models import CompanyEntry
-from knowledge.views.pages import own_page, tell
 
 from .differences import same_text
 from .forms import Commenting, DecisionForm, decision_form

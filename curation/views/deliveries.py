@@ -9,8 +9,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
+from bigmind.web.pages import offset_in, own_page, tell
 from curation.notifications.outbox import count_deliveries, list_deliveries, try_again
-from knowledge.views.pages import offset_in, own_page, tell
 
 from .company import CompanyTab
 

@@ -6,8 +6,8 @@ from django import forms
 from django.http import QueryDict
 
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.web.forms import OperationForm, TextField, choice
 from knowledge.models import CompanyCategory, CompanyEntry
-from knowledge.views.forms import OperationForm, TextField, choice
 
 REASONS = {
     "duplicate": "Duplicate: this is known already.",

@@ -11,11 +11,11 @@ from accounts.authentication import actor_of
 from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
 from bigmind.core.pages import page_of
+from bigmind.web.forms import OperationForm
+from bigmind.web.pages import offset_in, own_page, tell
 from curation.models import Frequency
 from curation.notifications.digests import subscribe, subscription_of
 from curation.notifications.notices import count_unseen, mark_seen, notices_of
-from knowledge.views.forms import OperationForm
-from knowledge.views.pages import offset_in, own_page, tell
 
 NOTICES_SHOWN = 30
 ALERTS_SHOWN = 10

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from knowledge.views.pages import own_page, way_back
+from bigmind.web.pages import own_page, way_back
 
 KEYS_COOKIE = "bigmind_keys"
 ONE_YEAR = 60 * 60 * 24 * 365

@@ -11,6 +11,8 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
 from bigmind.core.tokens import count_tokens
+from bigmind.web.forms import Question, choice, posted_data
+from bigmind.web.pages import own_page, tell
 from curation.decisions.entries import readable_entry
 from curation.models import Review
 from curation.proposals.proposals import (
@@ -25,8 +27,6 @@ from curation.proposals.proposals import (
 )
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Status
-from knowledge.views.forms import Question, choice, posted_data
-from knowledge.views.pages import own_page, tell
 
 from .company import sections_for
 from .company_forms import NewProposal, ProposalForm, Revision, Withdrawal, revision_of

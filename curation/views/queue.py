@@ -9,9 +9,9 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.web.pages import own_page
 from curation.decisions.entries import readable_entry
 from curation.proposals.queue import claim_entry, list_queue, release_entry
-from knowledge.views.pages import own_page
 
 from .queue_positions import ROWS, address_of, next_after
 from .queue_queries import QueueQuestion

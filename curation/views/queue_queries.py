@@ -9,9 +9,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from bigmind.core.operations import validate_arguments
+from bigmind.web.forms import Question, choice, search_field
 from curation.proposals.queue import QueueSummary, list_queue
 from knowledge.models import CompanyCategory
-from knowledge.views.forms import Question, choice, search_field
 
 WHY = {"proposed": "Proposed", "reported": "Reported", "due": "Due"}
 RISKS = {"flagged": "Flagged", "clear": "Nothing flagged"}

@@ -9,6 +9,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from bigmind.core.errors import Invalid
+from bigmind.core.markdown import BoundedTokens
 from bigmind.core.text import one_line
 from knowledge.parsers.yaml_nodes import read_yaml
 
@@ -23,19 +24,6 @@ BRACKETS = 200
 
 # HTML is recognised only so that comments can be left out. Inline markup is parsed where somebody asks for it.
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "maxNesting": NESTING}).enable("table")
-
-
-class BoundedTokens(list[Token]):
-    """Tokens up to a limit: a few bytes of nested lists or empty cells make a hundred times as many bytes of tokens."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__()
-        self.limit = limit
-
-    def append(self, token: Token) -> None:
-        if len(self) >= self.limit:
-            raise Invalid(f"has more than {self.limit:,} pieces of markdown.", hint="Split the file.")
-        super().append(token)
 
 
 @dataclass(frozen=True, slots=True)

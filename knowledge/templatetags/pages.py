@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from knowledge.markdown import render_markdown
+from bigmind.web.markdown import render_markdown
 from knowledge.search.excerpts import words_like
 from knowledge.views.kinds import address_of, word_for
 

@@ -10,11 +10,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
+from bigmind.web.forms import OperationForm, choice
+from bigmind.web.pages import own_page, tell
 from knowledge.app_maps.files.archives import pack, unpack
 from knowledge.app_maps.files.folders import parse_maps
 from knowledge.app_maps.folders import export_maps, import_folder
-from knowledge.views.forms import OperationForm, choice
-from knowledge.views.pages import own_page, tell
 
 UPLOAD_BYTES = 4 * 1024 * 1024
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from django import forms
 
+from bigmind.web.forms import OperationForm, TextField
 from knowledge.models import AppEntity, AppWorkflow
-from knowledge.views.forms import OperationForm, TextField
 
 
 class EntityForm(OperationForm):

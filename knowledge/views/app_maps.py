@@ -12,6 +12,8 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page, page_of
+from bigmind.web.forms import posted_data
+from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.app_maps.connectors import configured_names
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.app_maps.learning import learn_app
@@ -20,8 +22,6 @@ from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, res
 from knowledge.app_maps.vocabulary import AmbiguousChoice
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
 from knowledge.views.app_map_forms import EntityForm, WorkflowForm, initial_of_entity, initial_of_workflow
-from knowledge.views.forms import posted_data
-from knowledge.views.pages import offset_in, own_page, tell
 
 ENTITIES_SHOWN = 50
 HEALINGS_SHOWN = 20

@@ -17,15 +17,16 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
+from bigmind.web.forms import OperationForm, TextField, posted_data
+from bigmind.web.pages import offset_in, own_page, tell, way_back
 from knowledge.models import Note
 from knowledge.services.archive import restore, set_aside
 from knowledge.services.facts import erase_fact
 from knowledge.services.hypotheses import erase_hypothesis
 from knowledge.services.notes import delete_note
 from knowledge.services.sessions import erase_chunk, erase_session
-from knowledge.views.forms import OperationForm, TextField, posted_data
 from knowledge.views.kinds import KINDS, address_of, own_thing, things_set_aside
-from knowledge.views.pages import Within, form_page, memory_page, offset_in, own_page, tell, way_back
+from knowledge.views.pages import Within, form_page, memory_page
 
 ASIDES_SHOWN = 50
 

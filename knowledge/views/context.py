@@ -12,10 +12,12 @@ from accounts.authentication import actor_of
 from accounts.models import Profile
 from accounts.people.profiles import get_profile, update_profile
 from bigmind.core.tokens import count_tokens
+from bigmind.web.forms import Lines, OperationForm, TextField, posted_data
+from bigmind.web.pages import own_page, tell
 from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context, whole_profile
 from knowledge.services.context_receipts import show_lines
-from knowledge.views.forms import Lines, OperationForm, ProjectQuestion, TextField, posted_data
-from knowledge.views.pages import memory_page, own_page, tell
+from knowledge.views.forms import ProjectQuestion
+from knowledge.views.pages import memory_page
 
 PROFILE_BEGINS = ("### 👤", "### 📌")
 INDEX_BEGINS = re.compile("### (?:🗂️|🤔|📅)|_[0-9]+ more: memory_list_sessions_$")

@@ -6,10 +6,10 @@ from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
 from accounts.people.visibility import people_shown
+from bigmind.web.forms import Question, search_field
+from bigmind.web.pages import own_page
 from knowledge.services.directory import list_directory
 from knowledge.services.expertise import search_directory
-from knowledge.views.forms import Question, search_field
-from knowledge.views.pages import own_page
 
 PEOPLE_SHOWN = 24
 

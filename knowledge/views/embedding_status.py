@@ -10,11 +10,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
+from bigmind.web.pages import own_page, tell
 from knowledge.models import EmbeddingSpace
 from knowledge.services.embedding import retry_failed, stop_rebuild
 from knowledge.services.embedding_status import pipeline_state
 from knowledge.services.re_embedding import rebuild_embeddings
-from knowledge.views.pages import own_page, tell
 
 
 def _with_an_embedder(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

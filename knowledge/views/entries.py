@@ -12,6 +12,8 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.core.operations import carry_out
+from bigmind.web.forms import posted_data
+from bigmind.web.pages import own_page, tell
 from knowledge.models import Entry
 from knowledge.services.entries import add_entry, delete_entry, may_change
 from knowledge.services.entry_browsing import HITS, Shelved, browse_entries
@@ -25,8 +27,6 @@ from knowledge.views.entry_forms import (
 )
 from knowledge.views.entry_search import EntryQuestion, address_with, tag_facets, type_facets
 from knowledge.views.entry_words import heading_and_body, plain, shorten, words_of
-from knowledge.views.forms import posted_data
-from knowledge.views.pages import own_page, tell
 
 RELATED_SHOWN = 8
 CHILDREN_SHOWN = 20

@@ -11,10 +11,11 @@ from django.utils.dateparse import parse_datetime
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import validate_arguments
+from bigmind.web.differences import TextChange, compare_lines
+from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import Entry
 from knowledge.services.entries import update_entry
-from knowledge.views.differences import TextChange, compare_lines
-from knowledge.views.forms import Names, OperationForm, TextField, choice, confidence_field, project_field
+from knowledge.views.forms import confidence_field, project_field
 
 TYPES = {
     "fact": "Fact: a learning, a rule, a pitfall",

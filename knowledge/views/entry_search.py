@@ -6,8 +6,8 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
+from bigmind.web.forms import Question, choice, search_field
 from knowledge.services.entry_browsing import EntryListing, projects_with_entries
-from knowledge.views.forms import Question, choice, search_field
 
 TYPES = {"": "All", "fact": "Facts", "summary": "Summaries", "template": "Templates"}
 ROLES = {"pm": "Product", "dev": "Development", "qa": "Testing"}

@@ -6,8 +6,8 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
+from bigmind.web.pages import own_page
 from knowledge.transfer.exports import export_memory
-from knowledge.views.pages import own_page
 
 
 @own_page

@@ -7,19 +7,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.web.forms import OperationForm, TextField, choice, posted_data, search_field
+from bigmind.web.pages import own_page, tell
 from knowledge.models import Fact
 from knowledge.services.facts import correct_fact, list_facts, store_fact
-from knowledge.views.forms import (
-    CATEGORIES,
-    OperationForm,
-    ProjectQuestion,
-    TextField,
-    choice,
-    posted_data,
-    project_field,
-    search_field,
-)
-from knowledge.views.pages import Within, form_page, memory_page, own_page, tell
+from knowledge.views.forms import CATEGORIES, ProjectQuestion, project_field
+from knowledge.views.pages import Within, form_page, memory_page
 
 FACTS_SHOWN = 50
 

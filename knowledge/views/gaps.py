@@ -12,11 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
+from bigmind.web.forms import Question, choice
+from bigmind.web.pages import own_page, tell, way_back
 from knowledge.services.experts import Knower, who_might_know
 from knowledge.services.gaps import ShownGap, forget_question, list_gaps, settle_gap
-from knowledge.views.forms import Question, choice
 from knowledge.views.insights import sections_for
-from knowledge.views.pages import own_page, tell, way_back
 
 GAPS_SHOWN = 20
 TITLE_CHARS = 80

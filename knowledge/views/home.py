@@ -8,9 +8,10 @@ from django.views.decorators.http import require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.keys.keys import keys_ending_soon
+from bigmind.web.pages import own_page
 from knowledge.models import Fact, Session
 from knowledge.services.company_browsing import lately_approved
-from knowledge.views.pages import counts_of, own_page
+from knowledge.views.pages import counts_of
 from knowledge.views.search import Search, result_page
 
 NEW_SHOWN = 5

@@ -7,19 +7,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.web.forms import OperationForm, TextField, choice, posted_data
+from bigmind.web.pages import own_page, tell
 from knowledge.models import Hypothesis, Verdict
 from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
-from knowledge.views.forms import (
-    OperationForm,
-    ProjectQuestion,
-    TextField,
-    choice,
-    confidence_field,
-    posted_data,
-    project_field,
-)
+from knowledge.views.forms import ProjectQuestion, confidence_field, project_field
 from knowledge.views.kinds import own_thing
-from knowledge.views.pages import Within, form_page, memory_page, own_page, tell
+from knowledge.views.pages import Within, form_page, memory_page
 
 HYPOTHESES_SHOWN = 50
 STATUSES = [(status, status.capitalize()) for status in Verdict.values]

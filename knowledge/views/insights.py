@@ -9,11 +9,12 @@ from django.views.decorators.http import require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from bigmind.web.forms import Question, choice
+from bigmind.web.pages import own_page
 from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.services.gaps import count_gaps
 from knowledge.services.insights import look_at_use
-from knowledge.views.forms import Question, choice
-from knowledge.views.pages import MemoryTab, own_page
+from knowledge.views.pages import MemoryTab
 
 RANGES = [("7", "7 days"), ("30", "30 days"), ("90", "90 days")]
 PEOPLE = [("mine", "Mine"), ("everybody", "Everybody’s, added up")]

@@ -4,10 +4,11 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
+from bigmind.web.pages import own_page
 from knowledge.models import Chunk, Hypothesis, Session
 from knowledge.services.context import TOTAL_TOKENS, get_context
 from knowledge.services.upkeep import check_health
-from knowledge.views.pages import memory_page, own_page
+from knowledge.views.pages import memory_page
 
 KIND_OF_FINDING = {
     "stale_facts": "fact",

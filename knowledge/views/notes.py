@@ -13,11 +13,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import validate_arguments
+from bigmind.web.forms import OperationForm, Question, TextField, choice, posted_data
+from bigmind.web.pages import own_page, tell
 from knowledge.models import Note
 from knowledge.services.notes import get_notes, note_domains, rename_note, set_note
-from knowledge.views.forms import OperationForm, Question, TextField, choice, posted_data, project_field
+from knowledge.views.forms import project_field
 from knowledge.views.kinds import own_thing
-from knowledge.views.pages import Within, form_page, memory_page, own_page, tell
+from knowledge.views.pages import Within, form_page, memory_page
 
 NOTES_SHOWN = 50
 MINUTES = "%Y-%m-%dT%H:%M"

@@ -1,27 +1,18 @@
-"""What the pages about memory share: who may see them, their sections, and the way back."""
+"""What the pages about memory share: their sections, how much is in each, and those that are one form."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any
 
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.forms import Form
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.cache import never_cache
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
-from bigmind.core.errors import NotFound
 from knowledge.models import Fact, Hypothesis, Note, Session
 from knowledge.views.kinds import things_set_aside
-
-View = Callable[..., HttpResponse]
 
 
 @dataclass(frozen=True)
@@ -58,22 +49,6 @@ class Counts:
         return not (self.facts or self.sessions or self.notes or self.hypotheses or self.aside)
 
 
-def own_page(view: View) -> View:
-    """Make a view a page about the memory of whoever is signed in.
-
-    It is kept in no cache, and what is not theirs is answered like what does not exist.
-    """
-
-    @wraps(view)
-    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(request, *args, **kwargs)
-        except NotFound as error:
-            raise Http404 from error
-
-    return never_cache(login_required(page))
-
-
 def memory_page(request: HttpRequest, template: str, *, section: str, **context: Any) -> HttpResponse:
     """Draw a page of the memory, with its sections as tabs."""
     counts = counts_of(actor_of(request))
@@ -106,25 +81,6 @@ def projects_of(user: User) -> list[str]:
     facts = Fact.objects.of(user).exclude(project="").values_list("project")
     sessions = Session.objects.of(user).exclude(project="").values_list("project")
     return sorted(project for (project,) in facts.union(sessions))
-
-
-def offset_in(request: HttpRequest) -> int:
-    """Return where in a list the page begins: what the address says, or 0 when that is no number."""
-    said = request.GET.get("offset", "")
-    return int(said) if said.isdecimal() and len(said) < 10 else 0
-
-
-def way_back(request: HttpRequest, *, otherwise: str, gone: str = "") -> HttpResponse:
-    """Turn back to the page that `next` names, if it is one of ours and not the page of what is gone."""
-    target = request.POST.get("next") or request.GET.get("next", "")
-    secure = request.is_secure()
-    is_ours = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()}, require_https=secure)
-    return redirect(target if is_ours and target != gone else otherwise)
-
-
-def tell(request: HttpRequest, text: str, *, undo: str = "") -> None:
-    """Say on the next page what was done; `undo` is the address whose button takes it back."""
-    messages.success(request, text, extra_tags=undo)
 
 
 def _sections(counts: Counts, *, current: str) -> list[MemoryTab]:

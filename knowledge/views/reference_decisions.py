@@ -9,12 +9,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
+from bigmind.web.forms import posted_data
+from bigmind.web.pages import own_page, tell
 from knowledge.models import Reference, ReferenceDrift
 from knowledge.references.collections import cover
 from knowledge.references.drift import decide_drift, see_drift
 from knowledge.references.texts import text_of
-from knowledge.views.forms import posted_data
-from knowledge.views.pages import own_page, tell
 from knowledge.views.reference_forms import ReferenceCorrection, initial_of, read_correction
 from knowledge.views.references import changes, may_change
 

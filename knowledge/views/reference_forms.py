@@ -12,11 +12,11 @@ from django.utils.dateparse import parse_datetime
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import validate_arguments
+from bigmind.web.differences import TextChange, compare_lines
+from bigmind.web.forms import Names, OperationForm, Question, TextField, choice, search_field
 from knowledge.models import Reference
 from knowledge.reference_vocabulary import ReferenceKind
 from knowledge.references.texts_by_hand import update_reference
-from knowledge.views.differences import TextChange, compare_lines
-from knowledge.views.forms import Names, OperationForm, Question, TextField, choice, search_field
 
 KINDS = {
     "": "All",

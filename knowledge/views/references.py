@@ -11,6 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
+from bigmind.web.differences import TextChange, compare_lines
+from bigmind.web.forms import posted_data
+from bigmind.web.pages import own_page, tell
 from knowledge.models import Feedback, Kind, Reference
 from knowledge.references.collections import CollectionPage, browse_references, list_collections
 from knowledge.references.drift import differences
@@ -19,10 +22,7 @@ from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
 from knowledge.references.texts_by_hand import read_reference
 from knowledge.services.feedback import give_feedback
-from knowledge.views.differences import TextChange, compare_lines
 from knowledge.views.entry_search import Facet
-from knowledge.views.forms import posted_data
-from knowledge.views.pages import own_page, tell
 from knowledge.views.reference_forms import (
     KINDS,
     Browsing,

@@ -15,13 +15,14 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
 from bigmind.core.pages import Page
+from bigmind.web.forms import Question, choice, search_field
+from bigmind.web.pages import own_page
 from knowledge.services.entry_browsing import projects_with_entries
 from knowledge.services.explanations import explain_search
 from knowledge.services.hits import Hit
 from knowledge.services.semantic import semantic_search
-from knowledge.views.forms import Question, choice, search_field
 from knowledge.views.kinds import address_of, word_for
-from knowledge.views.pages import own_page, projects_of
+from knowledge.views.pages import projects_of
 
 HITS_SHOWN = 20
 KINDS = [

@@ -9,21 +9,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.pages import page_of
 from bigmind.core.vocabulary import PAGE_ROWS
+from bigmind.web.forms import Lines, Names, OperationForm, TextField, posted_data, search_field
+from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.models import Chunk, Session
 from knowledge.services.context_receipts import receipt_of
 from knowledge.services.sessions import correct_chunk, correct_session, end_session, list_sessions
-from knowledge.views.forms import (
-    Lines,
-    Names,
-    OperationForm,
-    ProjectQuestion,
-    TextField,
-    posted_data,
-    project_field,
-    search_field,
-)
+from knowledge.views.forms import ProjectQuestion, project_field
 from knowledge.views.kinds import own_thing
-from knowledge.views.pages import Within, form_page, memory_page, offset_in, own_page, tell
+from knowledge.views.pages import Within, form_page, memory_page
 
 SESSIONS_SHOWN = 50
 CHUNKS_SHOWN = 20

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from knowledge.markdown import RENDERED_CHARS, render_markdown
+from bigmind.web.markdown import RENDERED_CHARS, render_markdown
 
 HARMLESS = {
     *("p", "br", "hr", "h3", "h4", "h5", "h6", "strong", "em", "s", "code", "pre", "blockquote"),

@@ -7,7 +7,7 @@ import anyio
 import httpx
 from starlette.types import Message, Receive, Scope, Send
 
-from bigmind.web import WholeRequests
+from bigmind.transports.web import WholeRequests
 from tests.serving import Served
 
 

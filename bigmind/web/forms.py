@@ -1,0 +1,114 @@
+"""Forms whose rules are those of the operations: they ask, and say beside each field what was refused."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, QueryDict
+
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.operations import carry_out
+
+
+def posted_data(request: HttpRequest) -> QueryDict | None:
+    """Return what a form sent; None while it is only being shown."""
+    return request.POST if request.method == "POST" else None
+
+
+def choice(choices: Iterable[tuple[str, str]], *, blank: str = "", **kwargs: Any) -> forms.CharField:
+    """Return a field that offers these choices; whether one of them was made is judged by the operation."""
+    offered = [("", blank), *choices] if blank else list(choices)
+    return forms.CharField(widget=forms.Select(choices=offered), **kwargs)
+
+
+class OperationForm(forms.Form):
+    """A form that carries out an operation. Its fields have the names of the arguments, and no rules of their own."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+    def carry_out(self, call: Callable[..., Any], actor: Any, **more: Any) -> Any:
+        """Carry out an operation with what was typed, and `more`. None when it was refused: the form then says why."""
+        return self.attempt(lambda told: carry_out(call, actor, {**told, **more}))
+
+    def attempt(self, act: Callable[[dict[str, Any]], Any]) -> Any:
+        """Act on what was typed. None when that was refused, or nothing was sent yet."""
+        if not self.is_valid():
+            return None
+        try:
+            return act(self.cleaned_data)
+        except (Invalid, Conflict) as refusal:
+            self.refuse(refusal)
+            return None
+
+    def refuse(self, refusal: Invalid | Conflict) -> None:
+        """Say what was refused: beside the field where one is named, else above the form."""
+        problems = refusal.problems if isinstance(refusal, Invalid) else []
+        for problem in problems:
+            field, _, place = str(problem["field"]).partition(".")
+            if field in self.fields:
+                subject = f"Line {int(place) + 1}" if place.isdigit() else place or "This"
+                self.add_error(field, f"{subject} {problem['message']}.")
+            else:
+                self.add_error(None, f"{problem['field']} {problem['message']}.")
+        if not problems:
+            self.add_error(None, refusal.message)
+
+
+class Question(OperationForm):
+    """A form in the address of a page: it asks an operation that reads, and the page shows the answer."""
+
+    def answer(self, call: Callable[..., Any], actor: Any, **more: Any) -> Any:
+        """Ask for the part of the answer that the address names. None when the question was refused."""
+        return self.attempt(lambda _: carry_out(call, actor, {**self.asked, **more}))
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What the address says, without what it leaves blank."""
+        said = {name: str(self.data.get(name, "")).strip() for name in (*self.fields, "offset")}
+        return {name: value for name, value in said.items() if value}
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything narrows the answer: an empty one then means that nothing matches."""
+        return any(name in self.fields for name in self.asked)
+
+
+class TextField(forms.CharField):
+    """A text that is kept as it was typed. Browsers end lines their own way; nothing but spaces is nothing."""
+
+    widget = forms.Textarea
+
+    def __init__(self, *, rows: int = 4, **kwargs: Any) -> None:
+        super().__init__(strip=False, widget=forms.Textarea(attrs={"rows": rows}), **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        """Return the text with its lines ended as they are stored."""
+        text = str(super().to_python(value) or "").replace("\r\n", "\n")
+        return text if text.strip() else ""
+
+
+class Lines(TextField):
+    """A list of sentences, one a line."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a list as lines, and what was typed as it was."""
+        return "\n".join(value) if isinstance(value, list | tuple) else value
+
+    def to_python(self, value: Any) -> Any:
+        """Return the lines that say something."""
+        return [line.strip() for line in super().to_python(value).split("\n") if line.strip()]
+
+
+class Names(forms.CharField):
+    """A list of names, with commas between them."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a list as one line, and what was typed as it was."""
+        return ", ".join(value) if isinstance(value, list | tuple) else value
+
+
+def search_field(label: str) -> forms.CharField:
+    """Return the field for the words to look for."""
+    return forms.CharField(required=False, label=label, widget=forms.TextInput(attrs={"type": "search"}))

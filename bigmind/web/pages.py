@@ -1,0 +1,56 @@
+"""What pages share: who may see them, where in a list they begin, what is said on the next one, and the way back."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+
+from bigmind.core.errors import NotFound
+
+View = Callable[..., HttpResponse]
+
+
+def own_page(view: View) -> View:
+    """Make a view a page of whoever is signed in.
+
+    It is kept in no cache, and what is not theirs is answered like what does not exist.
+    """
+
+    @wraps(view)
+    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except NotFound as error:
+            raise Http404 from error
+
+    return never_cache(login_required(page))
+
+
+def offset_in(request: HttpRequest) -> int:
+    """Return where in a list the page begins: what the address says, or 0 when that is no number."""
+    said = request.GET.get("offset", "")
+    return int(said) if said.isdecimal() and len(said) < 10 else 0
+
+
+def way_back(request: HttpRequest, *, otherwise: str, gone: str = "") -> HttpResponse:
+    """Turn back to the page that `next` names, if it is one of ours and not the page of what is gone."""
+    target = request.POST.get("next") or request.GET.get("next", "")
+    return redirect(target if is_own_address(request, target) and target != gone else otherwise)
+
+
+def is_own_address(request: HttpRequest, target: str) -> bool:
+    """Whether an address that was sent leads to a page of ours, and not elsewhere."""
+    return url_has_allowed_host_and_scheme(
+        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+
+
+def tell(request: HttpRequest, text: str, *, undo: str = "") -> None:
+    """Say on the next page what was done; `undo` is the address whose button takes it back."""
+    messages.success(request, text, extra_tags=undo)
