@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from bigmind.core.key_text import is_well_formed
 from bigmind.environment.addresses import is_this_machine, refuse_unusable_port
-from bigmind.environment.place import InstanceSettings
+from bigmind.environment.instance import InstanceSettings
 
 
 class Company(InstanceSettings):

@@ -1,73 +1,128 @@
-"""The settings of one instance, whole: every topic together, read from the environment."""
+"""One instance: where it is, how much it serves at once, what holds for everybody here, and how it is watched."""
 
 import os
-from difflib import get_close_matches
-from functools import lru_cache
-from typing import Self
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
 
-from pydantic import model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from bigmind.environment.backups import BackupSettings
-from bigmind.environment.capacity import Capacity
-from bigmind.environment.company import Company
-from bigmind.environment.embedding import Embedding
-from bigmind.environment.features import Features
-from bigmind.environment.first_user import FirstUser
-from bigmind.environment.notifications import NotificationSettings
-from bigmind.environment.observability import Watching
-from bigmind.environment.place import InstanceSettings
-from bigmind.environment.rules import Rules
-from bigmind.environment.sign_in import SignInSettings
-from bigmind.environment.storage import Storage
-
-PREFIX = "BIGMIND_"
+from bigmind.environment.addresses import WebAddress
 
 
-# Fields are gathered from the last base to the first: the last one opens the list that people read.
-class Environment(
-    BaseSettings,
-    Features,
-    Embedding,
-    Capacity,
-    Company,
-    BackupSettings,
-    NotificationSettings,
-    Rules,
-    Watching,
-    Storage,
-    FirstUser,
-    SignInSettings,
-    InstanceSettings,
-):
-    """The settings of one BigMind instance, read from variables that begin with `BIGMIND_`."""
+class InstanceSettings(BaseModel):
+    """Where a BigMind is, and the addresses that follow from it."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="ignore", frozen=True, env_ignore_empty=True, hide_input_in_errors=True
+    home: Path = Field(
+        default_factory=lambda: Path.home() / ".bigmind",
+        description="Folder of everything BigMind keeps on this machine: embedded database, secret key, logs.",
+    )
+    port: int = Field(default=7700, ge=1, le=65535, description="Port the web server listens on.")
+    bind: str = Field(
+        default="127.0.0.1",
+        description="Address the web server listens on. `0.0.0.0` accepts other machines; set BIGMIND_PUBLIC_URL too.",
+    )
+    public_url: str = Field(
+        default="",
+        description="The address people and agents type, e.g. `https://bigmind.example.com`. Hosts and origins that "
+        "differ from it are refused. Default: `http://localhost:<BIGMIND_PORT>`.",
+    )
+    hsts: Literal["off", "host", "subdomains", "preload"] = Field(
+        default="host",
+        description="With https in BIGMIND_PUBLIC_URL, what browsers are told to ask by https alone for a year: this "
+        "`host`, its `subdomains` too, or both for the list that browsers come with (`preload`), which takes months to "
+        "leave. `off` where the proxy says it.",
+    )
+    mode: Literal["personal", "team", "enterprise"] = Field(
+        default="personal",
+        description="`personal`: one user, signed in from the link that start-up prints. `team`, `enterprise`: many.",
     )
 
-    @model_validator(mode="after")
-    def refuse_double_secrets(self) -> Self:
-        """Refuse a secret that is given twice: nobody could tell which one counts."""
-        for name in ("init_password", "init_key", "oidc_client_secret"):
-            if getattr(self, name).get_secret_value() and getattr(self, f"{name}_file"):
-                variable = PREFIX + name.upper()
-                raise ValueError(f"{variable} and {variable}_FILE exclude each other")
-        return self
+    @field_validator("home")
+    @classmethod
+    def absolute(cls, home: Path) -> Path:
+        """Expand `~` and make the path independent of the working directory."""
+        return home.expanduser().absolute()
+
+    @field_validator("public_url")
+    @classmethod
+    def origin_only(cls, url: str) -> str:
+        """Refuse what is not `scheme://host[:port]`, because hosts and origins are checked against it."""
+        parts = urlsplit(url)
+        if url and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.path not in {"", "/"}):
+            raise ValueError("must look like https://bigmind.example.com, without a path")
+        return url.rstrip("/")
+
+    @property
+    def url(self) -> str:
+        """The public URL, never a bind address, without a trailing slash."""
+        return self.public_url or f"http://localhost:{self.port}"
+
+    @property
+    def allowed_hosts(self) -> list[str]:
+        """The hosts that requests may name: the public one, and this machine itself."""
+        return list(dict.fromkeys([urlsplit(self.url).hostname or "localhost", "localhost", "127.0.0.1", "[::1]"]))
+
+    @property
+    def allowed_origins(self) -> list[str]:
+        """The origins that browsers may send from: the public one, and this machine on the same port."""
+        return list(dict.fromkeys([self.url, f"http://localhost:{self.port}", f"http://127.0.0.1:{self.port}"]))
 
 
-def unknown_variables() -> dict[str, str]:
-    """Return the `BIGMIND_*` variables that mean nothing here, each with the nearest real name (or an empty text)."""
-    known = [PREFIX + name.upper() for name in Environment.model_fields] + ["BIGMIND_API_KEY"]
-    unknown = [name for name in os.environ if name.startswith(PREFIX) and name not in known]
-    return {name: next(iter(get_close_matches(name, known, n=1)), "") for name in unknown}
+class Capacity(BaseModel):
+    """How much is served at once, and how long a connection is waited for."""
+
+    web_threads: int = Field(default=8, ge=1, le=128, description="Pages and REST requests served at once.")
+    mcp_threads: int = Field(default=4, ge=1, le=128, description="Tool calls served at once.")
+    header_seconds: float = Field(
+        default=10, ge=0.1, le=600, description="Within how many seconds the head of a request must have arrived."
+    )
+    body_seconds: float = Field(
+        default=60, ge=0.1, le=3600, description="Within how many seconds the body of a request must have arrived."
+    )
 
 
-@lru_cache
-def environment() -> Environment:
-    """Return the settings of this process, read once.
+class Rules(BaseModel):
+    """What holds for everybody here."""
 
-    Raises:
-        pydantic.ValidationError: a variable has a value that BigMind cannot use.
-    """
-    return Environment()
+    autoopen: bool = Field(default=False, description="Open the sign-in link in the browser when BigMind has started.")
+    rate_limit: int = Field(
+        default=600,
+        ge=0,
+        description="Operations a key may perform in a minute, unless it has a limit of its own. 0: no limit.",
+    )
+    secrets: Literal["warn", "redact", "block"] = Field(
+        default="warn",
+        description="What becomes of a password, key or token in a personal memory: `warn` stores it and tells the "
+        "caller, `redact` stores the text without it, `block` refuses the text. Shared knowledge always refuses it.",
+    )
+    review_days: int = Field(
+        default=3, ge=1, le=365, description="Days after which what waits for a curator is shown as overdue."
+    )
+
+
+class Watching(BaseModel):
+    """How a running BigMind is watched."""
+
+    debug: bool = Field(default=False, description="Developer's error pages. Never on a machine others can reach.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="How much is logged.")
+    log_format: Literal["text", "json"] = Field(default="text", description="`json`: one object a line, for machines.")
+    slow_ms: int = Field(
+        default=1000, ge=1, description="Milliseconds from which on a call, a page or a task is logged as slow."
+    )
+    metrics_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Whoever sends it as `Authorization: Bearer …` may read `/metrics`. Default: only programs on this "
+        "machine may, and only where BIGMIND_PUBLIC_URL is this machine, so that no proxy can ask for others.",
+    )
+    otlp_endpoint: WebAddress = Field(
+        default="",
+        description="Collector that traces are sent to (OpenTelemetry over HTTP), e.g. `http://localhost:4318`. "
+        "Default: what the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` says; without it no trace is made.",
+    )
+
+    @property
+    def sends_traces(self) -> bool:
+        """Whether a collector is configured, here or by the variables that OpenTelemetry reads itself."""
+        standard = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+        return bool(self.otlp_endpoint or any(os.environ.get(name) for name in standard))

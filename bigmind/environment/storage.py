@@ -1,12 +1,12 @@
-"""Where everything is kept: database, task queue, and the key that signs."""
+"""Where everything is kept: database, task queue, the key that signs, and backups."""
 
 import os
 import secrets
 from pathlib import Path
 
-from pydantic import Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
-from bigmind.environment.place import InstanceSettings
+from bigmind.environment.instance import InstanceSettings
 
 
 class Storage(InstanceSettings):
@@ -49,6 +49,21 @@ class Storage(InstanceSettings):
     def signing_key(self) -> str:
         """Return the secret key: the configured one, else the one made on the first call and kept in the home."""
         return self.secret_key.get_secret_value() or _read_or_create_secret(self.home / "secret_key")
+
+
+class BackupSettings(BaseModel):
+    """When backups are made, where, and how long they stay."""
+
+    backup_dir: str = Field(
+        default="",
+        description="Folder that the scheduler makes backups in. Default: only `bigmind backup` makes any.",
+    )
+    backup_every: int = Field(
+        default=24, ge=1, le=8760, description="Hours from one backup in BIGMIND_BACKUP_DIR to the next."
+    )
+    backup_keep: int = Field(
+        default=7, ge=0, le=10_000, description="How many backups stay in BIGMIND_BACKUP_DIR. 0 keeps all."
+    )
 
 
 def _read_or_create_secret(path: Path) -> str:
