@@ -1,8 +1,7 @@
 """Setting aside and restoring: out of sight without being lost, for everything that is remembered."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from django.db import transaction
 from django.db.models import Model
@@ -10,19 +9,14 @@ from django.utils import timezone
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
-from bigmind.core.errors import Invalid, NotFound
+from bigmind.core.errors import Invalid
 from bigmind.core.handles import Handle
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import Reason
-from knowledge.models import Note, Session
+from knowledge.kinds import KIND_OF_WORD, KINDS, index_own, lock_own
 from knowledge.models.archive import CanBeSetAside
 
-from .current_sessions import own_session
 from .facts import deprecate_fact, own_fact, restore_fact
-from .hypotheses import index_hypothesis, own_hypothesis
-from .notes import index_note
-from .people import index_person
-from .sessions import index_chunk, index_session, own_chunk
 
 KindName = Annotated[Literal["fact", "session", "chunk", "note", "hypothesis"], Field(description="What it is.")]
 AnyId = Annotated[
@@ -71,31 +65,13 @@ def restore(actor: Actor, *, kind: KindName, id: AnyId) -> Remembered:
 
 
 def _change(actor: Actor, kind: str, id: str, *, in_view: bool) -> CanBeSetAside:
-    find, index = _KINDS[kind]
-    thing: CanBeSetAside = find(actor, id)
+    is_numbered = KINDS[KIND_OF_WORD[kind]].read_id is int
+    thing: CanBeSetAside = lock_own(actor, kind, _number(id) if is_numbered else id)
     if thing.is_in_view != in_view:
         thing.set_aside_at = None if in_view else timezone.now()
         thing.save(update_fields=["set_aside_at"])
-        index(thing)
+        index_own(kind, thing)
     return thing
-
-
-def _own_note(actor: Actor, id: str) -> Note:
-    note = Note.objects.of(actor.user).select_for_update().filter(pk=_number(id)).first()
-    if note is None:
-        raise NotFound(f"You have no note {id}.", hint="knowledge_get shows yours.")
-    return note
-
-
-def _own_session(actor: Actor, id: str) -> Session:
-    return own_session(actor, id, Session.objects.select_for_update(of=("self",)))
-
-
-def _index_session_and_chunks(session: Session) -> None:
-    index_session(session)
-    for chunk in session.chunks.select_related("session", "user"):
-        index_chunk(chunk)
-    index_person(session.user)
 
 
 def _number(id: str) -> int:
@@ -103,11 +79,3 @@ def _number(id: str) -> int:
         problem = {"field": "id", "message": "must be the number that lists show"}
         raise Invalid(f"id “{id}” is not a number.", problems=[problem])
     return int(id)
-
-
-_KINDS: dict[str, tuple[Callable[[Actor, str], Any], Callable[[Any], None]]] = {
-    "session": (_own_session, _index_session_and_chunks),
-    "chunk": (lambda actor, id: own_chunk(actor, _number(id)), index_chunk),
-    "note": (_own_note, index_note),
-    "hypothesis": (lambda actor, id: own_hypothesis(actor, _number(id)), index_hypothesis),
-}

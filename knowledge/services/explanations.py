@@ -7,12 +7,13 @@ from django.conf import settings
 from accounts.actor import Actor
 from bigmind.core.vocabulary import Limit, Offset, Project, Query, Since
 from knowledge.embeddings.providers import provider
+from knowledge.kinds import SEARCHED
 from knowledge.search.fusion import MEANING, NEIGHBOUR_SHARE, WORDS
 from knowledge.search.hybrid import CANDIDATES
 from knowledge.search.keyword import lexemes_of
 from knowledge.services.hits import Hit, findings, hits_of
 from knowledge.services.semantic import AnyKind
-from knowledge.services.sources import SOURCES, visible_things
+from knowledge.services.sources import visible_things
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def explain_search(
     offset: Offset = 0,
 ) -> Explanation:
     """Ask as `semantic_search` does, and return how the answer came about, with its candidates."""
-    things = visible_things(actor.user, kinds or SOURCES, since=since)
+    things = visible_things(actor.user, kinds or SEARCHED, since=since)
     found = findings(actor, query, things=things, is_narrowed=bool(since), project=project, limit=limit, offset=offset)
     return Explanation(
         lexemes=lexemes_of(query),

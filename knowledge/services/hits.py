@@ -8,13 +8,14 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.actor import Actor
+from knowledge.kinds import KINDS
 from knowledge.models import Entry, Kind, Note, Session
 from knowledge.search.abstention import Judgement, judge
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.hybrid import Filters, Finding, Findings, search
 from knowledge.search.nearest import SUGGEST_FROM
 from knowledge.services.gaps import note_gap
-from knowledge.services.sources import SOURCES, Things, read_things
+from knowledge.services.sources import Things, read_things
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def find(
     """
     found = findings(actor, query, things=things, is_narrowed=is_narrowed, project=project, limit=limit, offset=offset)
     hits = hits_of(found.items, actor, things, explain=explain)
-    if not (is_narrowed or offset) and any(SOURCES[kind].is_shared for kind in things):
+    if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
     # The first page has said it already of all that follow.
     told = Judgement() if offset else judge(query, found, names=lambda: _names(actor, things))
@@ -127,9 +128,9 @@ def findings(
         return Findings([], 0, fallback=False)
     filters = Filters(
         kinds=[Kind(kind) for kind in things],
-        shared=any(SOURCES[kind].is_shared for kind in things),
+        shared=any(KINDS[kind].is_shared for kind in things),
         project=project,
-        eligible={kind: rows for kind, rows in things.items() if is_narrowed or SOURCES[kind].lapses},
+        eligible={kind: rows for kind, rows in things.items() if is_narrowed or KINDS[kind].lapses},
     )
     return search(query, owner=actor.user, filters=filters, limit=limit, offset=offset)
 
@@ -150,7 +151,7 @@ def _each_once(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
-    source = SOURCES[finding.kind]
+    source = KINDS[finding.kind]
     moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
     told: dict[str, Any] = {"owner": str(actor.user), **source.told(thing)}
     return Hit(

@@ -108,6 +108,13 @@ def delete_note(actor: Actor, *, domain: Domain, key: Key) -> Note:
 
 
 @transaction.atomic
+def erase_note(actor: Actor, *, note_id: int) -> Note:
+    """Delete the note with this id, as `delete_note` does."""
+    note = lock_note(actor, note_id)
+    return delete_note(actor, domain=note.domain, key=note.key)
+
+
+@transaction.atomic
 def rename_note(
     actor: Actor, *, domain: Domain, key: Key, new_domain: NewDomain | None = None, new_key: NewKey | None = None
 ) -> Note:
@@ -152,6 +159,18 @@ def own_note(actor: Actor, domain: str, key: str, *, lock: bool = False) -> Note
         addresses = [str(other) for other in mine.only("domain", "key")[:SUGGEST_FROM]]
         hint = nearest_or(f"{domain}/{key}", addresses, "knowledge_get without arguments lists yours.")
         raise NotFound(f"You have no note {domain}/{key}.", hint=hint)
+    return note
+
+
+def lock_note(actor: Actor, note_id: int) -> Note:
+    """Return the actor's note with this id, archived or not, locked until the transaction ends.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    note = Note.objects.of(actor.user).select_for_update().filter(pk=note_id).first()
+    if note is None:
+        raise NotFound(f"You have no note {note_id}.", hint="knowledge_get shows yours.")
     return note
 
 

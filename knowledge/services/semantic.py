@@ -6,10 +6,11 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since, Tags
+from knowledge.kinds import SEARCHED
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.hits import Hits, find
 from knowledge.services.reply_budgets import MaxTokens, within_tokens
-from knowledge.services.sources import SOURCES, visible_things
+from knowledge.services.sources import visible_things
 
 AnyKind = Annotated[
     list[
@@ -54,7 +55,7 @@ def semantic_search(
     Call this first when you need to know something, before you ask the user or look elsewhere. Returns the best first,
     each with who said it, when and where. Where nothing matches the reply says so, and shows what comes closest.
     """
-    things = visible_things(actor.user, kinds or SOURCES, tags=tags or [], since=since, before=before)
+    things = visible_things(actor.user, kinds or SEARCHED, tags=tags or [], since=since, before=before)
     hits = find(
         actor,
         query,

@@ -307,6 +307,14 @@ def index_session(session: Session, *, made: bool = False) -> None:
     index_passages(Kind.SUMMARY, session.pk, [text], owner=session.user, project=session.project, made=made)
 
 
+def index_session_and_chunks(session: Session) -> None:
+    """Write the passages of a session, of its chunks, and what they say about its user."""
+    index_session(session)
+    for chunk in session.chunks.select_related("session", "user"):
+        index_chunk(chunk)
+    index_person(session.user)
+
+
 def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
     """Write the passage of a chunk: its content and why it was flagged. One set aside has none."""
     if not (chunk.is_in_view and chunk.session.is_in_view):
@@ -341,3 +349,12 @@ def own_chunk(actor: Actor, chunk_id: int) -> Chunk:
     if chunk is None:
         raise NotFound(f"You have no chunk {chunk_id}.", hint="memory_search_chunks finds yours.")
     return chunk
+
+
+def lock_session(actor: Actor, session_id: str) -> Session:
+    """Return the actor's session with this id, or whose id begins so, locked until the transaction ends.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    return own_session(actor, session_id, Session.objects.select_for_update(of=("self",)))

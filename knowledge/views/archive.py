@@ -1,12 +1,10 @@
 """Out of sight and gone: what was set aside, bringing it back, and erasing for good."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -19,13 +17,9 @@ from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
 from bigmind.web.forms import OperationForm, TextField, posted_data
 from bigmind.web.pages import offset_in, own_page, tell, way_back
-from knowledge.models import Note
+from knowledge.kinds import OWN, erase_own
 from knowledge.services.archive import restore, set_aside
-from knowledge.services.facts import erase_fact
-from knowledge.services.hypotheses import erase_hypothesis
-from knowledge.services.notes import delete_note
-from knowledge.services.sessions import erase_chunk, erase_session
-from knowledge.views.kinds import KINDS, address_of, own_thing, things_set_aside
+from knowledge.views.kinds import address_of, own_thing, things_set_aside
 from knowledge.views.pages import Within, form_page, memory_page
 
 ASIDES_SHOWN = 50
@@ -77,10 +71,10 @@ def setting_aside(request: HttpRequest, kind: str, thing_id: str) -> HttpRespons
     return form_page(
         request,
         form,
-        heading=f"Set this {KINDS[kind].word} aside?",
+        heading=f"Set this {kind} aside?",
         lead=f"“{thing}” will be hidden everywhere and kept on record. You can restore it at any time.",
         verb="Set it aside",
-        within=Within(KINDS[kind].word.capitalize(), address),
+        within=Within(kind.capitalize(), address),
     )
 
 
@@ -106,13 +100,13 @@ def erasing(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
     thing = own_thing(actor, kind, thing_id)
     address = address_of(kind, thing.pk)
     if request.method == "POST":
-        list_address = address_of("session", thing.session_id) if kind == "chunk" else reverse(KINDS[kind].list_route)
-        ERASE[kind](actor, thing)
+        list_address = address_of("session", thing.session_id) if kind == "chunk" else reverse(OWN[kind].list_route)
+        erase_own(actor, kind, thing.pk)
         # Without its words: a message is kept in a cookie until it is shown.
-        tell(request, f"The {KINDS[kind].word} is erased for good.")
+        tell(request, f"The {kind} is erased for good.")
         return way_back(request, otherwise=list_address, gone=address)
     chunks = thing.chunks.count() if kind == "session" else 0
-    context = {"kind": kind, "word": KINDS[kind].word, "thing": thing, "address": address, "chunks": chunks}
+    context = {"kind": kind, "word": kind, "thing": thing, "address": address, "chunks": chunks}
     return render(request, "knowledge/erase.html", context)
 
 
@@ -121,26 +115,10 @@ def _set_aside(actor: Actor, kind: str, thing: Any, told: dict[str, str]) -> Any
     return carry_out(set_aside, actor, {"kind": kind, "id": str(thing.pk), **reason})
 
 
-@transaction.atomic
-def _erase_note(actor: Actor, note: Note) -> None:
-    # Notes are deleted by their address, and only one in view has an address: it comes back for this moment.
-    restore(actor, kind="note", id=str(note.pk))
-    delete_note(actor, domain=note.domain, key=note.key)
-
-
-ERASE: dict[str, Callable[[Actor, Any], Any]] = {
-    "fact": lambda actor, fact: erase_fact(actor, fact_id=fact.pk),
-    "session": lambda actor, session: erase_session(actor, session_id=str(session.pk)),
-    "chunk": lambda actor, chunk: erase_chunk(actor, chunk_id=chunk.pk),
-    "note": _erase_note,
-    "hypothesis": lambda actor, belief: erase_hypothesis(actor, hypothesis_id=belief.pk),
-}
-
-
 def _read(actor: Actor, rows: list[dict[str, Any]]) -> list[Aside]:
     """Read the things themselves, in one query for each kind."""
     things = {
-        kind: {str(thing.pk): thing for thing in KINDS[kind].own(actor.user).filter(pk__in=ids)}
+        kind: {str(thing.pk): thing for thing in OWN[kind].rows(actor.user).filter(pk__in=ids)}
         for kind, ids in _ids_by_kind(rows).items()
     }
     found = [(row, things[row["kind"]].get(row["id_text"])) for row in rows]

@@ -1,7 +1,5 @@
-"""The kinds of things that are remembered, as pages speak of them: their words, their addresses, whose they are."""
+"""Things of any kind, as pages speak of them: their words, their addresses, whose they are, what is archived."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -13,33 +11,7 @@ from django.urls import reverse
 
 from accounts.actor import Actor
 from accounts.models import User
-from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
-
-
-@dataclass(frozen=True)
-class KindPages:
-    """One kind: what people call it, the pages of one and of all, and which are a person's own."""
-
-    word: str
-    route: str
-    list_route: str
-    own: Callable[[User], QuerySet[Any]]
-
-
-KINDS = {
-    "fact": KindPages("fact", "memory-fact", "memory-facts", lambda user: Fact.objects.of(user)),
-    "session": KindPages("session", "memory-session", "memory-sessions", lambda user: Session.objects.of(user)),
-    "chunk": KindPages(
-        "chunk",
-        "memory-chunk",
-        "memory-sessions",
-        lambda user: Chunk.objects.filter(user=user).select_related("session"),
-    ),
-    "note": KindPages("note", "memory-note", "memory-notes", lambda user: Note.objects.of(user)),
-    "hypothesis": KindPages(
-        "hypothesis", "memory-hypothesis", "memory-hypotheses", lambda user: Hypothesis.objects.filter(user=user)
-    ),
-}
+from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, MemoryKind
 
 
 def own_thing(actor: Actor, kind: str, id: object) -> Any:
@@ -48,19 +20,18 @@ def own_thing(actor: Actor, kind: str, id: object) -> Any:
     Raises:
         Http404: there is none.
     """
-    if kind not in KINDS:
+    if kind not in OWN:
         raise Http404
     try:
-        return get_object_or_404(KINDS[kind].own(actor.user), pk=id)
+        return get_object_or_404(OWN[kind].rows(actor.user), pk=id)
     except (ValueError, ValidationError) as error:
         raise Http404 from error
 
 
 def things_set_aside(user: User) -> QuerySet[Any, dict[str, Any]]:
     """Return what a person has set aside, of every kind, the latest first: kind, id, and since when."""
-    facts = _since(Fact.objects.of(user), "fact", "deprecated_at")
-    others = [_since(KINDS[kind].own(user), kind, "set_aside_at") for kind in KINDS if kind != "fact"]
-    return facts.union(*others, all=True).order_by("-since", "kind", "id_text")
+    first, *others = (_since(own.rows(user), kind, own.archived_at) for kind, own in OWN.items())
+    return first.union(*others, all=True).order_by("-since", "kind", "id_text")
 
 
 def address_of(kind: str, id: object) -> str:
@@ -73,8 +44,8 @@ def word_for(kind: str) -> str:
     return _kind(kind).word
 
 
-def _kind(kind: str) -> KindPages:
-    return KINDS["session" if kind == "summary" else kind]
+def _kind(kind: str) -> MemoryKind:
+    return KINDS[KIND_OF_WORD.get(kind, kind)]
 
 
 def _since(rows: QuerySet[Any], kind: str, moment: str) -> QuerySet[Any, dict[str, Any]]:

@@ -17,36 +17,14 @@ from accounts.models import User
 from bigmind.core.pages import Page
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import own_page
+from knowledge.kinds import KINDS, SEARCHED
 from knowledge.services.entry_browsing import projects_with_entries
 from knowledge.services.explanations import explain_search
 from knowledge.services.hits import Hit
 from knowledge.services.semantic import semantic_search
-from knowledge.views.kinds import address_of, word_for
 from knowledge.views.pages import projects_of
 
 HITS_SHOWN = 20
-KINDS = [
-    ("fact", "Facts"),
-    ("summary", "Sessions"),
-    ("chunk", "Chunks"),
-    ("note", "Notes"),
-    ("hypothesis", "Hypotheses"),
-    ("entry", "Shared entries"),
-    ("company", "Company knowledge"),
-    ("reference", "Documentation"),
-    ("app_entity", "Rows of apps"),
-    ("app_table", "Tables of apps"),
-    ("app_workflow", "Workflows of apps"),
-]
-SHARED = {
-    "entry": ("shared entry", "kb-entry"),
-    "company": ("company knowledge", "company-entry"),
-    "reference": ("documentation", "reference"),
-    "app_entity": ("row of an app", "app-map-of-entity"),
-    "app_table": ("table of an app", "app-map-of-table"),
-    "app_workflow": ("workflow of an app", "app-map-of-workflow"),
-}
-"""What everybody here sees: what people call it, and the route of the page about one, where there is such a page."""
 FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}
 STEPS = {"keyword": "words", "vector": "meaning", "fusion": "putting them together"}
 
@@ -55,7 +33,7 @@ class Search(Question):
     """A question over everything that is remembered and shared."""
 
     query = search_field("Search everything that is stored and shared")
-    kinds = choice(KINDS, blank="Everything", required=False, label="Among")
+    kinds = choice([(kind, KINDS[kind].label) for kind in SEARCHED], blank="Everything", required=False, label="Among")
 
     def __init__(self, request: HttpRequest, user: User) -> None:
         super().__init__(request.GET)
@@ -121,13 +99,12 @@ def to_results(hits: Iterable[Hit], offset: int) -> list[SearchResult]:
 
 
 def _to_result(hit: Hit, rank: int) -> SearchResult:
-    word, route = SHARED.get(hit.kind, ("", ""))
-    page_of_shared = reverse(route, args=[hit.id]) if route else ""
+    kind = KINDS[hit.kind]
     return SearchResult(
         hit=hit,
         rank=rank,
-        word=word or word_for(hit.kind),
-        address=page_of_shared if word else address_of(hit.kind, hit.id),
+        word=kind.word,
+        address=reverse(kind.route, args=[hit.id]),
         found_by=FOUND_BY.get(tuple(sorted(hit.arms)), " and ".join(hit.arms)),
-        is_shared=bool(word),
+        is_shared=kind.is_shared,
     )

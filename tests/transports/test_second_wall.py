@@ -14,10 +14,10 @@ from accounts.models import User
 from bigmind.core.rls import EVERYBODY, NOBODY, SETTING, rls_bypass, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from knowledge.kinds import KINDS
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search import hybrid
 from knowledge.search.scopes import scope_of_owner
-from knowledge.services.sources import SOURCES
 from tests.factories import make_actor, make_user
 from tests.transports.isolation import SECRET, own_everything
 
@@ -67,8 +67,8 @@ def no_first_wall(monkeypatch):
         monkeypatch.setattr(type(model.objects.all()), "of", lambda rows, user: rows)
     private = {Kind.FACT: Fact, Kind.CHUNK: Chunk, Kind.SUMMARY: Session, Kind.NOTE: Note, Kind.HYPOTHESIS: Hypothesis}
     for kind, model in private.items():
-        forgetful = replace(SOURCES[kind], visible=lambda user, model=model: model.objects.all())
-        monkeypatch.setitem(SOURCES, kind, forgetful)
+        forgetful = replace(KINDS[kind], visible=lambda user, model=model: model.objects.all())
+        monkeypatch.setitem(KINDS, kind, forgetful)
 
 
 def said(outcome):

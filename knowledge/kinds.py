@@ -1,0 +1,340 @@
+"""The registry of kinds of memory: a kind of thing that is stored and found is one row here, and its own files.
+
+Search, pages, archive, feedback, upkeep, promotion and forgetting read this table, and keep none of their own. What a
+kind does is named by its path and imported at first use, because the services themselves read the registry.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Model, QuerySet, UUIDField
+from django.utils.module_loading import import_string
+
+from accounts.actor import Actor
+from accounts.models import User
+from knowledge.models import (
+    AppEntity,
+    AppTable,
+    AppWorkflow,
+    Chunk,
+    CompanyEntry,
+    Entry,
+    Fact,
+    Hypothesis,
+    Kind,
+    Note,
+    Reference,
+    Session,
+)
+
+Rows = Callable[[User], QuerySet[Any]]
+
+
+@dataclass(frozen=True)
+class OwnMemory:
+    """What a kind has besides when each thing of it belongs to one user, who may archive and erase it.
+
+    Attributes:
+        rows: All of a user's, archived ones too.
+        list_route: The page with all of them.
+        lock: Path of the function that returns the actor's own by its id, locked, or raises NotFound.
+        index: Path of the function that writes the passages of one, or erases them when it is archived.
+        erase: Path of the operation that erases one for good; it takes `<word>_id`.
+        archived_at: The field that says since when one is archived.
+    """
+
+    rows: Rows
+    list_route: str
+    lock: str
+    index: str
+    erase: str
+    archived_at: str = "set_aside_at"
+
+
+@dataclass(frozen=True)
+class MemoryKind:
+    """One kind of thing that is stored and can be found.
+
+    Attributes:
+        tier: The tier it belongs to.
+        word: What people call one; operations and addresses name the kinds of one's own by it.
+        label: What people call all of them.
+        route: The page about one.
+        visible: What a user may find now: nothing that has expired or was archived since it was indexed.
+        own: What it has besides when it belongs to one user; None when everybody here sees it.
+        moment: The field that says how old one is.
+        lapses: Whether one may cease to be visible by the passing of time alone, while it still has passages.
+        may_be_empty: Whether one that is visible may have nothing to search, and so no passages.
+        tags: The field with its tags, where the kind has any: a search by tag leaves out the kinds that have none.
+        title: What one is called.
+        told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`.
+        is_searched: Whether a search over everything looks for it.
+        takes_feedback: Whether users and agents may say that one was useful, wrong or outdated, or cite it.
+        promoted: The text that promoting one to company knowledge proposes; None: it cannot be promoted.
+        project: The project of one that is promoted.
+        session: The field with the session it was stored in, where it keeps that.
+    """
+
+    model: type[Model]
+    tier: str
+    word: str
+    label: str
+    route: str
+    visible: Rows
+    own: OwnMemory | None = None
+    moment: str = "created_at"
+    lapses: bool = False
+    may_be_empty: bool = False
+    tags: str = ""
+    title: Callable[[Any], str] = str
+    told: Callable[[Any], dict[str, str]] = lambda thing: {}
+    is_searched: bool = True
+    takes_feedback: bool = True
+    promoted: Callable[[Any], str] | None = None
+    project: Callable[[Any], str] = lambda thing: thing.project
+    session: str = ""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether everybody here sees it. What is not shared belongs to the user who asks."""
+        return self.own is None
+
+    @property
+    def read_id(self) -> Callable[[str], Any]:
+        """Makes the key of a row from the id that its passages carry."""
+        return UUID if isinstance(self.model._meta.pk, UUIDField) else int
+
+    def readable(self, user: User) -> QuerySet[Any]:
+        """Return what a user may name by its id: their own, archived too, and what is shared and visible."""
+        return self.own.rows(user) if self.own else self.visible(user)
+
+    def archived_since(self, thing: Any) -> datetime | None:
+        """Return since when a thing is archived; None when it is in view, or of a kind that nobody archives."""
+        since: datetime | None = getattr(thing, self.own.archived_at) if self.own else None
+        return since
+
+
+def _headline(session: Session) -> str:
+    return session.one_liner or ("(session in progress)" if session.is_open else "(no headline)")
+
+
+def _first_line(text: str) -> str:
+    lines = (line.strip(" \t#*->") for line in text.splitlines())
+    return next((line for line in lines if line), "")[:80]
+
+
+def _approver(entry: CompanyEntry) -> str:
+    return f"{entry.decider or ''} ({entry.source})".strip() if entry.is_copy else entry.decider or ""
+
+
+KINDS: dict[str, MemoryKind] = {
+    Kind.FACT: MemoryKind(
+        Fact,
+        tier="1",
+        word="fact",
+        label="Facts",
+        route="memory-fact",
+        visible=lambda user: Fact.objects.of(user).current(),
+        own=OwnMemory(
+            rows=lambda user: Fact.objects.of(user),
+            list_route="memory-facts",
+            lock="knowledge.services.facts.own_fact",
+            index="knowledge.services.facts.index_fact",
+            erase="knowledge.services.facts.erase_fact",
+            archived_at="deprecated_at",
+        ),
+        promoted=lambda fact: str(fact.fact),
+        session="source_session",
+    ),
+    Kind.SUMMARY: MemoryKind(
+        Session,
+        tier="2",
+        word="session",
+        label="Sessions",
+        route="memory-session",
+        visible=lambda user: Session.objects.of(user).in_view(),
+        own=OwnMemory(
+            rows=lambda user: Session.objects.of(user),
+            list_route="memory-sessions",
+            lock="knowledge.services.sessions.lock_session",
+            index="knowledge.services.sessions.index_session_and_chunks",
+            erase="knowledge.services.sessions.erase_session",
+        ),
+        moment="started_at",
+        may_be_empty=True,
+        tags="topics",
+        title=_headline,
+        told=lambda session: {"session_id": str(session.pk)},
+    ),
+    Kind.CHUNK: MemoryKind(
+        Chunk,
+        tier="3",
+        word="chunk",
+        label="Chunks",
+        route="memory-chunk",
+        visible=lambda user: Chunk.objects.filter(
+            user=user, set_aside_at=None, session__set_aside_at=None
+        ).select_related("session"),
+        own=OwnMemory(
+            rows=lambda user: Chunk.objects.filter(user=user).select_related("session"),
+            list_route="memory-sessions",
+            lock="knowledge.services.sessions.own_chunk",
+            index="knowledge.services.sessions.index_chunk",
+            erase="knowledge.services.sessions.erase_chunk",
+        ),
+        tags="session__topics",
+        title=lambda chunk: _headline(chunk.session),
+        told=lambda chunk: {"session_id": str(chunk.session_id), "role": chunk.role},
+        promoted=lambda chunk: str(chunk.content),
+        project=lambda chunk: str(chunk.session.project),
+        session="session",
+    ),
+    Kind.NOTE: MemoryKind(
+        Note,
+        tier="1",
+        word="note",
+        label="Notes",
+        route="memory-note",
+        visible=lambda user: Note.objects.of(user).current(),
+        own=OwnMemory(
+            rows=lambda user: Note.objects.of(user),
+            list_route="memory-notes",
+            lock="knowledge.services.notes.lock_note",
+            index="knowledge.services.notes.index_note",
+            erase="knowledge.services.notes.erase_note",
+        ),
+        moment="updated_at",
+        lapses=True,
+        told=lambda note: {"domain": note.domain, "key": note.key},
+    ),
+    Kind.HYPOTHESIS: MemoryKind(
+        Hypothesis,
+        tier="1",
+        word="hypothesis",
+        label="Hypotheses",
+        route="memory-hypothesis",
+        visible=lambda user: Hypothesis.objects.filter(user=user, set_aside_at=None),
+        own=OwnMemory(
+            rows=lambda user: Hypothesis.objects.filter(user=user),
+            list_route="memory-hypotheses",
+            lock="knowledge.services.hypotheses.own_hypothesis",
+            index="knowledge.services.hypotheses.index_hypothesis",
+            erase="knowledge.services.hypotheses.erase_hypothesis",
+        ),
+        promoted=lambda belief: f"{belief.hypothesis}\n\n{belief.resolution}".strip(),
+        session="session",
+    ),
+    Kind.ENTRY: MemoryKind(
+        Entry,
+        tier="kb",
+        word="shared entry",
+        label="Shared entries",
+        route="kb-entry",
+        visible=lambda user: Entry.objects.select_related("created_by"),
+        moment="updated_at",
+        tags="tags",
+        title=lambda entry: _first_line(entry.content),
+        told=lambda entry: {"owner": str(entry.created_by or "")},
+        promoted=lambda entry: str(entry.content),
+    ),
+    Kind.COMPANY: MemoryKind(
+        CompanyEntry,
+        tier="G",
+        word="company knowledge",
+        label="Company knowledge",
+        route="company-entry",
+        visible=lambda user: CompanyEntry.objects.approved().select_related("owner", "decided_by", "copy__server"),
+        moment="decided_at",
+        tags="topics",
+        title=lambda entry: f"[{entry.handle}] {entry.title}",
+        told=lambda entry: {"owner": entry.keeper or "", "approver": _approver(entry)},
+    ),
+    Kind.REFERENCE: MemoryKind(
+        Reference,
+        tier="docs",
+        word="documentation",
+        label="Documentation",
+        route="reference",
+        visible=lambda user: Reference.objects.current().select_related("collection", "edited_by"),
+        moment="updated_at",
+        tags="keywords",
+        title=lambda reference: reference.name or reference.title,
+        told=lambda reference: {"owner": str(reference.edited_by or reference.collection)},
+    ),
+    Kind.APP_ENTITY: MemoryKind(
+        AppEntity,
+        tier="apps",
+        word="row of an app",
+        label="Rows of apps",
+        route="app-map-of-entity",
+        visible=lambda user: AppEntity.objects.select_related("table__app"),
+        moment="last_seen",
+        title=lambda entity: f"{entity.table.app} › {entity.table.name} › {entity.name}",
+        told=lambda entity: {"owner": "everybody"},
+        takes_feedback=False,
+    ),
+    Kind.APP_TABLE: MemoryKind(
+        AppTable,
+        tier="apps",
+        word="table of an app",
+        label="Tables of apps",
+        route="app-map-of-table",
+        visible=lambda user: AppTable.objects.select_related("app"),
+        moment="last_seen",
+        title=lambda table: f"{table.app} › {table.name}",
+        told=lambda table: {"owner": "everybody"},
+        takes_feedback=False,
+    ),
+    Kind.APP_WORKFLOW: MemoryKind(
+        AppWorkflow,
+        tier="apps",
+        word="workflow of an app",
+        label="Workflows of apps",
+        route="app-map-of-workflow",
+        visible=lambda user: AppWorkflow.objects.select_related("app"),
+        moment="last_seen",
+        title=lambda workflow: f"{workflow.app} › {workflow.name}",
+        told=lambda workflow: {"owner": "everybody"},
+        takes_feedback=False,
+    ),
+    Kind.PERSON: MemoryKind(
+        User,
+        tier="people",
+        word="person",
+        label="People",
+        route="directory",
+        # The directory alone finds people, by what each of them shows.
+        visible=lambda user: User.objects.none(),
+        is_searched=False,
+        takes_feedback=False,
+    ),
+}
+"""In the order in which pages list them."""
+
+SEARCHED = [kind for kind, row in KINDS.items() if row.is_searched]
+KIND_OF_WORD = {row.word: Kind(kind) for kind, row in KINDS.items()}
+OWN: dict[str, OwnMemory] = {row.word: row.own for row in KINDS.values() if row.own}
+"""The kinds of one's own, by the word that operations and addresses name them by: `session` is what has summaries."""
+
+
+def lock_own(actor: Actor, name: str, id: object) -> Any:
+    """Return the actor's own thing of a kind, locked until the transaction ends.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    return import_string(OWN[name].lock)(actor, id)
+
+
+def index_own(name: str, thing: Any) -> None:
+    """Write the passages of a thing, or erase them where it is archived."""
+    import_string(OWN[name].index)(thing)
+
+
+def erase_own(actor: Actor, name: str, id: object) -> None:
+    """Erase the actor's own thing of a kind for good."""
+    # Operations take the beginning of a UUID too, so they read text.
+    import_string(OWN[name].erase)(actor, **{f"{name}_id": str(id) if isinstance(id, UUID) else id})
