@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from pgvector import HalfVector
 from rapidfuzz import fuzz, utils
 
 from accounts.models import User
-from knowledge.models import EmbeddingSpace, Entry, Fact, Kind, Passage, PassageVector
+from knowledge.kinds import KINDS
+from knowledge.models import EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import rarest
 from knowledge.search.keyword import lexemes_of
@@ -27,7 +28,9 @@ SOUGHT_CHARS = 2_000
 SOUGHT_WORDS = 12
 EXCERPT_CHARS = 160
 
-_POINTING: dict[str, type[Model]] = {Kind.ENTRY: Entry, Kind.FACT: Fact}
+_POINTING = {
+    kind: row.model for kind, row in KINDS.items() if any(one.name == "similar_to" for one in row.model._meta.fields)
+}
 
 
 @dataclass(frozen=True)

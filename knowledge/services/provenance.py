@@ -9,10 +9,10 @@ from django.utils.formats import date_format
 
 from accounts.models import User
 from accounts.services.erasures import erasures_of
+from knowledge.kinds import KIND_OF_WORD, OWN
 from knowledge.models import CompanyEntry, Fact, Kind, Session, Writing
 
 Thing = tuple[str, str]
-_KIND_IN_REPORTS = {"fact": Kind.FACT.value, "session": Kind.SUMMARY.value}
 
 
 def lineages_of(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
@@ -54,12 +54,12 @@ def _of_erased(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     """Say of what is gone by which report it went, where one lists it."""
     wanted: dict[str, list[str]] = {}
     for kind, id in things:
-        if kind in _KIND_IN_REPORTS:
-            wanted.setdefault(_KIND_IN_REPORTS[kind], []).append(id)
+        if kind in OWN:
+            wanted.setdefault(KIND_OF_WORD[kind].value, []).append(id)
     reports = erasures_of(user, wanted) if wanted else {}
     told: dict[Thing, str] = {}
     for kind, id in things:
-        report = reports.get((_KIND_IN_REPORTS.get(kind, ""), id))
+        report = reports.get((KIND_OF_WORD[kind].value, id)) if kind in OWN else None
         if report:
             told[kind, id] = f"erased on {day_of(report.at)} (report {report.pk})"
     return told

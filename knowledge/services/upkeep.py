@@ -17,6 +17,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.services.calls import forget_kept_replies
+from knowledge.kinds import KINDS
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
 from knowledge.search.passages import erase_passages
 
@@ -213,19 +214,14 @@ def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) 
 
 def _index_finding(user: User) -> HealthFinding:
     """What search cannot find although it is in view, and passages of things that are gone."""
-    in_view: dict[Kind, QuerySet[Any]] = {
-        Kind.FACT: Fact.objects.of(user).current(),
-        Kind.CHUNK: Chunk.objects.filter(user=user, set_aside_at=None, session__set_aside_at=None),
-        Kind.NOTE: Note.objects.of(user).current(),
-        Kind.HYPOTHESIS: Hypothesis.objects.filter(user=user, set_aside_at=None),
-    }
+    in_view = {kind: row.visible(user) for kind, row in KINDS.items() if row.own and not row.may_be_empty}
     lost = [f"{kind} {pk}" for kind, rows in in_view.items() for pk in _without_passages(kind, rows)[:SHOWN]]
     count = sum(_without_passages(kind, rows).count() for kind, rows in in_view.items()) if lost else 0
     status = "attention" if count else "ok"
     return HealthFinding("search_index", status, count, "Things that search cannot find", lost[:SHOWN])
 
 
-def _without_passages(kind: Kind, rows: QuerySet[Any]) -> QuerySet[Any]:
+def _without_passages(kind: str, rows: QuerySet[Any]) -> QuerySet[Any]:
     passages = Passage.objects.filter(kind=kind, source_id=Cast(OuterRef("pk"), TextField()))
     return rows.filter(~Exists(passages)).order_by("pk").values_list("pk", flat=True)
 
