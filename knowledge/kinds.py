@@ -107,6 +107,15 @@ class MemoryKind:
         """Makes the key of a row from the id that its passages carry."""
         return UUID if isinstance(self.model._meta.pk, UUIDField) else int
 
+    def key_in(self, id: str) -> Any:
+        """Return the key of a row that an id names; None where the text is no id of this kind."""
+        if self.read_id is int:
+            return int(id) if id.isascii() and id.isdecimal() and len(id) < 19 else None
+        try:
+            return self.read_id(id)
+        except ValueError:
+            return None
+
     def readable(self, user: User) -> QuerySet[Any]:
         """Return what a user may name by its id: their own, archived too, and what is shared and visible."""
         return self.own.rows(user) if self.own else self.visible(user)

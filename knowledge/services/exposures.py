@@ -11,6 +11,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import read_handle
 from bigmind.core.read_only import is_read_only
+from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
 from knowledge.services.feedback import give_feedback, id_of_visible, open_complaints
 
@@ -19,7 +20,7 @@ PEOPLE_ASKED = 3
 """An entry that so many sessions, of so many people, were told and said nothing of when they named what they had used,
 stands behind all others in the start context until somebody cites it. In personal mode one person is enough."""
 
-CITED = set(Kind) - {Kind.PERSON, Kind.APP_TABLE, Kind.APP_ENTITY, Kind.APP_WORKFLOW}
+CITED = {kind for kind, row in KINDS.items() if row.takes_feedback}
 """What has a handle that a session can say helped it."""
 
 # What one session said of its servings is added up here at once; the sweep reckons every entry anew.

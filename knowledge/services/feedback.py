@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
-from uuid import UUID
+from typing import Annotated, Literal
 
 from django.db import transaction
 from django.db.models import F, QuerySet
@@ -17,21 +16,8 @@ from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import SharedLongText
-from knowledge.models import (
-    COMPLAINTS,
-    Chunk,
-    CompanyCopy,
-    CompanyEntry,
-    Entry,
-    Fact,
-    Feedback,
-    Hypothesis,
-    Kind,
-    Note,
-    Reference,
-    Session,
-    Usefulness,
-)
+from knowledge.kinds import KINDS
+from knowledge.models import COMPLAINTS, CompanyCopy, Entry, Feedback, Kind, Usefulness
 from knowledge.search.authorship import note_writings
 
 _TURNS = 7703
@@ -107,41 +93,11 @@ def id_of_visible(actor: Actor, kind: str, id: str) -> str:
     Raises:
         NotFound: the actor can see no such thing; a foreign id is answered like a random one.
     """
-    user = actor.user
-    seen: dict[
-        str,
-        QuerySet[Fact]
-        | QuerySet[Chunk]
-        | QuerySet[Session]
-        | QuerySet[Note]
-        | QuerySet[Hypothesis]
-        | QuerySet[Entry]
-        | QuerySet[CompanyEntry]
-        | QuerySet[Reference],
-    ] = {
-        Kind.FACT: Fact.objects.of(user),
-        Kind.CHUNK: Chunk.objects.filter(user=user),
-        Kind.SUMMARY: Session.objects.of(user),
-        Kind.NOTE: Note.objects.of(user),
-        Kind.HYPOTHESIS: Hypothesis.objects.filter(user=user),
-        Kind.ENTRY: Entry.objects.all(),
-        Kind.COMPANY: CompanyEntry.objects.approved(),
-        Kind.REFERENCE: Reference.objects.current(),
-    }
-    wanted = _identity(kind, id)
-    if wanted is None or not seen[kind].filter(pk=wanted).exists():
+    row = KINDS[kind]
+    wanted = row.key_in(id.strip("[] ").removeprefix("C").removeprefix("c") if kind == Kind.COMPANY else id)
+    if wanted is None or not row.readable(actor.user).filter(pk=wanted).exists():
         raise NotFound(f"There is no {kind} {id} that you can see.", hint="Use kind and id as a search returned them.")
     return str(wanted)
-
-
-def _identity(kind: str, id: str) -> Any:
-    if kind in {Kind.SUMMARY, Kind.ENTRY, Kind.REFERENCE}:
-        try:
-            return UUID(id)
-        except ValueError:
-            return None
-    number = id.strip("[] ").removeprefix("C").removeprefix("c") if kind == Kind.COMPANY else id
-    return int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else None
 
 
 def _move_confidence(entry_id: str, step: float) -> None:
