@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -35,7 +34,8 @@ from curation.vocabulary import (
     SourceId,
     SourceKind,
 )
-from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Kind, Session, Status
+from knowledge.kinds import KINDS
+from knowledge.models import CompanyEntry, Kind, Session, Status
 from knowledge.search.authorship import note_writings
 from knowledge.services.current_sessions import current_session
 from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
@@ -262,52 +262,15 @@ def source_of(actor: Actor, kind: str | None, id: str | None) -> PromotedText | 
     if kind is None or id is None:
         missing, other = ("source_kind", "source_id") if kind is None else ("source_id", "source_kind")
         raise Invalid.of(missing, f"is required with {other}: send both, or neither")
-    if kind not in _SOURCES:
-        raise Invalid.of("source_kind", f"must be one of: {', '.join(_SOURCES)}")
-    source = _SOURCES[kind](actor, id)
-    if source is None:
+    row = KINDS.get(kind)
+    if row is None or row.promoted is None:
+        promoted = ", ".join(kind for kind, row in KINDS.items() if row.promoted)
+        raise Invalid.of("source_kind", f"must be one of: {promoted}")
+    thing = row.readable(actor.user).filter(pk=row.key_in(id)).first()
+    if thing is None or row.archived_since(thing):
         raise NotFound(f"You have no {kind} {id}.", hint="memory_semantic_search shows ids.")
-    return source
-
-
-def _fact(actor: Actor, id: str) -> PromotedText | None:
-    fact = Fact.objects.of(actor.user).current().select_related("source_session").filter(pk=_number(id)).first()
-    return None if fact is None else PromotedText("fact", str(fact.pk), fact.fact, fact.project, fact.source_session)
-
-
-def _hypothesis(actor: Actor, id: str) -> PromotedText | None:
-    mine = Hypothesis.objects.filter(user=actor.user, set_aside_at=None).select_related("session")
-    belief = mine.filter(pk=_number(id)).first()
-    if belief is None:
-        return None
-    text = f"{belief.hypothesis}\n\n{belief.resolution}".strip()
-    return PromotedText("hypothesis", str(belief.pk), text, belief.project, belief.session)
-
-
-def _chunk(actor: Actor, id: str) -> PromotedText | None:
-    mine = Chunk.objects.filter(user=actor.user, set_aside_at=None).select_related("session")
-    chunk = mine.filter(pk=_number(id)).first()
-    return (
-        None
-        if chunk is None
-        else PromotedText("chunk", str(chunk.pk), chunk.content, chunk.session.project, chunk.session)
-    )
-
-
-def _entry(actor: Actor, id: str) -> PromotedText | None:
-    try:
-        entry = Entry.objects.filter(pk=UUID(id)).first()
-    except ValueError:
-        return None
-    return None if entry is None else PromotedText("entry", str(entry.pk), entry.content, entry.project, None)
-
-
-_SOURCES = {"fact": _fact, "hypothesis": _hypothesis, "chunk": _chunk, "entry": _entry}
-
-
-def _number(id: str) -> int:
-    """The id as a number; 0, which nothing has, where it is none."""
-    return int(id) if id.isascii() and id.isdecimal() and len(id) < 19 else 0
+    session = getattr(thing, row.session) if row.session else None
+    return PromotedText(kind, str(thing.pk), row.promoted(thing), row.project(thing), session)
 
 
 def _fit_for_all(text: str) -> str:
