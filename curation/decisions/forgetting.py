@@ -17,19 +17,18 @@ from bigmind.core.text import check_content
 from bigmind.core.vocabulary import RowId, Since
 from curation.models import Comment
 from knowledge.app_maps.forgetting import forget_entity
+from knowledge.kinds import KINDS
 from knowledge.models import (
     AppEntity,
     AppWorkflow,
     Chunk,
     CompanyEntry,
     Entry,
-    Fact,
     Feedback,
-    Hypothesis,
     Kind,
-    Note,
     Passage,
     Reference,
+    Session,
 )
 from knowledge.references.imports import remove_references
 from knowledge.search.passages import erase_passages
@@ -55,17 +54,8 @@ OriginOfSource = Annotated[
 ]
 DryRun = Annotated[bool, Field(description="True: only count. False: really forget.")]
 LOOKED_AT = 50
-LEFT_TO_PEOPLE = (
-    Kind.FACT,
-    Kind.CHUNK,
-    Kind.SUMMARY,
-    Kind.HYPOTHESIS,
-    Kind.NOTE,
-    Kind.ENTRY,
-    Kind.APP_ENTITY,
-    Kind.APP_WORKFLOW,
-    Kind.REFERENCE,
-)
+LEFT_TO_PEOPLE = [kind for kind in KINDS if kind is not Kind.COMPANY]
+"""What a source only changed is named by its kind and id; a company entry by its handle, in a step of its own."""
 PROFILE = "memory_update_profile"
 
 
@@ -108,6 +98,10 @@ class _Work:
     def dry_run(self) -> bool:
         return self.forgotten.dry_run
 
+    def count(self, what: str, number: int) -> None:
+        """Add to how many of a kind are forgotten."""
+        setattr(self.forgotten, what, getattr(self.forgotten, what) + number)
+
     def look_at(self, what: str) -> None:
         """Name something that is left to people, once."""
         if what not in self.forgotten.look_at:
@@ -147,28 +141,21 @@ def forget_source(
     return work.forgotten
 
 
-def _facts(source: WithdrawnSource, work: _Work) -> None:
-    rows = Fact.objects.of(source.user).filter(
-        _or_in_session(Q(pk__in=source.numbers(Kind.FACT)), source, "source_session")
-    )
-    work.forgotten.facts += _erase(rows, Kind.FACT, work)
+def _own_things(source: WithdrawnSource, work: _Work) -> None:
+    """Of each kind of one's own what it wrote, or what was stored in the session that is meant.
+
+    Chunks and sessions have steps of their own, because more of them goes.
+    """
+    for kind, row in KINDS.items():
+        if row.own and row.model not in (Chunk, Session):
+            meant = _or_in_session(Q(pk__in=source.numbers(kind)), source, row.session)
+            work.count(row.label.lower(), _erase(row.own.rows(source.user).filter(meant), Kind(kind), work))
 
 
 def _chunks(source: WithdrawnSource, work: _Work) -> None:
     """The exchanges it flagged, and whatever stands in the sessions that go."""
     meant = Q(pk__in=source.numbers(Kind.CHUNK)) | Q(session__in=source.sessions)
     work.forgotten.chunks += _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, work)
-
-
-def _hypotheses(source: WithdrawnSource, work: _Work) -> None:
-    mine = Hypothesis.objects.filter(user=source.user)
-    rows = mine.filter(_or_in_session(Q(pk__in=source.numbers(Kind.HYPOTHESIS)), source, "session"))
-    work.forgotten.hypotheses += _erase(rows, Kind.HYPOTHESIS, work)
-
-
-def _notes(source: WithdrawnSource, work: _Work) -> None:
-    rows = Note.objects.of(source.user).filter(pk__in=source.numbers(Kind.NOTE))
-    work.forgotten.notes += _erase(rows, Kind.NOTE, work)
 
 
 def _erase_shared(source: WithdrawnSource, work: _Work) -> None:
@@ -264,10 +251,8 @@ def _replies(source: WithdrawnSource, work: _Work) -> None:
 
 
 _STEPS = (
-    _facts,
+    _own_things,
     _chunks,
-    _hypotheses,
-    _notes,
     _erase_shared,
     _maps,
     _documentation,
@@ -312,7 +297,7 @@ def _report(work: _Work, users: set[User]) -> None:
 
 
 def _or_in_session(written: Q, source: WithdrawnSource, session: str) -> Q:
-    return written | Q(**{session: source.session}) if source.session else written
+    return written | Q(**{session: source.session}) if source.session and session else written
 
 
 def _erase(rows: QuerySet[Any], kind: Kind, work: _Work) -> int:
