@@ -1,8 +1,9 @@
 """The registry of kinds: every kind has a row with all that it needs, and nobody keeps a table beside it."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from django.conf import settings
@@ -10,11 +11,9 @@ from django.db import models
 from django.urls import reverse
 from django.utils.module_loading import import_string
 
-from knowledge.kinds import KINDS, OWN, erase_own
+from curation.decisions.forgetting import ForgottenSource
+from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, erase_own
 from knowledge.models import Kind
-from knowledge.services.archive import KindName
-from knowledge.services.feedback import RecalledKind
-from knowledge.services.semantic import AnyKind
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
 
@@ -23,10 +22,18 @@ MAKERS = {"fact": make_fact, "session": make_session, "chunk": make_chunk, "note
 MAKERS["hypothesis"] = make_hypothesis
 
 
-def _names(annotated) -> set[str]:
-    """The strings that a `Literal` allows, wherever it stands in an annotation."""
-    parts = get_args(annotated)
-    return {part for part in parts if isinstance(part, str)} | {name for part in parts for name in _names(part)}
+NAMES = set(Kind.values) | {row.word for row in KINDS.values()} | {row.model.__name__ for row in KINDS.values()}
+UUIDS = {kind for kind, row in KINDS.items() if row.read_id is not int and row.is_searched}
+WRITTEN_OUT = {
+    # The core knows no app.
+    "bigmind/core/handles.py": UUIDS | {KINDS[kind].word for kind in UUIDS if KINDS[kind].own},
+    # What operations accept is their contract, which mypy and the schemas read.
+    "curation/vocabulary.py": {kind for kind, row in KINDS.items() if row.promoted},
+    "knowledge/services/archive.py": set(OWN),
+    "knowledge/services/feedback.py": {kind for kind, row in KINDS.items() if row.takes_feedback},
+    "knowledge/services/semantic.py": {kind for kind, row in KINDS.items() if row.is_searched},
+}
+"""Where four or more kinds are named in one literal, and which these have to be."""
 
 
 def _is_field(model: type[models.Model], name: str) -> bool:
@@ -76,6 +83,8 @@ def test_what_is_ones_own_can_be_archived_and_erased(name):
     assert all(callable(import_string(path)) for path in (own.lock, own.index, own.erase))
     assert reverse(own.list_route)
     assert own.archived_at.endswith("_at")
+    # Forgetting a source counts what went by the label.
+    assert hasattr(ForgottenSource(dry_run=True), KINDS[KIND_OF_WORD[name]].label.lower())
 
 
 @pytest.mark.django_db
@@ -89,7 +98,50 @@ def test_erasing_goes_by_the_word_of_the_kind(name):
     assert not OWN[name].rows(actor.user).exists()
 
 
-def test_operations_take_the_kinds_of_the_registry():
-    assert _names(AnyKind) == {kind.value for kind in Kind if KINDS[kind].is_searched}
-    assert _names(KindName) == set(OWN)
-    assert _names(RecalledKind) == {kind.value for kind in Kind if KINDS[kind].takes_feedback}
+def test_nobody_keeps_a_table_of_kinds_beside_the_registry():
+    found = {
+        path.relative_to(settings.BASE_DIR).as_posix(): names
+        for app in ("accounts", "bigmind", "curation", "knowledge")
+        for path in Path(settings.BASE_DIR, app).rglob("*.py")
+        if "migrations" not in path.parts and path != Path(settings.BASE_DIR, "knowledge/kinds.py")
+        for names in _kinds_in_literals(path.read_text())
+    }
+
+    assert found == WRITTEN_OUT
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '{"fact": 1, "chunk": 2, "note": 3, "hypothesis": 4}',
+        "(Kind.FACT, Kind.CHUNK, Kind.NOTE.value, Kind.ENTRY)",
+        "[(Fact, 1), (Chunk, 2), (Note, 3), (Entry, 4)]",
+        'frozenset({"fact", "chunk", "session", "entry"})',
+    ],
+)
+def test_a_table_of_kinds_is_recognised(code):
+    assert list(_kinds_in_literals(code))
+
+
+def _kinds_in_literals(code: str) -> Iterator[set[str]]:
+    """Yield the kinds of each literal that names four or more, as its keys, its members or what its rows begin with."""
+    for node in ast.walk(ast.parse(code)):
+        keys = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+        names = {_kind_named(key) for key in keys} & NAMES
+        if len(names) >= 4:
+            yield names
+
+
+def _kind_named(node: ast.expr | None) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Constant(value=str() as name) if name.islower():
+            return name  # In capitals it is the name of a model, which its package exports.
+        case ast.Attribute(value=ast.Attribute() as inner, attr="value"):
+            return _kind_named(inner)
+        case ast.Attribute(attr=name):
+            return name.lower()
+        case ast.Tuple(elts=[first, *_]):
+            return _kind_named(first)
+    return ""
