@@ -1,6 +1,7 @@
 """The OpenAPI document is valid and true: what it promises is what the routes do."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from bigmind.core import text, vocabulary
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
+from bigmind.transports.rest.description import describe
 from bigmind.transports.rest.examples import ARGUMENTS, example_arguments, example_reply
 from bigmind.transports.rest.json_schema import INSTEAD, LIMITS, schema_of
 from bigmind.transports.rest.reference import arguments_in_words
@@ -50,6 +52,24 @@ def test_everyone_may_download_it() -> None:
     assert response.json()["info"]["title"] == "BigMind"
     assert 'filename="bigmind-openapi.json"' in response["Content-Disposition"]
     assert Client().get("/api/v1/openapi.json", headers={"If-None-Match": response["ETag"]}).status_code == 304
+
+
+def test_no_two_schemas_have_one_name_for_generators_of_clients() -> None:
+    """They name a class by the title of a schema, else by its component, and drop what is named twice."""
+    schemas = openapi()["components"]["schemas"]
+
+    named = Counter(schema.get("title", name).casefold() for name, schema in schemas.items())
+
+    assert [name for name, times in named.items() if times > 1] == []
+
+
+def test_no_component_stands_for_two_models() -> None:
+    """The document keeps the first schema of a name: another one of that name would be lost without a word."""
+    shared = openapi()["components"]["schemas"]
+
+    for operation in CATALOGUE.values():
+        _, schemas = describe(operation, None)
+        assert {name: schema for name, schema in schemas.items() if shared[name] != schema} == {}, operation.name
 
 
 def test_every_operation_is_described_and_nothing_else() -> None:

@@ -70,14 +70,17 @@ class _WithLimits(GenerateJsonSchema):
 def schema_of(model: type[BaseModel], mode: Mode) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the schema of a model, and the schemas it refers to by the names of their components.
 
-    A model that is both sent and received is two components: its defaults make them differ.
+    A model that is both sent and received is two components: its defaults make them differ. Neither has a title, since
+    generators of clients call a class by it before the name of the component: they would find the class named twice,
+    drop one of the two, and with it the operations that need it.
     """
     schema = model.model_json_schema(
         by_alias=False, ref_template=_COMPONENT[mode], schema_generator=_WithLimits, mode=mode
     )
     schema = _finish(schema)
     suffix = "Input" if mode == "validation" else ""
-    return schema, {f"{name}{suffix}": part for name, part in schema.pop("$defs", {}).items()}
+    parts = schema.pop("$defs", {}).items()
+    return _without_title(schema), {f"{name}{suffix}": _without_title(part) for name, part in parts}
 
 
 def without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,6 +90,10 @@ def without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
     if len(choices) == 1:
         return {**choices[0], **rest}
     return {**rest, "anyOf": choices} if choices else rest
+
+
+def _without_title(schema: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key != "title"}
 
 
 def _finish(node: Any) -> Any:
