@@ -3,17 +3,15 @@
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from django.db import transaction
+from django.db.models import ForeignKey
 from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.models import User
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.vocabulary import Importance
@@ -351,17 +349,15 @@ def _as_before(review: Review) -> dict[str, Any]:
     """The fields of an entry as a review found them."""
     before = review.before or {}
     restored = {name: before[name] for name in TRACKED if name in before and name != "revision"}
-    # Somebody it names may be gone since.
-    named = {name: restored[name] for name in ("owner_id", "endorsed_by_id", "decided_by_id") if restored.get(name)}
-    here = {str(pk) for pk in User.objects.filter(pk__in=named.values()).values_list("pk", flat=True)}
-    gone = {name: None for name, person in named.items() if person not in here}
-    return {name: _read(name, value) for name, value in restored.items()} | gone
+    return {name: _read(name, value) for name, value in restored.items()}
 
 
-def _read(name: str, value: Any) -> date | datetime | Any:
-    if value is None or name not in {"verified_at", "decided_at", "review_after"}:
-        return value
-    return parse_date(value) if name == "review_after" else parse_datetime(value)
+def _read(name: str, value: Any) -> Any:
+    """Return a value of a snapshot as the entry holds it. Somebody it names may be gone since."""
+    field = TRACKED[name]
+    if value is None or not isinstance(field, ForeignKey):
+        return field.to_python(value)
+    return value if field.remote_field.model._default_manager.filter(pk=value).exists() else None
 
 
 def _require_may_edit(deed: _Deed, entry: CompanyEntry) -> None:

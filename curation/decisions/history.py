@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 from django.db import IntegrityError, transaction
 
 from accounts.actor import Actor
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.text import digest
 from curation.models import Action, Review
@@ -18,25 +19,26 @@ from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.search.authorship import note_writings
 from knowledge.services.company import index_company_entry
 
-TRACKED = (
-    "title",
-    "content",
-    "category",
-    "importance",
-    "project",
-    "topics",
-    "evidence",
-    "status",
-    "owner_id",
-    "verified_at",
-    "review_after",
-    "endorsed_by_id",
-    "decided_by_id",
-    "decided_at",
-    "decision_notes",
-    "superseded_by_id",
-    "revision",
+SNAPSHOT = ColumnCopy(
+    "the snapshots of reviews",
+    CompanyEntry,
+    {
+        "id": "A review points to its entry.",
+        "digest": "It follows from the content: `record` makes it anew.",
+        "warnings": "They follow from the text: `record` looks anew.",
+        "proposed_by": "It never changes.",
+        "agent": "It never changes.",
+        "source_session": "It never changes.",
+        "source_kind": "It never changes.",
+        "source_id": "It never changes.",
+        "origin": "It never changes.",
+        "told_at": "It is about the proposer, who is told of what is undone as well.",
+        "is_copy": "It never changes, and copies have no history.",
+        "created_at": "It never changes.",
+        "updated_at": "It is when the entry was changed last, also by undoing.",
+    },
 )
+TRACKED = SNAPSHOT.fields()
 """What a review remembers of an entry, and what undoing it brings back."""
 
 

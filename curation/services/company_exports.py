@@ -1,6 +1,6 @@
 """Company knowledge as one document: entries, everything that was decided about them, and what was said."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, Literal
 from uuid import UUID
@@ -12,12 +12,14 @@ from pydantic import BaseModel, ConfigDict
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Moment
 from curation.decisions.history import find_broken_seals
 from curation.models import Comment, Review
-from knowledge.models import CompanyEntry
+from knowledge.models import CompanyEntry, Session
 from knowledge.services.company import index_company_entry
 
 PEOPLE = ("proposed_by", "owner", "endorsed_by", "decided_by")
@@ -68,6 +70,7 @@ class ExportedCompanyEntry(_ExportedRow):
     warnings: list[str]
     status: str
     revision: int
+    source_session: UUID | None = None
     source_kind: str
     source_id: str
     origin: str
@@ -96,11 +99,39 @@ class CompanyDocument(_ExportedRow):
     entries: list[ExportedCompanyEntry]
 
 
+COLUMNS = (
+    ColumnCopy(
+        "the document of company knowledge",
+        CompanyEntry,
+        {
+            "digest": "It follows from the content.",
+            "agent": "An agent is a client that has signed in; the history names it.",
+            "is_copy": "Copies stay out: they are read from the company server again.",
+        },
+        ExportedCompanyEntry.model_fields,
+    ),
+    ColumnCopy(
+        "the document of company knowledge",
+        Review,
+        {"entry": "It stands in its entry."},
+        ExportedReview.model_fields,
+    ),
+    ColumnCopy(
+        "the document of company knowledge",
+        Comment,
+        {"id": "Nothing refers to it.", "entry": "It stands in its entry."},
+        ExportedComment.model_fields,
+    ),
+)
+
+
 def export_company() -> CompanyDocument:
-    """Return all company knowledge with its history: for operators, who see what waits and what was refused."""
-    entries = (
-        CompanyEntry.objects.select_related(*PEOPLE).prefetch_related("reviews__by", "comments__by").order_by("pk")
-    )
+    """Return all company knowledge with its history: for operators, who see what waits and what was refused.
+
+    What is a copy of an entry of the company server stays out: it has no history here, and is read from there again.
+    """
+    own = CompanyEntry.objects.own().select_related(*PEOPLE, "superseded_by")
+    entries = own.prefetch_related("reviews__by", "comments__by").order_by("pk")
     return CompanyDocument(exported_at=timezone.now(), entries=[_export_entry(entry) for entry in entries])
 
 
@@ -121,7 +152,10 @@ def import_company(actor: Actor, document: CompanyDocument) -> int:
             "There is company knowledge here already.", hint="Restore a backup, or import into a new BigMind."
         )
     people = {user.username: user for user in User.objects.all()}
-    entries = [_entry(told, people) for told in document.entries]
+    with rls_bypass():
+        # Their owners may have brought their memory along before, or not.
+        sessions = Session.objects.in_bulk([told.source_session for told in document.entries if told.source_session])
+    entries = [_entry(told, people, sessions) for told in document.entries]
     CompanyEntry.objects.bulk_create(entries)
     for told in document.entries:
         # Also what `auto_now` would set to today.
@@ -136,11 +170,13 @@ def import_company(actor: Actor, document: CompanyDocument) -> int:
 
 
 def _export_entry(entry: CompanyEntry) -> ExportedCompanyEntry:
-    named = {"proposed_by", "owner", "endorsed_by", "decided_by", "superseded_by", "reviews", "comments"}
+    named = {*PEOPLE, "source_session", "superseded_by", "reviews", "comments"}
+    successor = entry.superseded_by
     return ExportedCompanyEntry(
         **{name: getattr(entry, name) for name in ExportedCompanyEntry.model_fields.keys() - named},
         **{name: _name(getattr(entry, name)) for name in PEOPLE},
-        superseded_by=entry.superseded_by_id,
+        source_session=entry.source_session_id,
+        superseded_by=successor.pk if successor and not successor.is_copy else None,
         reviews=[_export_review(review) for review in sorted(entry.reviews.all(), key=lambda one: one.number)],
         comments=[
             ExportedComment(by=_name(comment.by), text=comment.text, created_at=comment.created_at)
@@ -155,11 +191,14 @@ def _export_review(review: Review) -> ExportedReview:
     return ExportedReview(**plain, by=_name(review.by), undoes=review.undoes_id)
 
 
-def _entry(told: ExportedCompanyEntry, people: dict[str, User]) -> CompanyEntry:
-    fields = told.model_dump(exclude={*PEOPLE, "superseded_by", "reviews", "comments"})
-    return CompanyEntry(
-        **fields, digest=digest(told.content), **{name: people.get(getattr(told, name) or "") for name in PEOPLE}
-    )
+def _entry(
+    told: ExportedCompanyEntry, people: dict[str, User], sessions: Mapping[UUID | None, Session]
+) -> CompanyEntry:
+    fields = told.model_dump(exclude={*PEOPLE, "source_session", "superseded_by", "reviews", "comments"})
+    named = {name: people.get(getattr(told, name) or "") for name in PEOPLE}
+    session = sessions.get(told.source_session)
+    is_theirs = session is not None and session.user == named["proposed_by"]
+    return CompanyEntry(**fields, **named, digest=digest(told.content), source_session=session if is_theirs else None)
 
 
 def _bring_history(entries: Iterable[ExportedCompanyEntry], people: dict[str, User]) -> None:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.text import digest
 from curation.decisions.history import record
 from curation.models import Action
@@ -23,18 +24,32 @@ from knowledge.services.company import index_company_entry
 
 BATCH = 500
 _TURNS = 7709
-_FIELDS = (
-    "category",
-    "title",
-    "content",
-    "importance",
-    "project",
-    "topics",
-    "evidence",
-    "origin",
-    "decided_at",
-    "verified_at",
-    "review_after",
+_ELSEWHERE = "It is of the company server: the copy keeps the name beside it."
+_DECIDED = "It is decided on the company server."
+COLUMNS = ColumnCopy(
+    "the copies of what the company server approved",
+    CompanyEntry,
+    {
+        "id": "It has a number of its own here; the copy keeps that of the server.",
+        "digest": "It is set last, when whoever has the same words here has given way.",
+        "warnings": _DECIDED,
+        "status": "Copies are approved.",
+        "revision": "It is set with the copy.",
+        "proposed_by": _ELSEWHERE,
+        "agent": _ELSEWHERE,
+        "source_session": "The company server does not tell it.",
+        "source_kind": "The company server does not tell it.",
+        "source_id": "The company server does not tell it.",
+        "owner": _ELSEWHERE,
+        "endorsed_by": _DECIDED,
+        "decided_by": _ELSEWHERE,
+        "decision_notes": _DECIDED,
+        "told_at": "Nobody here proposed it.",
+        "is_copy": "All of them are.",
+        "superseded_by": "What is superseded there is removed here.",
+        "created_at": "It is set with the copy.",
+        "updated_at": "It is when the copy was changed last.",
+    },
 )
 """What of an entry is taken over as it is. Who it names are not people of this BigMind: the copy keeps their names."""
 
@@ -124,7 +139,7 @@ def _make_room(rows: Sequence[CompanyEntry]) -> None:
 
 
 def _write_copy(row: CompanyEntry, entry: UpstreamEntry) -> CompanyEntry:
-    for name in _FIELDS:
+    for name in COLUMNS.names():
         setattr(row, name, getattr(entry, name))
     row.revision, row.created_at = entry.revision, entry.created_at
     row.digest = f"upstream:{entry.id}"  # until whoever has the same words here has given way

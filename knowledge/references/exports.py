@@ -4,10 +4,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from bigmind.core.columns import ColumnCopy
 from knowledge.models import Reference, ReferenceType
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.completeness import completeness_of
-from knowledge.references.readers.drafts import CommandForm, EndpointForm, Example, ReferenceDraft
+from knowledge.references.readers.drafts import CommandForm, EndpointForm, ReferenceDraft
+
+COLUMNS = ColumnCopy(
+    "the drafts of exported references",
+    Reference,
+    {
+        "id": "A reference is known by its key.",
+        "collection": "It is the file.",
+        "origin": "It is the file that the drafts come from, when they are imported.",
+        "digest": "It follows from the draft.",
+        "generated": "What a person has corrected goes out as the text.",
+        "edited_at": "What a person has corrected goes out as the text.",
+        "edited_by": "What a person has corrected goes out as the text.",
+        "removed_at": "What was removed stays out.",
+        "created_at": "It is when it was imported here.",
+        "updated_at": "The file says it beside the draft; an import tells when it was stored here.",
+    },
+    {*ReferenceDraft.model_fields, "form"},
+)
 
 
 @dataclass(frozen=True)
@@ -35,22 +54,11 @@ def export_collections() -> Iterator[ExportedCollection]:
 def draft_again(reference: Reference) -> ReferenceDraft:
     """Return the draft that a reference would be imported from as it is now."""
     form, kind = reference.form, reference.kind
+    text = {name: getattr(reference, name) for name in COLUMNS.names() if name in ReferenceDraft.model_fields}
+    # The schema wants a text, which a reference that somebody imported need not have.
+    text["content"] = reference.content or reference.summary or reference.title
     return ReferenceDraft(
-        key=reference.key,
-        kind=kind,
-        title=reference.title,
-        category=reference.category,
-        subcategory=reference.subcategory,
-        summary=reference.summary,
-        # The schema wants a text, which a reference that somebody imported need not have.
-        content=reference.content or reference.summary or reference.title,
-        name=reference.name,
-        keywords=tuple(reference.keywords),
-        aliases=tuple(reference.aliases),
-        examples=tuple(Example.model_validate(example) for example in reference.examples),
-        related=tuple(reference.related),
-        source=reference.source,
-        version=reference.version,
+        **text,
         command=CommandForm.model_validate(form) if form and kind == ReferenceType.COMMAND else None,
         endpoint=EndpointForm.model_validate(form) if form and kind == ReferenceType.API else None,
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.screening import find_secrets, redact
 from bigmind.core.text import REFUSED, one_line
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
@@ -14,22 +15,25 @@ from knowledge.models.references import NAME_CHARS
 from knowledge.references.readers.drafts import ReferenceDraft
 from knowledge.search.names import path_form, request_in, spell
 
-FIELDS = (
-    "kind",
-    "title",
-    "category",
-    "subcategory",
-    "name",
-    "aliases",
-    "keywords",
-    "summary",
-    "content",
-    "examples",
-    "related",
-    "source",
-    "version",
-    "form",
+_OF_THE_STORE = "It is of the store, and no part of the text."
+COLUMNS = ColumnCopy(
+    "the text of a reference",
+    Reference,
+    {
+        "id": _OF_THE_STORE,
+        "collection": "A text stands in its collection.",
+        "key": "It names the reference, whatever the text says.",
+        "origin": "It names the import that brought the text.",
+        "digest": "It follows from the text as it was generated.",
+        "generated": "It is another text: the one that a person changed.",
+        "edited_at": _OF_THE_STORE,
+        "edited_by": _OF_THE_STORE,
+        "removed_at": _OF_THE_STORE,
+        "created_at": _OF_THE_STORE,
+        "updated_at": _OF_THE_STORE,
+    },
 )
+FIELDS = COLUMNS.names()
 """What makes the text of a reference; a version and a draft have the same."""
 PROVENANCE = frozenset({"source", "version"})
 """Where it was read says nothing about what it says: a line that moved is no change."""

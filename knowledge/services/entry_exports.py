@@ -8,14 +8,27 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
+from bigmind.core.columns import ColumnCopy
 from knowledge.models import Entry
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.yaml_files import EntryFile
+from knowledge.services.entry_imports import OF_THE_STORE
 
 OWN_SOURCE = "knowledge-base"
 FILE_ENTRIES = 2_000
 FILE_CHARS = 1_000_000
 """How much goes into one file: kb_seed takes 4 MiB, and a character may have four bytes."""
+
+_LINKS = {"parent", "created_by"}
+COLUMNS = ColumnCopy(
+    "the files of `export`",
+    Entry,
+    {
+        **OF_THE_STORE,
+        "provenance": "The file says its source, and each entry its key there; importing it makes the rest anew.",
+    },
+    SourceEntry.model_fields,
+)
 
 
 def export_entries() -> Iterator[EntryFile]:
@@ -66,21 +79,10 @@ def _files(source: str, families: list[list[Entry]], entries: dict[UUID, Entry])
 
 def _row(entry: Entry, source: str, entries: dict[UUID, Entry]) -> SourceEntry:
     fields: dict[str, Any] = {
+        **{name: getattr(entry, name) for name in COLUMNS.names() if name not in _LINKS},
         "key": _key(entry, source),
-        "content": entry.content,
-        "entry_type": entry.entry_type,
-        "roles": entry.roles,
-        "tags": entry.tags,
-        "project": entry.project,
-        "source_file": entry.source_file,
-        "source_story": entry.source_story,
         "parent": _key(entries[entry.parent_id], source) if entry.parent_id in entries else "",
-        "confidence": entry.confidence,
-        "metadata": entry.metadata,
-        "id": entry.pk,
         "created_by": entry.created_by.username if entry.created_by else entry.provenance.get("created_by"),
-        "created_at": entry.created_at,
-        "updated_at": entry.updated_at,
     }
     # What is stored was judged when it came in; here it only changes its form.
     return SourceEntry.model_construct(**fields, origin="")

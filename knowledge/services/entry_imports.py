@@ -8,6 +8,7 @@ from django.db import transaction
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from accounts.actor import Actor
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.copying import copy_new
 from bigmind.core.operations import refusal
 from bigmind.core.text import digest
@@ -49,6 +50,26 @@ class NewEntry(BaseModel):
     def columns(self) -> dict[str, Any]:
         """Return what an entry keeps of it."""
         return self.model_dump(exclude={"key", "parent", "origin"})
+
+
+OF_THE_STORE = {
+    "digest": "It follows from the content.",
+    "similar_to": "It is found anew: by meaning, once there is a vector.",
+}
+"""Columns of an entry that no document has, because they are made here."""
+COLUMNS = ColumnCopy(
+    "the rows of kb_import",
+    Entry,
+    {
+        **OF_THE_STORE,
+        "id": "A new entry has a new one; kb_seed keeps those of an export.",
+        "provenance": "Only kb_seed knows a source by name, and writes it there.",
+        "created_by": "It is who imports; kb_seed keeps the authors of an export.",
+        "created_at": "It is now; kb_seed keeps that of an export.",
+        "updated_at": "It is now; kb_seed keeps that of an export.",
+    },
+    NewEntry.model_fields,
+)
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,13 @@ from bigmind.core.text import digest
 from knowledge.models import Entry
 from knowledge.parsers.entries import SourceEntry, generations
 from knowledge.services.entries import delete_entry, update_entry
-from knowledge.services.entry_imports import NewEntry, store_new
+from knowledge.services.entry_imports import COLUMNS, NewEntry, store_new
 
 BATCH = 500
-SENT = ("content", "entry_type", "roles", "tags", "project", "source_file", "source_story", "confidence", "metadata")
+SENT = tuple(name for name in COLUMNS.names() if name in SourceEntry.model_fields and name != "parent")
+"""What a source says of an entry and the entry keeps as it is; `parent` is a key there, and an id here."""
+_BY_OPERATION = {"content", "roles", "tags", "confidence", "metadata"}
+"""What `update_entry` changes, with all that follows from it."""
 
 
 @dataclass
@@ -225,9 +228,9 @@ class _SourceImport:
         """Write what the source says anew, and from which state of it. Say whether it could be."""
         if self.dry_run:
             return True
-        placed = {name: getattr(entry, name) for name in ("source_file", "source_story", "entry_type")}
-        if entry.project:
-            placed["project"] = entry.project
+        placed = {name: getattr(entry, name) for name in SENT if name not in _BY_OPERATION}
+        if not entry.project:
+            del placed["project"]  # Files written before entries had one say nothing of it.
         try:
             with transaction.atomic():
                 carry_out(update_entry, self.actor, {"id": before.pk, **said, "metadata": entry.metadata})

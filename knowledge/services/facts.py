@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest
@@ -19,6 +20,22 @@ from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
 from .context_receipts import note_erased
 from .current_sessions import current_session
 from .near_duplicates import Similar, lookalikes
+
+SUCCESSOR = ColumnCopy(
+    "the fact that takes the place of a corrected one",
+    Fact,
+    left_out={
+        "id": "It is another row.",
+        "user": "It is looked up by.",
+        "digest": "It is that of the new text, and looked up by.",
+        "superseded_by": "Nothing has taken its place yet.",
+        "similar_to": "The new text is compared anew.",
+        "deprecated_at": "It is current, and looked up so.",
+        "deprecation_reason": "It is current.",
+        "created_at": "It is known from now on.",
+        "updated_at": "It is known from now on.",
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -125,13 +142,7 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
         user=actor.user,
         digest=digest(fact),
         deprecated_at=None,
-        defaults={
-            "category": category or old.category,
-            "fact": fact,
-            "confidence": old.confidence,
-            "project": old.project,
-            "source_session": old.source_session,
-        },
+        defaults={**SUCCESSOR.values(old), "category": category or old.category, "fact": fact},
     )
     old.superseded_by = new
     old.save(update_fields=["superseded_by"])

@@ -11,12 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from accounts.actor import Actor
-from accounts.models import Sharing, User
+from accounts.models import Profile, Sharing, User
 from accounts.people.profiles import get_profile
 from accounts.vocabulary import JobTitle
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
-from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Usefulness
+from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Summary, Usefulness
 from knowledge.transfer.readers.long_messages import split_long_messages
 from knowledge.vocabulary import CategoryName, Domain, Key, Role
 
@@ -39,7 +40,7 @@ class ExportedProfile(_ExportedModel):
 
 
 class ExportedFact(_ExportedModel):
-    """One fact. `id` and `superseded_by` refer to each other within the document."""
+    """One fact. `id`, `superseded_by` and `similar_to` refer to each other within the document."""
 
     id: int
     category: CategoryName
@@ -48,9 +49,11 @@ class ExportedFact(_ExportedModel):
     project: Project = ""
     source_session: UUID | None = Field(default=None, validation_alias="source_session_id")
     superseded_by: int | None = Field(default=None, validation_alias="superseded_by_id")
+    similar_to: int | None = Field(default=None, validation_alias="similar_to_id")
     deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
     created_at: Moment
+    updated_at: Moment | None = None
 
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
@@ -207,6 +210,44 @@ class MemoryDocument(_ExportedModel):
 
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
+
+
+_OWNER = "A document has one owner: who imports it."
+_NUMBER = "Nothing in a document refers to it, and an import numbers its rows itself."
+_AGENT = "An agent is a client that has signed in: an import makes up none that never did."
+COLUMNS = (
+    ColumnCopy("memory_export", Profile, {"user": _OWNER}, ExportedProfile.model_fields),
+    ColumnCopy(
+        "memory_export",
+        Fact,
+        {"user": _OWNER, "digest": "It follows from the text."},
+        ExportedFact.model_fields,
+    ),
+    ColumnCopy(
+        "memory_export",
+        Session,
+        {
+            "user": _OWNER,
+            "agent": _AGENT,
+            "conversation": "It tells connections to this instance apart, and ends with them.",
+        },
+        ExportedSession.model_fields,
+    ),
+    ColumnCopy("memory_export", Summary, {"session": "It stands in its session."}, ExportedSummary.model_fields),
+    ColumnCopy(
+        "memory_export",
+        Chunk,
+        {"id": _NUMBER, "user": _OWNER, "session": "It stands in its session."},
+        ExportedChunk.model_fields,
+    ),
+    ColumnCopy("memory_export", Hypothesis, {"id": _NUMBER, "user": _OWNER}, ExportedHypothesis.model_fields),
+    ColumnCopy("memory_export", Note, {"id": _NUMBER, "user": _OWNER}, ExportedNote.model_fields),
+    ColumnCopy("memory_export", Sharing, {"user": _OWNER}, ExportedSharing.model_fields),
+    ColumnCopy("memory_export", ShownHeadline, {}, ExportedHeadline.model_fields),
+    ColumnCopy(
+        "memory_export", Feedback, {"id": _NUMBER, "user": _OWNER, "agent": _AGENT}, ExportedFeedback.model_fields
+    ),
+)
 
 
 def export_memory(actor: Actor) -> MemoryDocument:

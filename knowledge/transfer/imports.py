@@ -37,6 +37,7 @@ from .exports import (
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
 TryOnly = Annotated[bool, Field(description="True: only say what would happen.")]
 LOCK = 7702
+_LINKS = {"source_session", "superseded_by", "similar_to"}
 
 
 @dataclass
@@ -99,7 +100,8 @@ def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Import
     profile = get_profile(actor)
     is_new = profile.is_empty
     if is_new:
-        profile.role, profile.preferences, profile.pinned_facts = told.role, told.preferences, told.pinned_facts
+        for name in ExportedProfile.model_fields.keys() - {"updated_at"}:
+            setattr(profile, name, getattr(told, name))
         profile.save()
         if told.updated_at:
             Profile.objects.filter(pk=profile.pk).update(updated_at=told.updated_at)
@@ -176,15 +178,16 @@ def _import_facts(
     actor: Actor, told: Iterable[ExportedFact], sessions: Mapping[UUID | None, Session], imported: Imported
 ) -> None:
     told = list(told)
-    rows: dict[int, Fact] = {}
+    rows: dict[int | None, Fact] = {}
     for one in told:
         rows[one.id], is_new = _import_fact(actor, one, sessions)
         imported.count("facts", is_new=is_new)
     for one in told:
         fact = rows[one.id]
-        successor = rows.get(one.superseded_by) if one.superseded_by is not None else None
-        if successor and fact.superseded_by_id is None and successor.pk != fact.pk:
-            Fact.objects.filter(pk=fact.pk).update(superseded_by=successor)
+        for name in ("superseded_by", "similar_to"):
+            other = rows.get(getattr(one, name))
+            if other and getattr(fact, f"{name}_id") is None and other.pk != fact.pk:
+                Fact.objects.filter(pk=fact.pk).update(**{name: other})
 
 
 def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None, Session]) -> tuple[Fact, bool]:
@@ -196,10 +199,12 @@ def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None
         deprecated_at=told.deprecated_at,
         **same,
         defaults={
-            **told.model_dump(exclude={"id", "source_session", "superseded_by", "deprecated_at"}),
+            **told.model_dump(exclude={"id", *_LINKS, "deprecated_at", "updated_at"}),
             "source_session": sessions.get(told.source_session),
         },
     )
+    if is_new and told.updated_at:
+        Fact.objects.filter(pk=fact.pk).update(updated_at=told.updated_at)
     if is_new and fact.is_current:
         index_fact(fact, made=True)
     return fact, is_new
