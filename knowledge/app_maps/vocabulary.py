@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import check_content, clean_name
 from bigmind.core.vocabulary import TITLE_CHARS, SharedLongText, SharedTags
-from knowledge.models.app_maps import ID_CHARS
+from knowledge.models.app_maps import ID_CHARS, AmbiguousName, App, AppEntity, AppTable, AppWorkflow
 
 TABLES, ENTITIES, WORKFLOWS, FIELDS, APPS = 500, 2_000, 200, 500, 200
 VALUE_CHARS = 500
@@ -219,6 +220,60 @@ class AmbiguousChoice(_Learnt):
     found_in: Annotated[list[NewName], Field(max_length=APPS)] = []
     default: NewNameOrNone = ""
 
+
+_NUMBER = "Names tell maps and what is in them apart."
+_LOOK_UP = "It follows from the name."
+_SEEN = "It is when it was used here: what is imported counts as used now."
+_THERE = "What is told is there: a report that it is gone ends with that."
+COLUMNS = (
+    ColumnCopy(
+        "an app map",
+        App,
+        {
+            "id": _NUMBER,
+            "look_up": _LOOK_UP,
+            "last_seen": _SEEN,
+            "version": "It counts the changes made here.",
+            "bootstrapped_at": "It is when a connector read the app here.",
+            "reported_gone_at": _THERE,
+            "created_at": "It is when it became known here.",
+        },
+        AppMap.model_fields,
+    ),
+    ColumnCopy(
+        "an app map",
+        AppTable,
+        {
+            "id": _NUMBER,
+            "look_up": _LOOK_UP,
+            "last_seen": _SEEN,
+            "app": "A table stands in its map.",
+            "reported_gone_at": _THERE,
+        },
+        LearntTable.model_fields,
+    ),
+    ColumnCopy("an app map", AppEntity, {"id": _NUMBER, "look_up": _LOOK_UP}, StoredEntity.model_fields),
+    ColumnCopy(
+        "an app map",
+        AppWorkflow,
+        {"id": _NUMBER, "look_up": _LOOK_UP, "last_seen": _SEEN, "app": "A workflow stands in its map."},
+        LearntWorkflow.model_fields,
+    ),
+    ColumnCopy(
+        "the index of app maps",
+        AmbiguousName,
+        {
+            "id": _NUMBER,
+            "look_up": _LOOK_UP,
+            "last_seen": _SEEN,
+            "default_app": "It is the first part of `default`.",
+            "default_table": "It is the second part of `default`.",
+            "chosen_by": "It is one of the people here.",
+            "chosen_at": "It is when it was chosen here.",
+        },
+        AmbiguousChoice.model_fields,
+    ),
+)
 
 Tables = Annotated[list[LearntTable], Field(max_length=TABLES, description="Tables, with what is known of them.")]
 Entities = Annotated[list[LearntEntity], Field(max_length=ENTITIES, description="Rows, by the name people say.")]
