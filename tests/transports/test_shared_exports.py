@@ -19,7 +19,7 @@ from knowledge.references.readers.drafts import CommandForm, EndpointForm, Examp
 from knowledge.services.entries import add_entry
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor
-from tests.knowledge.factories import make_draft
+from tests.knowledge.factories import make_draft, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -165,3 +165,22 @@ def test_app_maps_come_back_as_they_went(tmp_path):
 def _without_moments(folder: Path) -> list[dict[str, str]]:
     entries = json.loads((folder / "references" / "helios.json").read_text())
     return [{name: said for name, said in entry.items() if name != "lastUpdated"} for entry in entries]
+
+
+def test_company_knowledge_keeps_its_session_and_leaves_copies_to_the_company_server(tmp_path):
+    admin, proposer = make_actor(admin=True), make_actor()
+    entry, given_way = propose(proposer), propose(proposer)
+    session = make_session(proposer)
+    copy = CompanyEntry.objects.create(
+        category="standard", title="Deploys", content="Blue-green.", digest="1", is_copy=True, status="approved"
+    )
+    CompanyEntry.objects.filter(pk=entry.pk).update(source_session=session)
+    CompanyEntry.objects.filter(pk=given_way.pk).update(superseded_by=copy)
+    _run("export", str(tmp_path / "out"), "--only", "company")
+    _forget_company_knowledge()
+
+    _run("company_import", str(tmp_path / "out" / "company" / "company.json"), "--user", admin.user.username)
+
+    assert CompanyEntry.objects.get(pk=entry.pk).source_session == session
+    assert CompanyEntry.objects.get(pk=given_way.pk).superseded_by is None
+    assert CompanyEntry.objects.count() == 2
