@@ -1,4 +1,4 @@
-"""Waking the worker: a courtesy, never a promise. The row in the database is the queue, and a sweep finds it."""
+"""Wakes workers after a commit. Best effort only: the queue is the row in the database, and a sweep finds the rest."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ log = structlog.get_logger()
 
 
 class _Broker:
-    """When the broker was found away, so that not every write has to find out again."""
+    """Until when the broker counts as unreachable, so that not every write waits for it."""
 
     away_until = 0.0
 
 
 @dataclass(frozen=True)
 class _Wake:
-    """What wakes a worker for one task."""
+    """Wakes a worker for one task. Two of the same task are equal: that is how `after_commit` finds duplicates."""
 
     task: str
 
@@ -43,30 +43,31 @@ class _Wake:
 
 
 def after_commit(task: str) -> None:
-    """Wake a worker for `task` once the transaction has committed: once, however often the transaction asks.
+    """Wake a worker for `task` when the transaction has committed: once, however often the transaction calls this.
 
-    A broker that is away is no reason to refuse a write or to hold it up: for half a minute nobody asks it again, and
-    the next sweep does the work.
+    An unreachable broker neither fails nor delays a write: it is left alone for half a minute, and the next sweep does
+    the work.
     """
     wake = _Wake(task)
-    # An import of thousands would else leave thousands of messages, and the worker would be busy reading them. A call
-    # that is on the list leaves it only together with every later one: with the savepoint they were both made in.
+    # Without this check an import of thousands of rows would send thousands of messages. Skipping a duplicate is safe:
+    # a rolled-back savepoint removes a call from the list only together with all later calls.
     if all(wake != call for _, call, *_ in transaction.get_connection().run_on_commit):
         transaction.on_commit(wake)
 
 
 class OneAtATime:
-    """Work that a process does once at a time, however often it is woken for it.
+    """Runs some work in one thread of a process at a time, however often the process is woken for it.
 
-    Each write wakes a worker for the same queue of rows. While one thread works it off, the others would only wait in
-    the same place, and nothing else would get a thread.
+    Each write wakes a worker for the same queue of rows. While one thread empties the queue, the others would only wait
+    for its locks, and no thread would be left for other tasks.
     """
 
     def __init__(self) -> None:
         self._is_asked, self._busy = Event(), Lock()
 
     def run(self, work: Callable[[], object]) -> None:
-        """Do the work, or leave it to the thread that does it now: that one does it once more when it is done."""
+        """Do the work, or leave it to the thread that is doing it now: that one repeats it afterwards."""
+        # The flag comes before the lock: otherwise a busy thread that has just checked the flag would miss this call.
         self._is_asked.set()
         while self._is_asked.is_set() and self._busy.acquire(blocking=False):
             try:

@@ -1,7 +1,7 @@
-"""Cursors: where a page of a list ended, so that the next begins right behind it, whatever came or went meanwhile.
+"""Cursors: where a page of a list ended, so that the next page starts right after it even if rows come or go meanwhile.
 
-A cursor holds the keys by which the list is ordered, as they were in the last row of the page, and a seal. The seal
-covers the query too, and in it whose rows are asked for: a cursor fits the list that gave it, with the same filters.
+A cursor holds the sort keys of the last row of the page, and a signature. The signature also covers the query, with the
+user in its filters: a cursor works only for the list that issued it, with the same filters.
 """
 
 import json
@@ -23,23 +23,23 @@ SEAL_BYTES = 12
 
 
 def in_total_order(rows: QuerySet[Row]) -> QuerySet[Row]:
-    """Let the primary key break ties, where the order of these rows leaves some."""
+    """Return the rows ordered without ties: the primary key decides where their own order leaves some."""
     order = _order(rows)
     return rows if order[-1:] and order[-1].lstrip("-") in {"pk", "id"} else rows.order_by(*order, "pk")
 
 
 def cursor_behind(row: Row, rows: QuerySet[Row]) -> str:
-    """Return the cursor of the page that begins behind `row`."""
+    """Return the cursor of the page that begins after `row`."""
     keys = [_value(row, key.lstrip("-")) for key in _order(rows)]
     place = json.dumps(keys, default=str, ensure_ascii=False, separators=(",", ":")).encode()
     return urlsafe_b64encode(_seal(place, rows) + place).decode().rstrip("=")
 
 
 def behind(cursor: str, rows: QuerySet[Row]) -> QuerySet[Row]:
-    """Return those of `rows` that stand behind the place a cursor tells.
+    """Return the rows after the position that a cursor names.
 
     Raises:
-        Invalid: this list gave no such cursor: it is another's, or the filters are others now.
+        Invalid: this list issued no such cursor: it belongs to another list, or the filters differ.
     """
     try:
         sealed = b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
@@ -61,18 +61,24 @@ def _value(row: Model, key: str) -> Any:
 
 
 def _seal(place: bytes, rows: QuerySet[Any]) -> bytes:
-    """Sign a place in a list. Moments are left out: many a query compares with the present one."""
+    """Return the signature of a position in a list.
+
+    Dates and times are left out: many queries compare with the present moment, which differs on the next request.
+    """
     try:
         sql, given = rows.query.sql_with_params()
     except EmptyResultSet:
         sql, given = "nothing", ()
-    # Sorted, because sets of texts have another order in each process.
+    # Sorted, because the order of a set of strings differs from process to process.
     asked = sorted(repr(value) for value in given if not isinstance(value, date))
     return salted_hmac("bigmind.cursor", f"{sql}{asked}".encode() + place, algorithm="sha256").digest()[:SEAL_BYTES]
 
 
 def _stands_behind(order: Sequence[str], values: Sequence[Any]) -> Q:
-    """Say what stands behind these values. The first key is bounded by itself, so that an index leads to the place."""
+    """Return the condition for rows after these values.
+
+    The first key also gets a bound of its own: PostgreSQL uses an index for that, but not for the `OR` alone.
+    """
     further, alike = Q(pk__in=[]), Q()
     for key, value in zip(order, values, strict=True):
         further |= alike & _further(key, value)
@@ -81,7 +87,7 @@ def _stands_behind(order: Sequence[str], values: Sequence[Any]) -> Q:
 
 
 def _further(key: str, value: Any) -> Q:
-    """PostgreSQL puts what is null first where it goes down. Keys that go up are never null here."""
+    # PostgreSQL sorts nulls first in descending order. No list here is ordered by an ascending key that can be null.
     name = key.removeprefix("-")
     if value is None:
         return Q(**{f"{name}__isnull": False})
@@ -98,4 +104,4 @@ def _is(key: str, value: Any) -> Q:
 
 
 def _foreign() -> Invalid:
-    return Invalid.of("cursor", "is not one that this list gave with these arguments. Leave it out to begin anew")
+    return Invalid.of("cursor", "is not one that this list gave with these arguments. Leave it out to start over")

@@ -1,4 +1,4 @@
-"""An end to a whole exchange over the network: time-outs count from each byte anew, and a trickle never meets one."""
+"""A deadline for a whole exchange over the network: ordinary timeouts restart with each byte, so a trickle goes on."""
 
 import socket
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from typing import Any
 
 
 class Exchange:
-    """One question and its answer, with the time by which both have to be over.
+    """A request and its response, with the time by which both have to be finished.
 
-    Hand `notice` to httpx as the extension `trace`: so the connections become known that have to be cut. Whoever was
-    hung up on may look as if they had come to their end: ask `is_late` after the last byte.
+    Pass `notice` to httpx as the extension `trace`, so that this learns which connections to cut. A response that was
+    cut can look complete: check `is_late` after the last byte.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -21,32 +21,32 @@ class Exchange:
 
     @property
     def is_late(self) -> bool:
-        """Whether it should be over by now."""
+        """Whether the deadline has passed."""
         return monotonic() > self._ends
 
-    def notice(self, event: str, told: dict[str, Any]) -> None:
-        """Keep hold of a connection that was made."""
+    def notice(self, event: str, details: dict[str, Any]) -> None:
+        """Remember a connection that was opened."""
         if event == "connection.connect_tcp.complete":
             # A handle of our own: TLS takes the other one over.
-            self._calls.append(told["return_value"].get_extra_info("socket").dup())
+            self._calls.append(details["return_value"].get_extra_info("socket").dup())
             if self.is_late:
                 self.hang_up()
 
     def hang_up(self) -> None:
-        """Cut every connection, whatever is on its way."""
+        """Cut every connection, even while data is being transferred."""
         for call in list(self._calls):
             with suppress(OSError):
                 call.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Release the connections."""
         for call in self._calls:
             call.close()
 
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[Exchange]:
-    """Hang up on whoever has not answered to the end in time: head, body and TLS together."""
+    """Hang up if the server has not finished in time: TLS, head and body together."""
     exchange = Exchange(seconds)
     timer = Timer(seconds, exchange.hang_up)
     timer.daemon = True

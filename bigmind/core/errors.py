@@ -1,4 +1,4 @@
-"""The refusals an operation may answer with, in words the reader can act on."""
+"""The errors that an operation raises when it refuses, in words the reader can act on."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ class BigMindError(Exception):
 
 
 class Invalid(BigMindError):
-    """What was sent cannot be accepted. `problems` says it field by field."""
+    """The arguments are not acceptable. `problems` lists what is wrong, field by field."""
 
     code = "invalid"
 
@@ -35,7 +35,7 @@ class Invalid(BigMindError):
 
     @classmethod
     def of(cls, field: str, message: str, *, hint: str = "") -> "Invalid":
-        """Say what is wrong with one argument: `Invalid.of("into", "must be another entry")`."""
+        """Return an error about one argument: `Invalid.of("into", "must be another entry")`."""
         return cls(f"{field} {message}.", hint=hint, problems=[{"field": field, "message": message}])
 
 
@@ -46,13 +46,13 @@ class Forbidden(BigMindError):
 
 
 class NotFound(BigMindError):
-    """There is no such thing, or it is someone else's: the two answer alike, so that ids tell nothing."""
+    """There is no such thing, or it belongs to someone else. Both get the same answer, so that ids reveal nothing."""
 
     code = "not_found"
 
 
 class Conflict(BigMindError):
-    """The thing is not in a state that allows this, or somebody was faster."""
+    """The thing is not in a state that allows this, or someone else was faster."""
 
     code = "conflict"
 
@@ -68,7 +68,7 @@ class TooMany(BigMindError):
 
 
 class ReadOnly(BigMindError):
-    """Nothing can be stored here just now, whoever asks: what is known is only read. `retry_after` is in seconds."""
+    """The instance is read-only at the moment, for all users. `retry_after` is in seconds."""
 
     code = "read_only"
     retry_after = 60

@@ -1,6 +1,6 @@
-"""Forgiving arguments: what models send where the meaning is plain, brought into the form the schema asks for.
+"""Forgiving arguments: converts what models send to the form that the schema asks for, where the meaning is clear.
 
-Applied to what agents and people at a command line send. REST is strict: its document says what it takes.
+This applies to agents and to people at a command line. REST is strict: its document says what it takes.
 """
 
 import json
@@ -20,21 +20,21 @@ _CLOSED_BY = {"[": "]", "{": "}"}
 
 
 def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments of a model as its schema wants them, as far as their meaning is plain; the rest as it came.
+    """Return arguments in the form of their schema where their meaning is clear; all others unchanged.
 
-    `null` is an argument left out; the JSON text of a list or an object is that list or object; the case of a choice
-    does not matter; a handle, such as `F12`, is the id it names; `yesterday` is when that day began.
+    `null` counts as not sent; the JSON text of a list or an object becomes that list or object; the case of a choice
+    does not matter; a handle such as `F12` becomes the id it names; `yesterday` becomes the start of that day.
 
     Raises:
-        Invalid: a handle names another kind of thing than is meant, or what looks like a JSON text is none.
+        Invalid: a handle names another kind than the argument takes, or a text that looks like JSON is not valid.
     """
     properties, handles = schema.get("properties", {}), _handles_of(model)
     sent = {name: value for name, value in arguments.items() if value is not None or name not in properties}
     problems = []
-    # Choices first: an argument that says which kind of thing is meant decides what a handle may be.
+    # Choices first: an argument that names a kind decides which handles another argument accepts.
     for name in sorted(sent.keys() & properties.keys(), key=handles.__contains__):
         try:
-            sent[name] = _meant(sent[name], properties[name])
+            sent[name] = _convert(sent[name], properties[name])
             if name in handles:
                 sent[name] = _without_handle(sent[name], handles[name], sent, properties[name])
         except ValueError as error:
@@ -45,30 +45,31 @@ def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mappin
 
 
 def list_in(text: str) -> list[Any] | None:
-    """Return the list that a JSON text says; None for another text.
+    """Return the list in a JSON text; None for any other text.
 
     Raises:
-        ValueError: it begins and ends as a list does, and is none.
+        ValueError: the text begins and ends like a list, but is not valid JSON.
     """
     found: list[Any] | None = _json_in(text, "[")
     return found
 
 
-def _meant(value: Any, schema: Mapping[str, Any]) -> Any:
+def _convert(value: Any, schema: Mapping[str, Any]) -> Any:
     if schema.get("type") == "array":
-        found = _list_meant(value)
-        return [_meant(item, schema.get("items", {})) for item in found] if isinstance(found, list) else found
+        found = _convert_list(value)
+        return [_convert(item, schema.get("items", {})) for item in found] if isinstance(found, list) else found
     if schema.get("type") == "object" and isinstance(value, str):
         found = _json_in(value, "{")
         return value if found is None else found
     if isinstance(value, str) and "enum" in schema:
         return next((choice for choice in schema["enum"] if choice.casefold() == value.strip().casefold()), value)
     if isinstance(value, str) and schema.get("format") == "date-time":
-        return _moment_meant(value)
+        return _convert_moment(value)
     return value
 
 
-def _list_meant(value: Any) -> Any:
+def _convert_list(value: Any) -> Any:
+    # Some models send a list as JSON text, and some wrap that text in a list of one.
     text = value[0] if isinstance(value, list) and len(value) == 1 else value
     found = list_in(text) if isinstance(text, str) else None
     return value if found is None else found
@@ -85,7 +86,7 @@ def _json_in(text: str, opening: str) -> Any:
         raise ValueError(f"looks like JSON and cannot be read as such. Send {example}") from error
 
 
-def _moment_meant(text: str) -> str:
+def _convert_moment(text: str) -> str:
     days = _DAYS.get(text.strip().lower())
     if days is None:
         return text
@@ -104,7 +105,7 @@ def _without_handle(value: Any, handle: Handle, sent: Mapping[str, Any], schema:
 
 @cache
 def _handles_of(model: type[BaseModel]) -> dict[str, Handle]:
-    """Which arguments are ids of what, by the marks in their annotations."""
+    """Return which arguments are ids, and of which kind, by the marks in their annotations."""
     found = {
         name: next((mark for mark in (*field.metadata, *_marks(field.annotation)) if isinstance(mark, Handle)), None)
         for name, field in model.model_fields.items()

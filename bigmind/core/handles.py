@@ -1,4 +1,4 @@
-"""Handles: how things are named where agents read them (`F12`, `C3`, `H2`, `chunk:7`), and which id that is."""
+"""Handles: the short names of things in what agents read (`F12`, `C3`, `H2`, `chunk:7`), and the ids they stand for."""
 
 import re
 from dataclasses import dataclass
@@ -25,22 +25,22 @@ class Handle:
 
 
 def id_in(text: str, kind: str) -> str:
-    """Return the id that a handle of this kind names; any other text comes back without what stands around it.
+    """Return the id that a handle of this kind names; any other text without the brackets and spaces around it.
 
     Raises:
-        ValueError: it is a handle of something else; the message says of what.
+        ValueError: the handle is of another kind; the message names it.
     """
-    said, id = read_handle(text) or ("", text)
+    named, id = read_handle(text) or ("", text)
     shown = text.strip(_AROUND)
-    if not said or (kind in _HEXADECIMAL and len(shown) >= 8 and ":" not in shown):
+    if not named or (kind in _HEXADECIMAL and len(shown) >= 8 and ":" not in shown):
         return shown
-    if _OTHER_NAMES.get(said, said) != _OTHER_NAMES.get(kind, kind):
-        raise ValueError(f"is {shown[:40]}, the handle of {_in_words(said)}; {_in_words(kind)} is meant")
+    if _OTHER_NAMES.get(named, named) != _OTHER_NAMES.get(kind, kind):
+        raise ValueError(f"is {shown[:40]}, the handle of {_in_words(named)}; {_in_words(kind)} is meant")
     return id
 
 
 def read_handle(text: str) -> tuple[str, str] | None:
-    """Return kind and id that a handle names; None for anything else, such as a bare number."""
+    """Return the kind and the id that a handle names; None for anything else, such as a bare number."""
     shown = text.strip(_AROUND)
     if (found := _LETTER.fullmatch(shown)) and found[1].upper() in LETTERS:
         return LETTERS[found[1].upper()], found[2]

@@ -43,7 +43,7 @@ _TELL = r"(?:tell|inform|mention|reveal|disclose|notify|show|alert|warn|let)(?:i
 SIGNS = (
     _sign(
         "order to forget instructions",
-        "It tells an agent to set aside what it was told by its user and its maker.",
+        "It tells an agent to ignore the instructions of its user and its maker.",
         "warning",
         rf"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass(?:ing)?"
         rf"|discard)\s{{1,3}}(?:\w{{1,12}}\s{{1,3}}){{0,3}}?"
@@ -57,7 +57,7 @@ SIGNS = (
     ),
     _sign(
         "change of role",
-        "It tells an agent to be somebody else, or to work without its limits.",
+        "It tells an agent to be someone else, or to work without its limits.",
         "warning",
         r"\byou\s(?:are|'re)\s(?:now|no longer|henceforth)\s(?:an?\s|the\s|in\s|my\s|bound\s|dan\b|free|unrestricted)",
         r"\byou must now\b",
@@ -97,7 +97,7 @@ SIGNS = (
     ),
     _sign(
         "marker of another speaker",
-        "A line that begins so could pass for what somebody else has said.",
+        "A line that begins so could pass for what someone else has said.",
         "notice",
         r"^[ \t>*#_-]{0,8}(?:system|assistant|developer|human|user)(?:\s(?:prompt|message"
         r"|instructions?))?[*_]{0,2}[ \t]?:[*_]{0,2}(?=\s|$)",
@@ -160,7 +160,7 @@ SIGNS = (
     ),
     _sign(
         "order to an agent",
-        "It tells agents what to do instead of what is so. That may be a rule of the company, or somebody's wish.",
+        "It tells agents what to do instead of what is so. That may be a rule of the company, or someone's wish.",
         "notice",
         rf"\b(?:{_MODEL}|you)\s(?:must|should|shall|have to|need to|are required to)\b",
         rf"\b(?:attention|important|note|message)\s(?:to|for)\s(?:all\s|any\s|every\s|the\s)?(?:ai\s)?{_MODEL}\b",

@@ -1,6 +1,7 @@
-"""Injections: what in a text tries to be more than information, for the curator who decides whether all agents read it.
+"""Prompt injections: finds suspicious places in a text, for the curator who decides whether all agents read it.
 
-Nothing is refused for it: what agents read is fenced and attributed whatever it says. A person is told where to look.
+Nothing is refused because of them: all text for agents is fenced and attributed anyway. They show a person where to
+look.
 """
 
 import re
@@ -16,9 +17,9 @@ from bigmind.core.text import find_hidden_spans
 
 @dataclass(frozen=True, slots=True)
 class InjectionSign:
-    """One suspicious place: what it is, in words, where it stands, why it matters, and how much.
+    """One suspicious place: its kind in words, its position, why it matters, and how much.
 
-    A `warning` has hardly an innocent reason; a `notice` is worth a look.
+    A `warning` hardly ever has an innocent reason; a `notice` is worth a look.
     """
 
     kind: str
@@ -40,9 +41,9 @@ _HIDDEN_WHY = {
 
 
 def find_injections(text: str) -> list[InjectionSign]:
-    """Return what in a text looks like an attempt to steer agents, in its order.
+    """Return the places in a text that look like attempts to steer agents, in the order of the text.
 
-    What lies within something of the same kind, or within a warning, is told once.
+    A place inside another of the same kind, or inside a warning, is left out.
     """
     found = [*_signs(text), *_find_encoded(text), *_find_hidden(text), *_find_mixed_scripts(text)]
     return _each_place_once(sorted(found, key=lambda one: (one.start, one.severity != "warning", -one.end)))
@@ -56,9 +57,10 @@ def _signs(text: str) -> Iterator[InjectionSign]:
 
 
 def _each_place_once(found: list[InjectionSign]) -> list[InjectionSign]:
-    """Leave out what lies within a suspicion of the same kind or of a greater one."""
+    """Leave out places inside another of the same kind or of greater severity."""
     kept: list[InjectionSign] = []
     for one in found:
+        # The last eight are enough, and keep a text that is full of signs from taking quadratic time.
         around = [each for each in kept[-8:] if each.start <= one.start and one.end <= each.end]
         if not any(each.kind == one.kind or each.severity == "warning" for each in around):
             kept.append(one)
@@ -66,21 +68,21 @@ def _each_place_once(found: list[InjectionSign]) -> list[InjectionSign]:
 
 
 def _find_encoded(text: str) -> Iterator[InjectionSign]:
-    """Look into base64: what is a sentence there was hidden on purpose."""
-    why = "Somebody wrote an instruction so that people do not read it and agents do."
+    """Find instructions in base64: nobody encodes a sentence for agents by accident."""
+    why = "Someone wrote an instruction so that people do not read it and agents do."
     for match in _BASE64.finditer(text):
-        said = _decode(match[0][:_BLOB_CHARS])
-        if any(one.severity == "warning" or one.kind == "order to an agent" for one in _signs(said)):
+        decoded = _decode(match[0][:_BLOB_CHARS])
+        if any(one.severity == "warning" or one.kind == "order to an agent" for one in _signs(decoded)):
             yield InjectionSign("encoded instruction", match.start(), match.end(), why, "warning")
 
 
 def _decode(blob: str) -> str:
     whole = blob.rstrip("=")
     try:
-        said = b64decode(whole + "=" * (-len(whole) % 4)).decode()
+        text = b64decode(whole + "=" * (-len(whole) % 4)).decode()
     except (Base64Error, UnicodeDecodeError):
         return ""
-    return said if said.isprintable() or "\n" in said else ""
+    return text if text.isprintable() or "\n" in text else ""
 
 
 def _find_hidden(text: str) -> Iterator[InjectionSign]:

@@ -1,7 +1,7 @@
 """Metrics: what this process counts of its own work.
 
-Labels are names from the code: operations, routes, outcomes. Nobody's name, id, text or key is one, so that their
-number stays what the code makes it, whoever calls.
+Labels are names from the code: operations, routes, outcomes. Names, ids, texts and keys of users are never labels, so
+callers cannot make the number of time series grow.
 """
 
 from django.db.backends.signals import connection_created
@@ -14,7 +14,7 @@ ProcessCollector(registry=REGISTRY)
 
 CALLS = Counter(
     "bigmind_calls",
-    "Operations performed, by door and outcome (`ok`, or the code of the refusal; `error` is our fault).",
+    "Operations performed, by transport (`door`) and outcome (`ok`, or the code of the refusal; `error` is our fault).",
     ["operation", "door", "outcome"],
     registry=REGISTRY,
 )
@@ -48,7 +48,7 @@ FOUND = Counter(
 )
 DATABASE_ERRORS = Counter(
     "bigmind_database_errors",
-    "Requests that the database refused or did not answer, by door.",
+    "Requests that the database refused or did not answer, by transport (`door`).",
     ["door"],
     registry=REGISTRY,
 )

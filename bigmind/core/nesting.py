@@ -1,4 +1,4 @@
-"""JSON as it may arrive in an argument: not too deep, and with numbers that are numbers."""
+"""Limits for JSON in arguments: not too deep, and finite numbers only."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -8,14 +8,15 @@ JSON_DEPTH = 64
 
 
 def is_too_deep(found: Any) -> bool:
-    """Whether there are more than 64 levels. Looked at one by one, not by recursion: the depth is what is in doubt."""
+    """Whether there are more than 64 levels. Not recursive: a hostile depth would exhaust the stack."""
     return sum(1 for _ in _levels(found)) > JSON_DEPTH
 
 
-def trouble_in(argument: Any, name: str) -> tuple[str, str] | None:
-    """Say where in an argument something may not be kept, and why. Python reads 1e400 and NaN, which no database takes.
+def find_json_problem(argument: Any, name: str) -> tuple[str, str] | None:
+    """Return the path and the reason of the first value that cannot be stored; None when the argument is fine.
 
-    The place is `tables.0.fields.Name.length`, as every refusal names it.
+    The path looks like `tables.0.fields.Name.length`, as in every refusal. Python's parser accepts 1e400 and NaN, which
+    PostgreSQL's `jsonb` does not.
     """
     if is_too_deep(argument):
         return name, f"is nested too deep; the limit is {JSON_DEPTH} levels"
@@ -33,7 +34,7 @@ def _not_finite(node: Any, place: str) -> Iterator[str]:
 
 
 def _levels(found: Any) -> Iterator[list[Any]]:
-    """Yield the containers of each level, down to one more than may be."""
+    """Yield the containers of each level, down to one level below the limit."""
     level = [found] if isinstance(found, dict | list) else []
     for _ in range(JSON_DEPTH + 1):
         if not level:

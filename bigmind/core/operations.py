@@ -1,7 +1,7 @@
-"""What an operation is: a plain function whose signature is its schema and whose docstring is its description.
+"""Operations: plain functions whose signature is the schema and whose docstring is the description.
 
 This is the one piece of reflection in BigMind. `Operation` reads the keyword-only arguments of a service function and
-makes a pydantic model of them; MCP, REST, the command line and the generated documents are loops over such operations.
+builds a pydantic model from them; MCP, REST, the command line and the generated documents all loop over operations.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
 from bigmind.core.forgiving import forgive
-from bigmind.core.nesting import trouble_in
+from bigmind.core.nesting import find_json_problem
 from bigmind.core.screening import redact
 from bigmind.core.screening.policy import arriving
 
@@ -41,8 +41,8 @@ class Operation:
         toolset: The group of tools in which MCP lists it.
         effect: Whether it reads, writes or destroys.
         template: The markdown template below `templates/agent/` that renders the reply for an agent.
-        scope: The scope a key needs. Default: `read` or `write`, after the effect.
-        idempotent: Whether doing it twice with the same arguments changes nothing more than doing it once.
+        scope: The scope a key needs. Default: `read` or `write`, depending on the effect.
+        idempotent: Whether repeating it with the same arguments has no further effect.
     """
 
     name: str
@@ -89,10 +89,10 @@ class Operation:
         return validate_arguments(self.call, arguments)
 
     def forgive(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Bring arguments whose meaning is plain into the form the schema asks for.
+        """Convert arguments whose meaning is clear to the form that the schema asks for.
 
         Raises:
-            Invalid: a handle names another kind of thing than is meant, or what looks like a JSON text is none.
+            Invalid: a handle names another kind than the argument takes, or a text that looks like JSON is not valid.
         """
         return forgive(self.arguments, self.input_schema(), arguments)
 
@@ -105,13 +105,14 @@ class Operation:
         return compact(self.shape.model_json_schema(mode="serialization"))
 
 
-# What was sent may be a secret: no log may show it because a traceback does.
+# pydantic quotes the input in its errors, and tracebacks reach the log: the input may be a secret.
 _CONFIG = ConfigDict(extra="forbid", str_max_length=None, hide_input_in_errors=True)
 
 
 @cache
 def arguments_of(call: Callable[..., Any]) -> type[BaseModel]:
-    """Make a pydantic model of the keyword-only arguments of a function; unknown arguments are refused."""
+    """Return a pydantic model of the keyword-only arguments of a function. The model refuses unknown arguments."""
+    # `eval_str` resolves annotations that are strings, as under `from __future__ import annotations`.
     signature = inspect.signature(call, eval_str=True)
     fields: dict[str, Any] = {
         name: (parameter.annotation, ... if parameter.default is parameter.empty else parameter.default)
@@ -123,13 +124,15 @@ def arguments_of(call: Callable[..., Any]) -> type[BaseModel]:
 
 
 def validate_arguments(call: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `arguments` as the function wants them, leaving out what was not sent.
+    """Return `arguments` converted to the types of the function. Arguments that were not sent are left out.
+
+    They are left out so that the defaults in the function's signature are the only ones.
 
     Raises:
         Invalid: naming each field that is wrong, the limit, and what was seen.
     """
     model = arguments_of(call)
-    _refuse_what_is_no_json(arguments)
+    _refuse_invalid_json(arguments)
     try:
         with arriving():
             checked = model.model_validate(dict(arguments))
@@ -138,12 +141,12 @@ def validate_arguments(call: Callable[..., Any], arguments: Mapping[str, Any]) -
     return {name: getattr(checked, name) for name in checked.model_fields_set}
 
 
-def _refuse_what_is_no_json(arguments: Mapping[str, Any]) -> None:
-    """REST has read its body strictly; over MCP and from a page anything comes that Python can hold."""
+def _refuse_invalid_json(arguments: Mapping[str, Any]) -> None:
+    # REST parses its body strictly. MCP and the pages hand over whatever Python's parser accepts, NaN included.
     problems = [
-        {"field": _printable(trouble[0]), "message": trouble[1]}
+        {"field": _printable(found[0]), "message": found[1]}
         for name, argument in arguments.items()
-        if isinstance(argument, dict | list) and (trouble := trouble_in(argument, name))
+        if isinstance(argument, dict | list) and (found := find_json_problem(argument, name))
     ]
     if problems:
         raise Invalid(" ".join(f"{problem['field']} {problem['message']}." for problem in problems), problems=problems)
@@ -159,7 +162,8 @@ def carry_out(call: Callable[..., Any], actor: Any, arguments: Mapping[str, Any]
 
 
 def refusal(error: ValidationError, *, known: list[str]) -> Invalid:
-    """Turn pydantic's findings into one refusal that names every field, its limit and what was seen."""
+    """Return one refusal for all errors of pydantic: every field, its limit and the value's size."""
+    # A list of 10,000 wrong items gives 10,000 errors. Twenty are enough to find the mistake.
     problems = [_problem(found, known) for found in error.errors(include_url=False)[:20]]
     sentence = " ".join(f"{problem['field']} {problem['message']}." for problem in problems)
     return Invalid(sentence, problems=problems)
@@ -202,8 +206,9 @@ def _problem(found: ErrorDetails, known: list[str]) -> dict[str, Any]:
 
 
 def _phrase(found: ErrorDetails) -> str:
-    """Say what is wrong in our words where we have some. A text that a validator made is measured like a list."""
+    """Return our own wording for an error, or pydantic's where we have none."""
     kind = found["type"]
+    # After a validator, pydantic reports the length of a text with the error type for lists.
     if isinstance(found["input"], str) and kind in {"too_long", "too_short"}:
         kind = f"string_{kind}"
     phrase = _PHRASES.get(kind)
@@ -214,15 +219,15 @@ def _phrase(found: ErrorDetails) -> str:
 
 
 def _printable(field: str) -> str:
-    """An unknown argument's name comes from outside: show a short, printable part of it, and no secret."""
+    """Return a short, printable part of an argument's name. Unknown names come from outside, and may hold a secret."""
     return "".join(char if char.isprintable() else "?" for char in redact(field[:1000])[:100])
 
 
 def compact(schema: dict[str, Any]) -> dict[str, Any]:
-    """Say the same in fewer words: no titles, no `null` alternatives, definitions in place.
+    """Return an equivalent, shorter schema: no titles, no `null` alternatives, definitions inlined.
 
     An agent pays for each word of a tool's schema in every conversation. A `null` for an optional argument is still
-    accepted; it is only not advertised.
+    accepted; the schema just does not advertise it.
     """
     definitions: dict[str, Any] = schema.get("$defs", {})
     body = {key: value for key, value in schema.items() if key != "$defs"}
@@ -244,6 +249,7 @@ def _compact(node: Any, definitions: dict[str, Any]) -> Any:
             return _compact({**choices[0], **{k: v for k, v in rest.items() if k != "anyOf"}}, definitions)
         node = {**rest, "anyOf": choices}
     kept = {key: value for key, value in node.items() if not (key == "title" and isinstance(value, str))}
+    # The keys of `properties` are names of arguments: one called “title” must survive, so they are handled apart.
     if isinstance(kept.get("properties"), dict):
         kept["properties"] = {name: _compact(value, definitions) for name, value in kept["properties"].items()}
         return {key: value if key == "properties" else _compact(value, definitions) for key, value in kept.items()}

@@ -28,7 +28,7 @@ class Page(Generic[Item]):
 
     @property
     def left(self) -> int:
-        """How many more there are after this page."""
+        """How many items follow this page."""
         return max(0, self.total - self.offset - len(self.items))
 
     def of(self, items: Sequence[Other]) -> "Page[Other]":
@@ -37,13 +37,13 @@ class Page(Generic[Item]):
 
 
 def page_of(rows: QuerySet[Row], *, limit: int, offset: int = 0, cursor: str | None = None) -> Page[Row]:
-    """Return the page of `rows` that begins at `offset` or behind `cursor`, with the number of all rows.
+    """Return the page of `rows` that starts at `offset` or after `cursor`, with the number of all rows.
 
-    A walk by cursor sees each row that was there all along exactly once. One by offset does not: whoever adds a row
-    meanwhile pushes another onto the next page, where it is seen again.
+    Paging by cursor returns each row that existed all along exactly once. Paging by offset does not: a row that is
+    added meanwhile pushes another onto the next page, where it appears again.
 
     Raises:
-        Invalid: the cursor is not one of this list, or an offset came along with it.
+        Invalid: the cursor does not belong to this list, or came together with an offset.
     """
     rows = in_total_order(rows)
     total = rows.count()
@@ -54,7 +54,7 @@ def page_of(rows: QuerySet[Row], *, limit: int, offset: int = 0, cursor: str | N
     else:
         rest = behind(cursor, rows)
         offset, found = max(0, total - rest.count()), rest[: limit + 1]
-    # One row more than the page tells whether there is a next, whatever was counted a moment before.
+    # One extra row shows whether there is a next page. The count cannot: rows may have come or gone since.
     items = list(found)
     has_next, items = len(items) > limit, items[:limit]
     return Page(items, total, limit, offset, cursor_behind(items[-1], rows) if has_next else None)
@@ -72,7 +72,7 @@ class PageShape(BaseModel, Generic[Shape]):
 
     @property
     def left(self) -> int:
-        """How many more there are after this page."""
+        """How many items follow this page."""
         return max(0, self.total - self.offset - len(self.items))
 
 

@@ -1,4 +1,4 @@
-"""Parts: a long reply, cut where a reader can go on, because clients cut what is too long anywhere."""
+"""Parts: splits a long reply where reading can continue, because clients cut long replies at any place."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LAST_PART = 10_000
 
 _FENCE = re.compile(r" {0,3}(`{3,})([^`\n]*)$")
 _STRETCH = 1_000
-"""Even of the dearest script so many characters fit into a part."""
+"""This many characters fit into a part even in the script that costs the most tokens."""
 
 
 @dataclass(frozen=True)
@@ -29,26 +29,27 @@ class ReplyPart:
 
 
 def accepted_part(number: object) -> int:
-    """Return the number of a part as it was sent; absent means the first.
+    """Return the number of a part from an argument; None means the first.
 
     Raises:
-        Invalid: it is no number from 1.
+        Invalid: it is not a whole number from 1 to 10,000.
     """
-    said = 1 if number is None else number
-    if isinstance(said, str) and said.isascii() and said.isdecimal() and len(said) < 6:
-        said = int(said)
-    if isinstance(said, bool) or not isinstance(said, int) or not 1 <= said <= LAST_PART:
+    value = 1 if number is None else number
+    # `isdecimal` alone accepts digits of other scripts, and `int` of a very long text takes quadratic time.
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 6:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LAST_PART:
         raise Invalid.of("part", f"must be a number from 1 to {LAST_PART:,}")
-    return said
+    return value
 
 
 def part_of(text: str, number: int) -> ReplyPart | None:
-    """Return a part of a text, counted from 1, or None if the text has fewer. Short texts have one."""
+    """Return one part of a text, counted from 1; None if the text has fewer. Short texts have one part."""
     return next(islice(_parts(text), number - 1, None), None)
 
 
 def _parts(text: str) -> Iterator[ReplyPart]:
-    """Cut between lines, and close a fence before the cut to open it again after it."""
+    """Split between lines. A code fence that is open at a cut is closed before it and opened again after it."""
     part, fence, spent, left = [""], "", _Spent(), len(text)
     for line in _lines(text):
         cost = _Spent.on(line)

@@ -1,11 +1,11 @@
-"""The second wall: PostgreSQL itself shows a request no private rows but those of whoever asks.
+"""Row-level security: PostgreSQL itself limits a request to the private rows of the user who sent it.
 
-The first wall is in the services: each reads what belongs to its actor. Should one of them forget to, the database
-still holds: policies on every table of private memory compare its owner with the setting `bigmind.sees` of the
-connection. Decision 0014 says what that costs, and why passages stand outside.
+Services already filter by owner. Should one of them forget to, the database still holds: policies on every table of
+private memory compare the row's owner with the setting `bigmind.sees` of the connection. Decision 0014 explains what
+that costs, and why passages are exempt.
 
-A process that answers requests begins each connection seeing nobody's rows. Commands, tasks and migrations work for the
-whole house, and see everybody's.
+In a process that serves requests, each connection starts without access to any private row. Commands, tasks and
+migrations work for the whole instance, and see the rows of all users.
 """
 
 from collections.abc import Iterator
@@ -16,23 +16,26 @@ from django.db import DatabaseError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
+# The policies in the migrations and the dumps of backups contain these names too.
 SETTING = "bigmind.sees"
 EVERYBODY = "everybody"
 NOBODY = "nobody"
 
 _first = EVERYBODY
+# One round trip both reads the old value and sets the new one. `false`: for the connection, not the transaction,
+# because most requests run without one.
 _SEE = "SELECT current_setting(%s, true), set_config(%s, %s, false)"
 
 
 def begin_seeing(whom: str) -> None:
-    """Let every connection that this process opens from now on begin by seeing the rows of `NOBODY` or `EVERYBODY`."""
+    """Set what every connection that this process opens from now on can see at first: `NOBODY` or `EVERYBODY`."""
     global _first
     _first = whom
 
 
 @contextmanager
 def deny_by_default() -> Iterator[None]:
-    """Let connections that are opened within begin by seeing nobody's rows: who asks is not known yet."""
+    """Open connections without access to private rows inside this block: the user is not known yet."""
     begin_seeing(NOBODY)
     try:
         yield
@@ -42,18 +45,18 @@ def deny_by_default() -> Iterator[None]:
 
 @contextmanager
 def rls_scope(user_id: UUID) -> Iterator[None]:
-    """Let what is done within read and write private rows of this person alone."""
+    """Limit reads and writes inside this block to the private rows of one user."""
     with _seeing(str(user_id)):
         yield
 
 
 @contextmanager
 def rls_bypass() -> Iterator[None]:
-    """Let what is done within read and write everybody's private rows.
+    """Let queries inside this block read and write the private rows of all users.
 
-    Call this around the query that needs it and nothing else: where people chose to share, where an admin takes back
-    what was stored, where somebody is deleted with all they own. Each such place is a hole in the wall, and answers
-    itself for what it shows.
+    Wrap the one query that needs it and nothing else: reading what people chose to share, taking back a company entry
+    as an admin, deleting a user with all they own. No policy protects these places, so each of them must check for
+    itself what it may show.
     """
     with _seeing(EVERYBODY):
         yield
@@ -65,7 +68,7 @@ def _seeing(whom: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # In a transaction that has failed nothing can be set; its end takes back what was set in it.
+        # PostgreSQL refuses `set_config` in a failed transaction. Its rollback restores the value from before anyway.
         with suppress(DatabaseError):
             _see(before)
         raise
@@ -73,9 +76,9 @@ def _seeing(whom: str) -> Iterator[None]:
 
 
 def _see(whom: str) -> str:
-    """Set whose rows are seen, and return whose were until now.
+    """Set whose rows this connection can see, and return the value from before.
 
-    Straight to psycopg: every operation and every page pays for it, and Django's cursors would double the price.
+    This calls psycopg directly: every operation and every page pays for it, and Django's cursors cost twice as much.
     """
     connection.ensure_connection()
     with connection.wrap_database_errors:

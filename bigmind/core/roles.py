@@ -24,7 +24,7 @@ ONLY_GROWS: dict[str, tuple[str, ...]] = {
     "accounts_erasurereport": ("asked_by_id", "whose_id"),
     "accounts_auditevent": ("by_id", "by_name", "about_id", "about_name"),
 }
-"""Tables whose rows stay as they are, each with the columns that name people, who may be erased."""
+"""Append-only tables, each with the columns that name people and so can be overwritten when a user is erased."""
 READ_ALONE = ("django_migrations",)
 
 OWNS_TABLES = """
@@ -34,7 +34,7 @@ SELECT coalesce(
     has_schema_privilege(current_user, 'public', 'CREATE')
 )
 """
-"""Asks whether whoever is connected can change the tables, or make them where there are none."""
+"""Whether the connected role can change the tables, or create them where there are none."""
 _GRANT = (
     "GRANT USAGE ON SCHEMA public TO {role}",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}",
@@ -48,7 +48,7 @@ _is_migrating = ContextVar("_is_migrating", default=False)
 
 
 class AsOwnerWhileMigrating:
-    """Sends to the owner whatever a migration does to rows: its tables may not be there yet for anybody else."""
+    """Routes the queries of a running migration to the owner: before it commits, nobody else sees its new tables."""
 
     def db_for_read(self, model: type[Model], **hints: object) -> str | None:
         """The owner while a migration runs; None leaves it to Django."""
@@ -59,7 +59,7 @@ class AsOwnerWhileMigrating:
 
 @contextmanager
 def migrating() -> Iterator[None]:
-    """Let what is done within be done by the owner of the tables."""
+    """Run queries inside this block as the owner of the tables."""
     before = _is_migrating.set(True)
     try:
         yield
@@ -88,7 +88,7 @@ def may_change_schema() -> bool:
 
 
 def grant_to_application() -> None:
-    """Let the application read and write the rows of every table there is, and no more; again after each migration."""
+    """Let the application read and write the rows of all tables, and no more. Runs after each migration."""
     if owner_alias() == DEFAULT_DB_ALIAS:
         return
     role = sql.Identifier(connections[DEFAULT_DB_ALIAS].get_connection_params()["user"])

@@ -18,4 +18,4 @@ class ProfileSection(StrEnum):
 
 
 SHARED_IN_A_TEAM = (ProfileSection.WHO, ProfileSection.ROLE, ProfileSection.BADGES, ProfileSection.CONTRIBUTIONS)
-"""What colleagues see of somebody who has not chosen yet, in the mode `team`. In `enterprise` they see nothing."""
+"""What colleagues see of a user who has not chosen yet, in the mode `team`. In `enterprise` they see nothing."""

@@ -213,9 +213,9 @@ def normalise(text: str) -> str:
 
 def fold_name(name: str) -> str:
     """Return what a name is looked up by: case, spaces, hyphens and underscores do not matter, other signs do."""
-    said = one_line(unicodedata.normalize("NFKC", name)).casefold()
+    folded = one_line(unicodedata.normalize("NFKC", name)).casefold()
     # Some characters become eighteen: what is looked up must not outgrow what a name may be.
-    return ("".join(char for char in said if char not in " -_") or said)[:FOLDED_CHARS]
+    return ("".join(char for char in folded if char not in " -_") or folded)[:FOLDED_CHARS]
 
 
 def digest(text: str) -> str:

@@ -1,11 +1,11 @@
-"""How many tokens a text costs an agent: counted without a model's files, and rather too high than too low.
+"""Estimates how many tokens a text costs an agent: without a model's files, and rather too high than too low.
 
-A text is cut into pieces much as tokenizers cut it, each piece has a cost in hundredths of a token, and the count is
-their sum, rounded up. The costs were fitted to what three tokenizers say; docs/decisions/0003 has the figures.
+A text is split into pieces much as tokenizers split it, each piece has a cost in hundredths of a token, and the
+estimate is their sum, rounded up. The costs were fitted to three tokenizers; docs/decisions/0003 has the figures.
 
 - A common English word costs 1, its forms and its capitals a little more. Any other word in Latin letters costs 1.1,
-  and 0.2 for each letter, and 0.4 for each three letters in a row that no common English word has: that is where
-  tokenizers break words apart.
+  plus 0.2 for each letter and 0.4 for each sequence of three letters that no common English word has: that is where
+  tokenizers split words.
 - Digits cost 0.5 each, punctuation 0.8 for each change of character, white space 1 for a run and 2 for blank lines; a
   piece costs at least 1.
 - Every other character costs what its script costs (`CHARACTER_COSTS`).
@@ -35,7 +35,7 @@ WORD_PARTS = re.compile(rf"[{UPPER}]+(?![{LOWER}])|[{UPPER}]?[{LOWER}]+")
 WORD_END = re.compile(
     r"(?<=\S)(?=\s)"
     r"|(?<=[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1fぁ-ゖ\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
-    # Not before what belongs to the character: small kana, marks, joiners, variation selectors.
+    # Not before something that belongs to the character: small kana, marks, joiners, variation selectors.
     r"(?![ぁぃぅぇぉっゃゅょゎゕゖー\u3099-\u309e\u0300-\u036f\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef])"
 )
 FAMILIAR = frozenset(f"^{word}"[at : at + 3] for word in COMMON_WORDS for at in range(len(word) - 1))
@@ -93,17 +93,18 @@ CHARACTER_COSTS = (
 FIRST_OF_SCRIPT = [first for first, _ in CHARACTER_COSTS]
 RULED = "#%*+-./=_`~"
 DRAWN = frozenset(map(chr, [*range(0x2010, 0x2028), *range(0x2500, 0x2580)]))
-"""What rules and boxes are drawn with: a row of the same one costs little."""
+"""Characters that rules and boxes are drawn with. Tokenizers merge a row of the same one, so it costs little."""
 
 
 class PieceCosts(dict[str, int]):
-    """What each piece costs, worked out once: the words of memories recur."""
+    """A cache of the cost of each piece: the words of memories recur, and every reply is counted."""
 
     LIMIT = 50_000
     LONGEST = 40
 
     def __missing__(self, piece: str) -> int:
         cost = _cost(piece)
+        # Long pieces hardly ever recur, and would let hostile texts fill the memory.
         if len(piece) <= self.LONGEST:
             if len(self) >= self.LIMIT:
                 self.clear()
@@ -115,30 +116,31 @@ COSTS = PieceCosts()
 
 
 def count_tokens(text: str) -> int:
-    """Return how many tokens a text costs: not fewer than a tokenizer would say, and a quarter more in English prose.
+    """Return how many tokens a text costs: no fewer than a tokenizer counts, and about a quarter more in English prose.
 
-    Texts that are joined, not within a word, cost at most one more than they cost apart: what fits a budget in parts
-    fits it whole, give or take one for each part.
+    Joining two texts, outside a word, adds at most one token to the sum of their costs. So texts that fit a budget one
+    by one also fit it together, give or take one token for each.
     """
+    # Integer division of the negated sum rounds up, without the errors of floating point.
     return -(-sum(map(COSTS.__getitem__, PIECE.findall(text))) // 100)
 
 
 def cut_to_tokens(text: str, budget: int) -> str:
-    """Return the text, or as many of its first words as cost, with the ellipsis after them, at most `budget` tokens.
+    """Return the text, or as many of its first words as fit, with an ellipsis, into `budget` tokens.
 
-    The cut falls before white space, or after a Chinese character or a hiragana, which are words of their own.
-    A word that does not fit is left out whole, so what remains may be the bare ellipsis; with no token to spend, it
-    is nothing.
+    The cut is before white space, or after a Chinese character or a hiragana, which count as words. A word that does
+    not fit is left out whole, so the result may be the ellipsis alone; with a budget of 0 it is empty.
     """
     if count_tokens(text) <= budget:
         return text
     ends = [0, *(end.start() for end in WORD_END.finditer(text))]
+    # A longer beginning never costs less, so a binary search finds the longest that fits.
     fitting = bisect_right(ends, budget - 1, key=lambda end: count_tokens(text[:end]))
     return text[: ends[fitting - 1]] + ELLIPSIS if fitting else ""
 
 
 def _cost(piece: str) -> int:
-    """Work out what one piece costs, in hundredths of a token."""
+    """Return the cost of one piece, in hundredths of a token."""
     shown = piece.lstrip(" ")
     if not shown:
         return 99 + len(piece)
@@ -157,9 +159,10 @@ def _cost(piece: str) -> int:
 
 
 def _word_cost(word: str, *, in_sentence: bool) -> int:
-    """Work out what a word costs, or one of the words in a camelCase name.
+    """Return the cost of a word, or of one of the words in a camelCase name.
 
-    Tokenizers know a long word best as it stands in a sentence: after a space, in small letters.
+    A long word is cheapest as it occurs in a sentence, after a space and in small letters: tokenizers have learned it
+    in that form.
     """
     small = word.lower()
     accents = sum(_character_cost(letter) for letter in word if not letter.isascii())
@@ -176,7 +179,7 @@ def _word_cost(word: str, *, in_sentence: bool) -> int:
 
 
 def _strange_triples(word: str) -> int:
-    """Count the three letters in a row, the word's beginning included, that no common word has."""
+    """Count the sequences of three letters, with `^` for the beginning of the word, that no common word has."""
     marked = f"^{word}"
     return sum(marked[at : at + 3] not in FAMILIAR for at in range(len(marked) - 2))
 

@@ -1,7 +1,7 @@
-"""Tracing: spans around what BigMind does, where a collector is configured; else nothing happens and nothing is loaded.
+"""Tracing: spans around requests, operations and tasks, where a collector is configured. Otherwise nothing is loaded.
 
-A span says which route, operation or task it was, how it ended, and the id of the request: never what was sent, stored
-or replied, and no address.
+A span names the route, operation or task, its outcome, and the id of the request: never what was sent, stored or
+replied, and no address.
 """
 
 from collections.abc import Mapping
@@ -15,22 +15,22 @@ Value = str | int | float | bool
 
 
 class _Tracing:
-    """What makes spans; nothing, until `bigmind.observability.tracing` has been told where they go."""
+    """The tracer; None until `bigmind.observability.tracing` sets one up."""
 
     tracer: "Tracer | None" = None
 
 
 def trace_with(tracer: "Tracer") -> None:
-    """Make spans with this tracer from now on."""
+    """Create spans with this tracer from now on."""
     _Tracing.tracer = tracer
 
 
 def span(name: str, **attributes: Value) -> "AbstractContextManager[Span | None]":
-    """Return a span within the one that is open; nothing, where nobody collects them."""
+    """Return a span inside the current one; a context of None where no collector is configured."""
     tracer = _Tracing.tracer
     if tracer is None:
         return nullcontext()
-    # An error is told by its kind alone: its words may quote what was sent.
+    # The exception is not recorded: its message may quote what was sent.
     return tracer.start_as_current_span(
         name, attributes=_prefix_names(attributes), record_exception=False, set_status_on_exception=False
     )
@@ -51,7 +51,7 @@ def request_span(headers: Mapping[str, str]) -> "AbstractContextManager[Span | N
 
 
 def describe(span: "Span | None", *, failed: bool = False, name: str = "", **attributes: Value) -> None:
-    """Say of a span what is known at its end."""
+    """Add to a span what is known at its end: outcome, attributes, a better name."""
     if span is None:
         return
     if name:

@@ -41,7 +41,7 @@ def _each_once(names: list[str]) -> list[str]:
 
 
 def _split_commas(names: Any) -> Any:
-    """Accept `"a, b"` where a list of names is meant: models, forms and query strings write it so."""
+    """Accept `"a, b"` for a list of names: models, forms and query strings write lists this way."""
     if isinstance(names, str):
         if (listed := list_in(names)) is not None:
             return listed
@@ -52,7 +52,7 @@ def _split_commas(names: Any) -> Any:
 
 
 def _split_lines(lines: Any) -> Any:
-    """Accept a text of lines or bullets where a list of sentences is meant."""
+    """Accept a text of lines or bullets for a list of sentences."""
     if isinstance(lines, str):
         if (listed := list_in(lines)) is not None:
             return listed
@@ -61,7 +61,7 @@ def _split_lines(lines: Any) -> Any:
 
 
 def _not_a_number(moment: Any) -> Any:
-    """Refuse what pydantic would take for seconds since 1970: whoever sends "2026" means a year."""
+    """Refuse what pydantic would read as seconds since 1970: a caller who sends "2026" means a year."""
     if isinstance(moment, int | float | Decimal) or (isinstance(moment, str) and NUMBER.fullmatch(moment.strip())):
         raise ValueError("must be a date and a time as ISO 8601 writes them, such as 2026-03-30T09:15:00Z")
     return moment
@@ -76,7 +76,7 @@ def _read_moment(moment: Any) -> Any:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Bring a moment to UTC, which every database can hold; without a zone it is meant in the instance's own."""
+    """Convert a moment to UTC. One without a time zone is read in the zone of the instance."""
     try:
         aware = moment if moment.tzinfo else timezone.make_aware(moment)
         return aware.astimezone(UTC)

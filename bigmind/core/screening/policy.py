@@ -31,7 +31,7 @@ def arriving() -> Iterator[None]:
 
 @contextmanager
 def collect_notices() -> Iterator[list[str]]:
-    """Collect what callers should hear of what is screened and written meanwhile. Notices are ASCII, for any header."""
+    """Collect notices for the caller about texts that are screened inside this block. ASCII, to fit into headers."""
     notices: list[str] = []
     token = _NOTICES.set(notices)
     try:
@@ -99,7 +99,7 @@ def _kinds(secrets: Sequence[Secret]) -> str:
 
 
 def add_notice(sentence: str) -> None:
-    """Tell the caller something about what arrives. ASCII, for any header."""
+    """Add a notice for the caller about what was sent. ASCII, because REST sends notices in a header."""
     notices = _NOTICES.get()
     if notices is not None and sentence not in notices and len(notices) < NOTICES:
         notices.append(sentence)

@@ -1,4 +1,4 @@
-"""Tokens: what tells by its looks that it is a key, whatever stands around it."""
+"""Tokens: finds keys that can be recognised by their form alone, without the text around them."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from .formats import ALNUM, FORMATS
 from .found import Secret
 from .values import entropy, is_mixed, is_placeholder, is_plain
 
-# What follows a letter or digit is the middle of something, unless that is the end of an escape such as `\\n`.
+# After a letter or digit a prefix is the middle of a longer word, unless that letter ends an escape such as `\\n`.
 _BOUNDARY = r"(?:(?<![A-Za-z0-9]{prefix})|(?<=\\[nrt]{prefix})|(?<=%[0-9A-F][0-9A-F]{prefix}))"
 
 
@@ -19,7 +19,8 @@ def _compile(prefix: str, body: str) -> re.Pattern[str]:
 
 
 _PATTERNS = [(each.kind, prefix, _compile(prefix, each.body)) for each in FORMATS for prefix in each.prefixes.split()]
-# Tokens that tell what they are by their middle or their build. Each begins with something rare.
+# Tokens that are recognised by their middle or their structure. Each pattern begins with a rare literal, which is
+# searched for first: a pattern that could begin anywhere would take quadratic time on a hostile text.
 _OTHERS = [
     (kind, needle, re.compile(pattern))
     for kind, needle, pattern in (
@@ -48,15 +49,15 @@ _OTHERS = [
         ),
     )
 ]
-# Most services mark their tokens so, those of tomorrow too. Digests are written so as well, but in one case.
+# Most services mark their tokens with a word and `_`, and new ones will too. Digests may look alike, but use one case.
 _MARKED = re.compile(r"_(?<=[a-z]_)[A-Za-z0-9]{32,200}(?![\w-])")
-# The shortest token is longer, and most texts have no run so long: they need not be searched for each prefix.
+# No token is shorter, and most texts have no word this long: then the hundreds of prefixes need not be tried.
 _LONG = re.compile(r"\S{16}")
 _BEFORE = re.compile(r"[\w.~+/-]{0,100}\Z")
 
 
 def find_tokens(text: str) -> Iterator[Secret]:
-    """Find the keys and tokens that tell what they are by how they begin or are built."""
+    """Yield the keys and tokens that can be recognised by their prefix or structure. They may overlap."""
     if not _LONG.search(text):
         return
     yield from _own_keys(text)
@@ -97,5 +98,5 @@ def _is_real(body: str) -> bool:
 
 
 def _is_strictly_random(token: str) -> bool:
-    """Whether it is of both letters and digits, in no order and not of words."""
+    """Whether it mixes letters and digits at random and contains no words."""
     return not is_placeholder(token) and not is_plain(token) and entropy(token) >= 3.0

@@ -1,4 +1,4 @@
-"""Values: whether a text that stands where a secret would stand is one, or a word, a placeholder, a reference."""
+"""Values: tells secrets from words, placeholders and references, given a text in a place where a secret could be."""
 
 import re
 from collections import Counter
@@ -45,7 +45,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _repeats(value: str) -> bool:
-    """Whether it is one short piece over and over, as in `0000` and `1234567890123456789012`."""
+    """Whether it repeats one short piece, as `0000` and `1234567890123456789012` do."""
     if len(value) < 4 or len(set(value)) > 10:
         return False
     return len(set(value)) <= 2 or any(value[n:] == value[:-n] for n in range(1, min(10, len(value) // 2) + 1))
@@ -58,18 +58,18 @@ def entropy(value: str) -> float:
 
 
 def is_plain(value: str) -> bool:
-    """Whether it is made of words, short numbers and names such as `sha256`, as `base64-encoded` is."""
+    """Whether it consists of words, short numbers and names such as `sha256`, like `base64-encoded`."""
     parts = [part for part in re.split(r"[^A-Za-z0-9]+", value) if part]
     return all(part.isalpha() or bool(_TECHNICAL.fullmatch(part)) for part in parts) and not _is_jumbled(value)
 
 
 def _is_jumbled(value: str) -> bool:
-    """Whether upper and lower case alternate as they do in no name."""
+    """Whether upper and lower case alternate more often than in any name."""
     letters = "".join(filter(str.isalpha, value))
     if len(letters) < 16 or letters.islower() or letters.isupper():
         return False
-    turns = sum(one.islower() and two.isupper() for one, two in pairwise(letters))
-    return turns * 5 >= len(letters)
+    changes = sum(one.islower() and two.isupper() for one, two in pairwise(letters))
+    return changes * 5 >= len(letters)
 
 
 def is_reference(value: str) -> bool:
@@ -78,7 +78,7 @@ def is_reference(value: str) -> bool:
 
 
 def is_sequence(value: str) -> bool:
-    """Whether it is typed in the order of the alphabet or of the digits, as `abcdef123456` is."""
+    """Whether it follows the order of the alphabet or of the digits, like `abcdef123456`."""
     steps = sum(ord(two) - ord(one) == 1 or one + two == "90" for one, two in pairwise(value))
     return len(value) < 32 and steps * 10 >= (len(value) - 1) * 7
 
@@ -89,20 +89,21 @@ def is_stand_in(value: str) -> bool:
 
 
 def looks_random(value: str, *, at_least: int = 16) -> bool:
-    """Whether a machine made this: letters and digits, or both cases, in no order."""
+    """Whether a machine probably generated this: letters and digits, or both cases, in no order."""
     if len(value) < at_least or is_plain(value):
         return False
+    # The most that a text of n characters can reach is log2(n) bits, so short ones get a bound in proportion.
     return entropy(value) >= min(3.0, 0.75 * log2(len(value)))
 
 
 def is_token(value: str, *, at_least: int = 12) -> bool:
     """Whether this can be a key or a token."""
-    # What is quick to tell comes first: a text may name a secret ten thousand times.
+    # The cheap check comes first: a hostile text may name a secret ten thousand times.
     return not is_reference(value) and looks_random(value, at_least=at_least) and not is_stand_in(value)
 
 
 def is_mixed(token: str) -> bool:
-    """Whether it has capitals, small letters and digits in no order, as neither names nor digests have."""
+    """Whether it mixes capitals, small letters and digits at random, which neither names nor digests do."""
     kinds = (str.isupper, str.islower, str.isdigit)
     if not all(sum(kind(char) for char in token) >= 2 for kind in kinds) or is_placeholder(token):
         return False
@@ -110,7 +111,7 @@ def is_mixed(token: str) -> bool:
 
 
 def is_password(value: str, *, spoken: bool = False) -> bool:
-    """Whether somebody can mean this as a password. In a sentence (`spoken`) it must look less like a word."""
+    """Whether this could be a password. In a sentence (`spoken`) the bar is higher: most values there are words."""
     if len(value) < 6 or value.startswith(("/", "./", "../", "~/")) or is_stand_in(value):
         return False
     if value.isdigit():
@@ -121,5 +122,5 @@ def is_password(value: str, *, spoken: bool = False) -> bool:
 
 
 def _is_numbered_words(value: str) -> bool:
-    """Whether it is like `step2-of-flow`, which sentences have and people do not choose as a password."""
+    """Whether it looks like `step2-of-flow`: common in sentences, never chosen as a password."""
     return bool(re.fullmatch(r"(?:[a-z]+\d{0,2}[-_/.])+[a-z]+\d{0,2}|\d+(?:\.\d+)*[a-z]{1,4}|[A-Z]{2,}-\d+", value))
