@@ -101,7 +101,7 @@ def _timed(operation: Operation, actor: Actor, arguments: dict[str, Any]) -> flo
 
 def _undone(operation: Operation, actor: Actor, arguments: dict[str, Any]) -> None:
     with transaction.atomic():
-        perform(operation, actor, arguments, door="rest")
+        perform(operation, actor, arguments, transport="rest")
         transaction.set_rollback(True)
 
 

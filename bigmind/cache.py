@@ -43,7 +43,7 @@ class ForgivingRedisCache(RedisCache):
         self._or_else(None, lambda: super(ForgivingRedisCache, self).set(key, value, timeout, version))
 
     def set_many(self, data: dict[Any, Any], timeout: Any = 300, version: int | None = None) -> list[Any]:
-        """Keep several values; return the keys of those that could not be kept."""
+        """Store several values; return the keys that could not be stored."""
         return self._or_else(list(data), lambda: super(ForgivingRedisCache, self).set_many(data, timeout, version))
 
     def add(self, key: Any, value: Any, timeout: Any = 300, version: int | None = None) -> bool:

@@ -35,7 +35,7 @@ def _print_errors(error: ValidationError) -> int:
     return 2
 
 
-def _value(field: str, said: object) -> str:
-    """What the setting is now, unless that is nobody's business."""
+def _value(field: str, value: object) -> str:
+    """Return the present value of a setting in words; nothing for secrets."""
     known = Environment.model_fields.get(field)
-    return f" (it is {said!r})" if known and known.annotation is not SecretStr else ""
+    return f" (it is {value!r})" if known and known.annotation is not SecretStr else ""

@@ -19,7 +19,7 @@ def theme(request: HttpRequest) -> dict[str, Any]:
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """The main navigation, for whoever is signed in."""
+    """The main navigation of the signed-in user."""
     return {"navigation": navigation_of(request)}
 
 

@@ -1,6 +1,6 @@
-"""The gate: what stands before every operation, whichever door it came through.
+"""The gate: every operation passes it, whichever transport the call came over.
 
-Scope and toolset of the key, validation, rate limit, idempotency, the call itself, then the usage log.
+In this order: scope and toolset of the key, validation, rate limit, idempotency, the call itself, the usage log.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from bigmind.core.tokens import count_tokens
 from bigmind.core.tracing import describe, span
 from bigmind.observability.request_ids import current_request_id, tell_once
 
-Door = Literal["mcp", "rest", "command"]
+Transport = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200
 PART = "part"
 """The argument by which an agent asks for the next part of a long reply. No operation has one of this name."""
@@ -38,10 +38,13 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an operation replied: `value`, and whether the reply was kept from an earlier, identical call.
+    """The reply of an operation.
 
-    `notices` say what the caller should know of what they sent, such as that it holds a secret. `part` is the part of
-    the markdown that an agent reads; None means the whole.
+    Attributes:
+        value: The reply itself.
+        replayed: Whether this is the stored reply of an earlier, identical call.
+        notices: What the caller should know about what they sent, such as that it holds a secret.
+        part: The number of the part of the markdown that an agent reads; None means the whole.
     """
 
     operation: Operation
@@ -57,7 +60,7 @@ class Outcome:
     def markdown(self) -> str:
         """The reply as an agent reads it: short markdown.
 
-        Over MCP it costs at most `REPLY_TOKENS`, and says how to go on.
+        Over MCP it costs at most `REPLY_TOKENS`. A longer reply is split, and its part says how to read the next one.
         """
         return self._markdown
 
@@ -69,7 +72,7 @@ class Outcome:
 
 
 def _in_parts(operation: Operation, text: str, number: int) -> str:
-    """Return one part of a reply with the call that continues: what comes whole is cut by clients, anywhere."""
+    """Return one part of a reply, with the call that continues it. Clients cut whole long replies at any place."""
     part = part_of(text, number)
     if part is None:
         return f"This reply has no part {number}. Call `{operation.name}` with a smaller part.\n"
@@ -90,96 +93,101 @@ def perform(
     actor: Actor,
     arguments: Mapping[str, Any],
     *,
-    door: Door,
+    transport: Transport,
     idempotency_key: str | None = None,
 ) -> Outcome:
     """Perform an operation for an actor, as every transport does.
 
     Args:
-        arguments: What was sent, unchecked.
-        idempotency_key: Makes a retried write have one effect; reads ignore it.
+        arguments: The arguments as the caller sent them, not validated yet.
+        transport: How the call came in. It decides how strict validation is, and whether the reply is split.
+        idempotency_key: Gives a retried write a single effect; reads ignore it.
 
     Raises:
-        BigMindError: the actor may not, the arguments are wrong, or the operation refuses.
+        BigMindError: the actor lacks permission, the arguments are wrong, or the operation refuses.
     """
     started, outcome, seconds, tokens = perf_counter(), "error", 0.0, None
-    with span(operation.name, door=door, request_id=current_request_id()) as traced:
+    with span(operation.name, door=transport, request_id=current_request_id()) as traced:
         try:
             with collect_notices() as notices, rls_scope(actor.user.pk):
-                arguments, part = _without_part(operation, arguments) if door == "mcp" else (arguments, None)
-                performed = replace(_perform(operation, actor, arguments, idempotency_key, door), part=part)
+                arguments, part = _without_part(operation, arguments) if transport == "mcp" else (arguments, None)
+                performed = replace(_perform(operation, actor, arguments, idempotency_key, transport), part=part)
             if operation.effect is not Effect.READ:
                 performed = replace(performed, notices=tuple(notices))
             outcome, seconds = "ok", perf_counter() - started
-            # What goes to a program costs no agent anything.
-            tokens = count_tokens(performed.markdown()) if door == "mcp" else None
+            # Only replies over MCP fill an agent's context window.
+            tokens = count_tokens(performed.markdown()) if transport == "mcp" else None
         except BigMindError as refusal:
             outcome = refusal.code
             raise
         except InternalError as error:
+            # A replica refuses the write only here, when the setting did not announce it.
             if not is_refused_write(error):
                 raise
             outcome = ReadOnly.code
             raise ReadOnly from error
         finally:
             describe(traced, failed=outcome == "error", outcome=outcome)
-            _record(actor, operation, door, outcome, seconds or perf_counter() - started, tokens)
+            _record(actor, operation, transport, outcome, seconds or perf_counter() - started, tokens)
     return performed
 
 
 def _without_part(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
-    """Take the part out of the arguments: it belongs to how a reply is told, not to the operation."""
+    """Take the part out of the arguments: it concerns how a reply is shown, and no operation knows it."""
     if operation.effect is not Effect.READ or PART not in arguments:
         return arguments, 1
     rest = {name: value for name, value in arguments.items() if name != PART}
     return rest, accepted_part(arguments[PART])
 
 
-def _record(actor: Actor, operation: Operation, door: Door, outcome: str, seconds: float, tokens: int | None) -> None:
-    """Count the call and write the usage log. What has been stored is stored, and answered so, even if this fails."""
-    CALLS.labels(operation.name, door, outcome).inc()
+def _record(
+    actor: Actor, operation: Operation, transport: Transport, outcome: str, seconds: float, tokens: int | None
+) -> None:
+    """Count the call and write the usage log. If that fails, the caller still gets the reply of what was stored."""
+    CALLS.labels(operation.name, transport, outcome).inc()
     CALL_SECONDS.labels(operation.name).observe(seconds)
     if tokens:
         TOKENS.labels(operation.name).inc(tokens)
-    _tell_of(operation, door, outcome, round(seconds * 1000, 1))
+    _tell_of(operation, transport, outcome, round(seconds * 1000, 1))
     if is_read_only():
         return
     try:
         record_call(
             actor,
             operation=operation.name,
-            door=door,
+            door=transport,
             outcome=outcome,
             milliseconds=round(seconds * 1000, 3),
             tokens=tokens,
             request_id=current_request_id(),
         )
     except DatabaseError as error:
+        # Inside a transaction the failed statement has spoilt the write as well, so it must not look successful.
         if connection.in_atomic_block:
             raise
         log.warning("A call was not recorded.", operation=operation.name, error=str(error))
 
 
-def _tell_of(operation: Operation, door: Door, outcome: str, milliseconds: float) -> None:
-    """Log a call that was refused, failed or took long: one line, and nothing of what was sent or replied."""
+def _tell_of(operation: Operation, transport: Transport, outcome: str, milliseconds: float) -> None:
+    """Log a call that was refused, failed or slow: one line, without arguments and reply."""
     is_slow = milliseconds >= settings.SLOW_MILLISECONDS
     if outcome == "ok" and not is_slow:
         return
     tell = log.warning if is_slow or outcome == "error" else log.info
     words = "A call was slow." if outcome == "ok" else "A call failed." if outcome == "error" else "A call was refused."
-    tell(words, operation=operation.name, door=door, outcome=outcome, milliseconds=milliseconds)
+    tell(words, operation=operation.name, door=transport, outcome=outcome, milliseconds=milliseconds)
     tell_once()
 
 
 def _perform(
-    operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None, door: Door
+    operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None, transport: Transport
 ) -> Outcome:
     actor.require(operation.scope)
     actor.require_toolset(operation.toolset)
     if operation.effect is not Effect.READ:
         require_writable()
-    # REST is strict: its document says what it takes.
-    accepted = operation.accept(arguments if door == "rest" else operation.forgive(arguments))
+    # REST is strict: its OpenAPI document says what it accepts, and a program can follow it to the letter.
+    accepted = operation.accept(arguments if transport == "rest" else operation.forgive(arguments))
     count_against_limit(actor, per_minute=limit_of(actor))
 
     def call() -> BaseModel:

@@ -1,4 +1,4 @@
-"""What surrounds every page and REST request: its id, the health answers, and refusals told as pages."""
+"""Middleware of every page and REST request: request id, health checks, row-level security, refusals as pages."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -91,10 +91,10 @@ def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None
         tell(f"A request {ended}.", route=route, method=request.method, outcome=status, milliseconds=milliseconds)
 
 
-class WallMiddleware:
-    """Lets a page see the private rows of whoever is signed in alone, and admins everybody's in the admin site.
+class RlsMiddleware:
+    """Limits a page to the private rows of the signed-in user. In the admin site, admins see the rows of all users.
 
-    REST is left to the gate, which knows whose key it is. A request without a session has nobody to ask for.
+    REST is left to the gate, which knows the owner of the key. A request without a session sees no private rows.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -109,7 +109,7 @@ class WallMiddleware:
 
 
 class NoticeMiddleware:
-    """Tells a person on the next page what is to be said of the texts they stored: that one holds a secret, say."""
+    """Shows notices about stored texts on the next page: that one of them holds a secret, for example."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -117,7 +117,7 @@ class NoticeMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with collect_notices() as notices:
             response = self.get_response(request)
-        # A page that does not lead on stored nothing: it shows the form again, with what was refused.
+        # A response that does not redirect stored nothing: it shows the form again, with its errors.
         if 300 <= response.status_code < 400:
             for notice in notices:
                 messages.warning(request, notice)

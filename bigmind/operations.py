@@ -41,9 +41,9 @@ def operations_for(actor: Actor, toolsets: Collection[str] = ("core",)) -> Itera
 
 
 def nearest_names(name: str, known: Collection[str]) -> list[str]:
-    """Return the names of operations that a name which is none was probably meant for, the likeliest first."""
+    """Return the operations that an unknown name was probably meant to be, the likeliest first: at most three."""
     words = name.lower().replace("-", "_").split("_")
-    meant = [OTHER_NAMES[word] for word in words if word in OTHER_NAMES]
-    # `memory_recall` looks like `memory_correct_fact`: a verb says more than letters do.
-    nearest = dict.fromkeys([*meant, *get_close_matches(name, known, n=3, cutoff=0.8 if meant else 0.6)])
+    by_verb = [OTHER_NAMES[word] for word in words if word in OTHER_NAMES]
+    # `memory_recall` is spelled like `memory_correct_fact`: a known verb says more than similar letters.
+    nearest = dict.fromkeys([*by_verb, *get_close_matches(name, known, n=3, cutoff=0.8 if by_verb else 0.6)])
     return [one for one in nearest if one in known][:3]

@@ -61,7 +61,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "accounts.middleware.SignInMiddleware",
-    "bigmind.middleware.WallMiddleware",
+    "bigmind.middleware.RlsMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "accounts.middleware.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -109,15 +109,15 @@ def _database_url() -> str:
 
 
 def _database(url: str) -> dict[str, Any]:
-    """How a database is connected to. What its address says itself comes last: it may name a certificate, say."""
-    told = dj_database_url.parse(url)
+    """Return Django's settings for a database. Options in its URL win: they may name a certificate, for example."""
+    parsed = dj_database_url.parse(url)
     options = {
         "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s"
         + (" -c default_transaction_read_only=on" if READ_ONLY else ""),
         "application_name": "bigmind",
-        **told.get("OPTIONS", {}),
+        **parsed.get("OPTIONS", {}),
     }
-    return {**told, "ENGINE": "bigmind.core.postgresql", "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+    return {**parsed, "ENGINE": "bigmind.core.postgresql", "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 
 DATABASES = {

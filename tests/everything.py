@@ -77,7 +77,9 @@ def make_one_of_everything() -> User:
     count_try("ada", "192.0.2.7")
     tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")
     actor = make_agent(user, "claude-code")
-    perform(CATALOGUE["memory_update_profile"], actor, {"role": "Engineer"}, door="command", idempotency_key="profile")
+    perform(
+        CATALOGUE["memory_update_profile"], actor, {"role": "Engineer"}, transport="command", idempotency_key="profile"
+    )
     start_session(actor)
     append_chunk(actor, role="user", content="It was the pool.")
     end_session(actor, one_liner="Found the leak", summary="A long hunt.")

@@ -27,7 +27,7 @@ def _keyed(**limits):
 @pytest.mark.django_db
 def test_a_key_without_the_scope_is_told_which_it_needs():
     with pytest.raises(Forbidden, match="scope `write`"):
-        perform(ADD, _keyed(scopes=["read"]), {"hypothesis": "x"}, door="rest")
+        perform(ADD, _keyed(scopes=["read"]), {"hypothesis": "x"}, transport="rest")
 
 
 @pytest.mark.django_db
@@ -35,7 +35,7 @@ def test_a_key_limited_to_some_toolsets_can_call_and_see_no_other():
     actor = _keyed(toolsets=["notes"])
 
     with pytest.raises(Forbidden, match="limited to: notes"):
-        perform(ADD, actor, {"hypothesis": "x"}, door="rest")
+        perform(ADD, actor, {"hypothesis": "x"}, transport="rest")
     assert {operation.toolset for operation in operations_for(actor, ["all"])} == {"notes"}
 
 
@@ -51,21 +51,21 @@ def test_too_many_operations_in_a_minute_are_refused_for_this_key_alone(settings
     settings.RATE_LIMIT_PER_MINUTE = 3
     busy, calm = _keyed(), _keyed()
     for _ in range(3):
-        perform(LIST, busy, {}, door="rest")
+        perform(LIST, busy, {}, transport="rest")
 
     with pytest.raises(TooMany) as refusal:
-        perform(LIST, busy, {}, door="rest")
+        perform(LIST, busy, {}, transport="rest")
 
     assert 0 < refusal.value.retry_after <= 60
-    perform(LIST, calm, {}, door="rest")
+    perform(LIST, calm, {}, transport="rest")
 
 
 @pytest.mark.django_db
 def test_a_retried_write_has_one_effect_and_the_same_reply():
     actor = make_actor()
 
-    first = perform(ADD, actor, {"hypothesis": "x"}, door="rest", idempotency_key="k-1")
-    again = perform(ADD, actor, {"hypothesis": "x"}, door="mcp", idempotency_key="k-1")
+    first = perform(ADD, actor, {"hypothesis": "x"}, transport="rest", idempotency_key="k-1")
+    again = perform(ADD, actor, {"hypothesis": "x"}, transport="mcp", idempotency_key="k-1")
 
     assert (first.replayed, again.replayed) == (False, True)
     assert again.to_data() == first.to_data()
@@ -75,24 +75,24 @@ def test_a_retried_write_has_one_effect_and_the_same_reply():
 @pytest.mark.django_db
 def test_an_idempotency_key_is_not_used_for_another_call():
     actor = make_actor()
-    perform(ADD, actor, {"hypothesis": "x"}, door="rest", idempotency_key="k-1")
+    perform(ADD, actor, {"hypothesis": "x"}, transport="rest", idempotency_key="k-1")
 
     with pytest.raises(Conflict, match="different call"):
-        perform(ADD, actor, {"hypothesis": "y"}, door="rest", idempotency_key="k-1")
+        perform(ADD, actor, {"hypothesis": "y"}, transport="rest", idempotency_key="k-1")
 
 
 @pytest.mark.django_db
 def test_people_never_share_an_idempotency_key():
-    perform(ADD, make_actor(), {"hypothesis": "x"}, door="rest", idempotency_key="k-1")
+    perform(ADD, make_actor(), {"hypothesis": "x"}, transport="rest", idempotency_key="k-1")
 
-    assert not perform(ADD, make_actor(), {"hypothesis": "x"}, door="rest", idempotency_key="k-1").replayed
+    assert not perform(ADD, make_actor(), {"hypothesis": "x"}, transport="rest", idempotency_key="k-1").replayed
 
 
 @pytest.mark.django_db
 def test_a_refused_write_keeps_nothing_so_that_the_retry_is_performed():
     actor = make_actor()
     with pytest.raises(NotFound):
-        perform(ERASE, actor, {"fact_id": 12345}, door="rest", idempotency_key="k-1")
+        perform(ERASE, actor, {"fact_id": 12345}, transport="rest", idempotency_key="k-1")
 
     assert not KeptReply.objects.exists()
 
@@ -101,42 +101,42 @@ def test_a_refused_write_keeps_nothing_so_that_the_retry_is_performed():
 @pytest.mark.parametrize("key", ["", "x" * 201, "a\nb"])
 def test_a_bad_idempotency_key_is_refused(key):
     with pytest.raises(Invalid, match="Idempotency-Key"):
-        perform(ADD, make_actor(), {"hypothesis": "x"}, door="rest", idempotency_key=key)
+        perform(ADD, make_actor(), {"hypothesis": "x"}, transport="rest", idempotency_key=key)
 
 
 @pytest.mark.django_db
 def test_what_was_erased_is_not_repeated_by_a_kept_reply():
     actor = make_actor()
     store = CATALOGUE["memory_store_fact"]
-    stored = perform(store, actor, {"category": "identity", "fact": "x"}, door="rest", idempotency_key="k-1")
+    stored = perform(store, actor, {"category": "identity", "fact": "x"}, transport="rest", idempotency_key="k-1")
 
-    perform(ERASE, actor, {"fact_id": stored.to_data()["fact"]["id"]}, door="rest")
+    perform(ERASE, actor, {"fact_id": stored.to_data()["fact"]["id"]}, transport="rest")
 
     assert KeptReply.objects.get().reply is None
     with pytest.raises(Conflict, match="performed before"):
-        perform(store, actor, {"category": "identity", "fact": "x"}, door="rest", idempotency_key="k-1")
+        perform(store, actor, {"category": "identity", "fact": "x"}, transport="rest", idempotency_key="k-1")
 
 
 @pytest.mark.django_db
 def test_an_erasure_with_an_idempotency_key_keeps_nothing_of_what_it_erased():
     actor = make_actor()
-    stored = perform(CATALOGUE["memory_store_fact"], actor, {"category": "identity", "fact": "x"}, door="rest")
+    stored = perform(CATALOGUE["memory_store_fact"], actor, {"category": "identity", "fact": "x"}, transport="rest")
     erase = {"fact_id": stored.to_data()["fact"]["id"]}
 
-    erased = perform(ERASE, actor, erase, door="rest", idempotency_key="k-2")
+    erased = perform(ERASE, actor, erase, transport="rest", idempotency_key="k-2")
 
     assert erased.to_data()["fact"] == "x"
     assert KeptReply.objects.get().reply is None
     with pytest.raises(Conflict, match="performed before"):
-        perform(ERASE, actor, erase, door="rest", idempotency_key="k-2")
+        perform(ERASE, actor, erase, transport="rest", idempotency_key="k-2")
 
 
 @pytest.mark.django_db
 def test_each_call_is_recorded_with_how_it_ended_and_never_with_what_it_said():
     actor = make_actor()
-    perform(ADD, actor, {"hypothesis": "Zanzibar"}, door="mcp")
+    perform(ADD, actor, {"hypothesis": "Zanzibar"}, transport="mcp")
     with pytest.raises(NotFound):
-        perform(ERASE, actor, {"fact_id": 1}, door="rest")
+        perform(ERASE, actor, {"fact_id": 1}, transport="rest")
 
     ended = list(Call.objects.order_by("pk").values_list("operation", "door", "outcome"))
 
@@ -149,7 +149,7 @@ def test_the_usage_log_never_makes_a_write_around_it_less_durable():
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit TO local")
 
-        perform(ADD, make_actor(), {"hypothesis": "x"}, door="rest")
+        perform(ADD, make_actor(), {"hypothesis": "x"}, transport="rest")
 
         cursor.execute("SHOW synchronous_commit")
         assert cursor.fetchone() == ("local",)
@@ -162,7 +162,7 @@ def test_of_many_retries_at_once_one_has_an_effect():
     def store(_):
         try:
             arguments = {"category": "identity", "fact": "Name is Lumen."}
-            return perform(CATALOGUE["memory_store_fact"], actor, arguments, door="rest", idempotency_key="k-1")
+            return perform(CATALOGUE["memory_store_fact"], actor, arguments, transport="rest", idempotency_key="k-1")
         finally:
             connection.close()
 
@@ -181,7 +181,7 @@ def test_the_same_fact_stored_by_many_at_once_is_stored_once():
     def store(_):
         try:
             arguments = {"category": "identity", "fact": "Name is Lumen."}
-            return perform(CATALOGUE["memory_store_fact"], actor, arguments, door="rest").to_data()
+            return perform(CATALOGUE["memory_store_fact"], actor, arguments, transport="rest").to_data()
         finally:
             connection.close()
 
@@ -203,13 +203,13 @@ def test_agents_and_people_at_a_command_line_are_forgiven_what_is_plain(door):
     actor = make_actor()
     sent = {"category": "Preference", "fact": "Prefers tabs.", "confidence": None}
 
-    stored = perform(CATALOGUE["memory_store_fact"], actor, sent, door=door).value
+    stored = perform(CATALOGUE["memory_store_fact"], actor, sent, transport=door).value
 
     gone = {"fact_id": f"F{stored.fact.id}", "reason": "It changed."}
-    assert perform(CATALOGUE["memory_deprecate_fact"], actor, gone, door=door).value.id == stored.fact.id
+    assert perform(CATALOGUE["memory_deprecate_fact"], actor, gone, transport=door).value.id == stored.fact.id
 
 
 @pytest.mark.django_db
 def test_rest_takes_what_its_document_says_and_nothing_else():
     with pytest.raises(Invalid, match="category must be one of"):
-        perform(CATALOGUE["memory_store_fact"], make_actor(), {"category": "Preference", "fact": "x"}, door="rest")
+        perform(CATALOGUE["memory_store_fact"], make_actor(), {"category": "Preference", "fact": "x"}, transport="rest")

@@ -41,7 +41,7 @@ def age(moment: datetime) -> str:
 
 @register.simple_tag
 def when(moment: datetime) -> str:
-    """Draw a moment as its age, with the exact time for whoever points at it and for programs."""
+    """Render a moment as its age, with the exact time on hover and for programs."""
     local = timezone.localtime(moment)
     exact = f"{local.day} {local:%B %Y, %H:%M %Z}"
     return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, age(moment))

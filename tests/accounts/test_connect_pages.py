@@ -20,7 +20,7 @@ from accounts.services.agents import note_agent
 from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE, TOOLSETS, operations_for
-from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, Turn
+from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, RequestContext
 from bigmind.transports.mcp.tools import list_tools, tool_of
 from tests.factories import make_key, make_user
 
@@ -173,9 +173,9 @@ def test_a_new_key_waits_and_then_tells_who_came(browser: Client, ada: User) -> 
     before = browser.get(address).json()
 
     actor = authenticate_key(new.text, client_name="cursor", client_version="2.4", host="atlas")
-    list_tools(Turn(actor, DEFAULT_TOOLSETS, "r1"))
+    list_tools(RequestContext(actor, DEFAULT_TOOLSETS, "r1"))
     for _ in range(2):
-        perform(CATALOGUE["memory_start_session"], actor, {}, door="mcp")
+        perform(CATALOGUE["memory_start_session"], actor, {}, transport="mcp")
     after = browser.get(address).json()
 
     assert before == {"state": "waiting", "client": "", "at": None, "tools": None, "called": []}

@@ -104,9 +104,9 @@ def test_an_agent_reads_in_the_refusal_what_to_send() -> None:
     call = {"entry_id": entry.pk, "action": "approve"}
 
     with pytest.raises(Conflict) as refused:
-        perform(CATALOGUE["memory_approve_global"], make_actor(curator=True), call, door="mcp")
+        perform(CATALOGUE["memory_approve_global"], make_actor(curator=True), call, transport="mcp")
     call["despite"] = refused.value.details["despite"]
-    decided = perform(CATALOGUE["memory_approve_global"], make_actor(curator=True), call, door="mcp").value
+    decided = perform(CATALOGUE["memory_approve_global"], make_actor(curator=True), call, transport="mcp").value
 
     assert decided.status == Status.APPROVED
     assert str(known.pk) in str(refused.value)

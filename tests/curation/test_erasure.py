@@ -19,7 +19,7 @@ from accounts.services.erasures import ReportVerdict, as_file, check_report
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.notices import notices
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 from curation.decisions.decisions import approve_global
 from curation.decisions.forgetting import forget_source
 from curation.decisions.history import find_broken_seals
@@ -51,7 +51,7 @@ STAYS = {
 
 def call(actor: Actor, name: str, **arguments: Any) -> Any:
     key = f"{name}-{timezone.now().timestamp()}"
-    return perform(CATALOGUE[name], actor, arguments, door="mcp", idempotency_key=key).value
+    return perform(CATALOGUE[name], actor, arguments, transport="mcp", idempotency_key=key).value
 
 
 def write_everywhere(actor: Actor) -> CompanyEntry:
@@ -198,9 +198,9 @@ def test_an_open_session_that_was_told_it_hears_at_its_next_call_and_once() -> N
     start_session(reader)
     assert author.key
     done = forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
-    turn = Turn(reader, frozenset({"core"}), "r1")
+    context = RequestContext(reader, frozenset({"core"}), "r1")
 
-    first, second = (notices(turn, CATALOGUE["memory_list_facts"]) for _ in range(2))
+    first, second = (notices(context, CATALOGUE["memory_list_facts"]) for _ in range(2))
 
     assert (done.open_sessions_told, done.people_told) == (1, 1)
     assert any(f"[{entry.handle}]" in line and "recalled" in line for line in first)

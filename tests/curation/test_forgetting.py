@@ -27,7 +27,7 @@ WORD = "Zanzibar"
 
 
 def call(actor: Actor, name: str, **arguments: Any) -> Any:
-    return perform(CATALOGUE[name], actor, arguments, door="mcp").value
+    return perform(CATALOGUE[name], actor, arguments, transport="mcp").value
 
 
 def acting_with_a_key(user: Any = None, **options: Any) -> tuple[Actor, ApiKey]:

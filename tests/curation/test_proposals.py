@@ -86,7 +86,7 @@ def test_more_than_500_tokens_are_refused_with_the_number_seen() -> None:
             CATALOGUE["memory_promote_to_global"],
             make_actor(),
             {"category": "standard", "title": "Long", "content": "many words " * 400},
-            door="mcp",
+            transport="mcp",
         )
 
 

@@ -26,7 +26,7 @@ def test_a_secret_is_kept_out_of_company_knowledge_wherever_it_stands(field: str
     said = {"category": "standard", "title": "Tokens", "content": "Use this.", field: f"Use {TOKEN}"}
 
     with pytest.raises(Invalid) as refused:
-        perform(CATALOGUE["memory_promote_to_global"], make_actor(), said, door="mcp")
+        perform(CATALOGUE["memory_promote_to_global"], make_actor(), said, transport="mcp")
 
     assert "secret" in str(refused.value)
     assert TOKEN not in f"{refused.value} {refused.value.problems}"

@@ -179,7 +179,7 @@ def test_the_reply_to_a_start_stays_within_its_budget_with_any_project(project):
     )
     update_profile(actor, role="r " * 200, preferences="p " * 900, pinned_facts=["A pinned fact of some length."] * 30)
 
-    started = perform(CATALOGUE["memory_start_session"], actor, {"project": project}, door="mcp")
+    started = perform(CATALOGUE["memory_start_session"], actor, {"project": project}, transport="mcp")
 
     assert count_tokens(started.markdown()) <= TOTAL_TOKENS
 

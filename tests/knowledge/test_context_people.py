@@ -175,7 +175,9 @@ def _context(person: Callable[[Actor], None], *, project: str = "pi") -> tuple[A
 def test_the_budget_is_used_and_never_exceeded(person):
     actor, context = _context(person)
 
-    started = perform(CATALOGUE["memory_start_session"], actor, {"project": "pi", "topics": ["deploys"]}, door="mcp")
+    started = perform(
+        CATALOGUE["memory_start_session"], actor, {"project": "pi", "topics": ["deploys"]}, transport="mcp"
+    )
 
     assert context.tokens >= 0.9 * TOTAL_TOKENS
     assert count_tokens(started.markdown()) <= TOTAL_TOKENS

@@ -49,13 +49,13 @@ def test_a_call_is_kept_with_the_tokens_that_its_agent_read():
     agent = _agent()
     make_fact(agent, "Prefers pytest.")
 
-    told = perform(CATALOGUE["memory_list_facts"], agent, {}, door="mcp")
+    told = perform(CATALOGUE["memory_list_facts"], agent, {}, transport="mcp")
 
     assert Call.objects.get().tokens == count_tokens(told.markdown()) > 0
 
 
 def test_what_a_program_fetches_is_not_counted():
-    perform(CATALOGUE["memory_list_facts"], _agent(), {}, door="rest")
+    perform(CATALOGUE["memory_list_facts"], _agent(), {}, transport="rest")
 
     assert Call.objects.get().tokens is None
 

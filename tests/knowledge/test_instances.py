@@ -129,7 +129,7 @@ def test_who_sees_none_is_not_told_that_none_is_registered() -> None:
     reporting(sharing(ProfileSection.WHO), name="hidden")
     admin = make_actor(admin=True)
 
-    told = perform(CATALOGUE["directory_list_instances"], admin, {}, door="mcp").markdown()
+    told = perform(CATALOGUE["directory_list_instances"], admin, {}, transport="mcp").markdown()
     client = Client()
     client.force_login(admin.user)
     listed = client.get(reverse("admin:accounts_instance_changelist"))

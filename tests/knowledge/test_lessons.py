@@ -165,7 +165,7 @@ def test_what_somebody_keeps_to_themselves_is_no_lesson_for_others():
 def test_an_agent_reads_fix_and_source_as_quoted_text():
     _add(make_actor(), LESSON, source_story="STORY-31")
 
-    told = perform(CATALOGUE["lesson_for"], make_actor(), {"error": SAME_AGAIN}, door="mcp").markdown()
+    told = perform(CATALOGUE["lesson_for"], make_actor(), {"error": SAME_AGAIN}, transport="mcp").markdown()
 
     assert "**Seen before: same error**" in told
     assert "STORY-31" in told

@@ -76,7 +76,7 @@ def owner(owned: Owned) -> Actor:
 def _answer(name: str, actor: Actor, arguments: dict[str, Any]) -> str:
     """Return all that an actor gets to read: the reply as JSON and as markdown, or the refusal."""
     try:
-        outcome = perform(CATALOGUE[name], actor, arguments, door="rest")
+        outcome = perform(CATALOGUE[name], actor, arguments, transport="rest")
     except BigMindError as refusal:
         return f"{type(refusal).__name__}: {refusal} {refusal.details}"
     return json.dumps(outcome.to_data()) + outcome.markdown()
@@ -119,7 +119,7 @@ def test_a_foreign_id_answers_like_one_that_does_not_exist(name, owned):
 
 def _answer_about(name: str, actor: Actor, attempt: dict[str, Any]) -> str:
     with pytest.raises(NotFound) as refusal:
-        perform(CATALOGUE[name], actor, attempt, door="rest")
+        perform(CATALOGUE[name], actor, attempt, transport="rest")
     told = f"{refusal.value} {refusal.value.details}"
     for field, sent in attempt.items():
         told = told.replace(str(sent), field)
@@ -147,7 +147,7 @@ def test_a_reply_is_the_same_whatever_others_own(name, owner, owned):
 
 
 def _reply(name: str, actor: Actor, arguments: dict[str, Any]) -> dict[str, Any]:
-    reply = perform(CATALOGUE[name], actor, arguments, door="rest").to_data()
+    reply = perform(CATALOGUE[name], actor, arguments, transport="rest").to_data()
     return {field: said for field, said in reply.items() if field not in PASSING}
 
 
@@ -181,7 +181,7 @@ def test_curators_and_admins_change_shared_entries(name, role, owner, owned):
     steward, owned = make_actor(**{role: True}), share_entries(owner, owned)
     before = stored_by(owner.user, owned)
 
-    perform(CATALOGUE[name], steward, ATTEMPTS[name](owned)[0], door="rest")
+    perform(CATALOGUE[name], steward, ATTEMPTS[name](owned)[0], transport="rest")
 
     assert stored_by(owner.user, owned) != before
 
@@ -193,6 +193,6 @@ def test_a_key_that_may_only_read_changes_nothing(name, owner, owned):
     before = stored_by(owner.user, owned)
 
     with pytest.raises(BigMindError, match=r"may not (write|decide what is shared|do what admins do)"):
-        perform(CATALOGUE[name], reader, ATTEMPTS[name](owned)[0], door="rest")
+        perform(CATALOGUE[name], reader, ATTEMPTS[name](owned)[0], transport="rest")
 
     assert stored_by(owner.user, owned) == before

@@ -13,7 +13,7 @@ from bigmind.core.tokens import count_tokens
 from bigmind.gate import PART
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.prompts import PROMPTS, get_prompt
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.resources import read_resource
 from bigmind.transports.mcp.tools import call_tool
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Note, Reference, Session, Summary
@@ -45,8 +45,8 @@ def person() -> Person:
 
 
 def _call(actor: Actor, operation: str, /, **arguments: Any) -> types.CallToolResult:
-    turn = Turn(actor, frozenset({"all"}), "long")
-    return call_tool(turn, types.CallToolRequestParams(name=operation, arguments=arguments))
+    context = RequestContext(actor, frozenset({"all"}), "long")
+    return call_tool(context, types.CallToolRequestParams(name=operation, arguments=arguments))
 
 
 def _text(result: types.CallToolResult) -> str:
@@ -82,9 +82,9 @@ def test_every_reply_fits_and_closes_its_fences(person: Person, name: str) -> No
 
 @pytest.mark.parametrize("uri", ["bigmind://context", "bigmind://instructions", "bigmind://notes/email"])
 def test_every_resource_fits(person: Person, uri: str) -> None:
-    turn = Turn(person.actor, frozenset({"all"}), "long")
+    context = RequestContext(person.actor, frozenset({"all"}), "long")
 
-    (contents,) = read_resource(turn, types.ReadResourceRequestParams(uri=uri)).contents
+    (contents,) = read_resource(context, types.ReadResourceRequestParams(uri=uri)).contents
 
     assert isinstance(contents, types.TextResourceContents)
     assert count_tokens(contents.text) <= REPLY_TOKENS
@@ -92,9 +92,12 @@ def test_every_resource_fits(person: Person, uri: str) -> None:
 
 @pytest.mark.parametrize("name", PROMPTS)
 def test_every_prompt_fits(person: Person, name: str) -> None:
-    turn, asked = Turn(person.actor, frozenset({"all"}), "long"), dict.fromkeys(PROMPTS[name].arguments, "pool")
+    context, asked = (
+        RequestContext(person.actor, frozenset({"all"}), "long"),
+        dict.fromkeys(PROMPTS[name].arguments, "pool"),
+    )
 
-    prompt = get_prompt(turn, types.GetPromptRequestParams(name=name, arguments=asked))
+    prompt = get_prompt(context, types.GetPromptRequestParams(name=name, arguments=asked))
 
     (content,) = (message.content for message in prompt.messages)
     assert isinstance(content, types.TextContent)

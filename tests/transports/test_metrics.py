@@ -109,9 +109,9 @@ def test_calls_are_counted_by_operation_door_and_outcome() -> None:
     actor = make_actor()
     before = _scraped()
 
-    perform(CATALOGUE["memory_list_facts"], actor, {}, door="mcp")
+    perform(CATALOGUE["memory_list_facts"], actor, {}, transport="mcp")
     with pytest.raises(NotFound):
-        perform(CATALOGUE["memory_erase_fact"], actor, {"fact_id": 1}, door="rest")
+        perform(CATALOGUE["memory_erase_fact"], actor, {"fact_id": 1}, transport="rest")
 
     after = _scraped()
     grown = {name for name, number in after.items() if number > before.get(name, 0)}
@@ -140,7 +140,7 @@ def test_searches_are_counted_by_the_arms_that_found_something() -> None:
     embed_pending()
     before = _scraped()
 
-    perform(CATALOGUE["memory_semantic_search"], actor, {"query": "harbour"}, door="rest")
+    perform(CATALOGUE["memory_semantic_search"], actor, {"query": "harbour"}, transport="rest")
 
     after = _scraped()
     for name in ("bigmind_searches_total{fallback=no}", "bigmind_search_hits_total{arm=keyword}"):
@@ -192,7 +192,7 @@ def test_no_label_names_anybody_or_anything_of_theirs() -> None:
     actor = make_actor(scopes=["read", "write"])
     rest = Rest()
     make_fact(actor, "Zanzibar is secret.")
-    perform(CATALOGUE["memory_semantic_search"], actor, {"query": "Zanzibar"}, door="mcp")
+    perform(CATALOGUE["memory_semantic_search"], actor, {"query": "Zanzibar"}, transport="mcp")
     rest.get("facts/", project="Zanzibar")
     Client().get(f"/u/{actor.user.username}/")
 

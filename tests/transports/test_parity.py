@@ -18,7 +18,7 @@ from bigmind import __version__
 from bigmind.core.operations import Operation
 from bigmind.management.commands.op import CLIENT
 from bigmind.operations import CATALOGUE, TOOLSETS
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool, tool_of
 from bigmind.transports.rest.arguments import IN_THE_QUERY
 from bigmind.transports.rest.routes import path_parameters
@@ -49,8 +49,8 @@ def _over_rest(operation: Operation, person: Person, arguments: dict[str, Any]) 
 
 
 def _over_mcp(operation: Operation, person: Person, arguments: dict[str, Any]) -> Answer:
-    turn = Turn(person.actor, frozenset({"all"}), "parity", structured=True)
-    result = call_tool(turn, types.CallToolRequestParams(name=operation.name, arguments=arguments))
+    context = RequestContext(person.actor, frozenset({"all"}), "parity", structured=True)
+    result = call_tool(context, types.CallToolRequestParams(name=operation.name, arguments=arguments))
     if result.is_error:
         return Answer(refusal=(result.meta or {})["error"]["message"])
     return Answer(reply=result.structured_content)

@@ -16,7 +16,7 @@ from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.operations import Effect
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from knowledge.models import Fact
 from tests.factories import make_actor, make_key, make_user
@@ -47,7 +47,7 @@ def refusing_to_write() -> Iterator[None]:
 def _refusal(operation: Any, actor: Any, arguments: dict[str, Any]) -> str:
     try:
         with transaction.atomic():
-            perform(operation, actor, arguments, door="rest")
+            perform(operation, actor, arguments, transport="rest")
     except BigMindError as refusal:
         return refusal.code
     except DatabaseError as error:
@@ -75,7 +75,7 @@ def test_every_operation_that_reads_goes_on_where_the_database_refuses_to_write(
 @pytest.mark.parametrize("operation", WRITES, ids=lambda operation: operation.name)
 def test_every_operation_that_writes_is_refused_before_it_is_looked_at(operation: Any) -> None:
     with pytest.raises(ReadOnly, match="read-only"):
-        perform(operation, make_actor(admin=True), {"unknown": 1}, door="rest")
+        perform(operation, make_actor(admin=True), {"unknown": 1}, transport="rest")
 
 
 @pytest.mark.usefixtures("_read_only")
@@ -89,9 +89,9 @@ def test_rest_says_when_to_try_again() -> None:
 
 @pytest.mark.usefixtures("_read_only")
 def test_an_agent_is_told_what_still_works() -> None:
-    turn = Turn(make_actor(), frozenset({"all"}), "request")
+    context = RequestContext(make_actor(), frozenset({"all"}), "request")
 
-    result = call_tool(turn, types.CallToolRequestParams(name="memory_store_fact", arguments=FACT))
+    result = call_tool(context, types.CallToolRequestParams(name="memory_store_fact", arguments=FACT))
 
     assert result.is_error
     assert "Reading and searching go on" in result.content[0].text

@@ -79,9 +79,9 @@ def said(outcome):
 def test_an_operation_that_forgets_whose_rows_it_reads_still_shows_only_ones_own(no_first_wall, name):
     owner, stranger = make_actor(), make_actor()
     own_everything(owner)
-    assert SECRET in said(perform(CATALOGUE[name], owner, {}, door="rest"))
+    assert SECRET in said(perform(CATALOGUE[name], owner, {}, transport="rest"))
 
-    answer = said(perform(CATALOGUE[name], stranger, {}, door="rest"))
+    answer = said(perform(CATALOGUE[name], stranger, {}, transport="rest"))
 
     assert SECRET not in answer
 
@@ -91,9 +91,9 @@ def test_a_search_that_asks_in_someone_elses_scope_still_shows_nothing_of_theirs
     own_everything(owner)
     monkeypatch.setattr(hybrid, "scopes_of", lambda user, shared: [scope_of_owner(owner.user), scope_of_owner(None)])
     search = CATALOGUE["memory_semantic_search"]
-    assert SECRET in said(perform(search, owner, {"query": SECRET}, door="rest"))
+    assert SECRET in said(perform(search, owner, {"query": SECRET}, transport="rest"))
 
-    answer = said(perform(search, stranger, {"query": SECRET}, door="rest"))
+    answer = said(perform(search, stranger, {"query": SECRET}, transport="rest"))
 
     assert SECRET not in answer.replace(f'"query": "{SECRET}"', "")
 

@@ -30,8 +30,8 @@ def _post(client, path, body):
 def test_a_stored_secret_is_told_by_the_gate_with_every_reply_also_a_repeated_one():
     actor, fact = make_actor(), {"category": "identity", "fact": TOLD}
 
-    first = perform(STORE, actor, fact, door="mcp", idempotency_key="k-1")
-    again = perform(STORE, actor, fact, door="mcp", idempotency_key="k-1")
+    first = perform(STORE, actor, fact, transport="mcp", idempotency_key="k-1")
+    again = perform(STORE, actor, fact, transport="mcp", idempotency_key="k-1")
 
     assert "BigMind key" in first.notices[0]
     assert again.notices == first.notices
@@ -89,7 +89,7 @@ def test_a_page_tells_on_the_next_page(client):
 )
 def test_shared_knowledge_takes_no_secret_in_any_field(sent):
     with pytest.raises(Invalid, match="BigMind key"):
-        perform(CATALOGUE["kb_add"], make_actor(), {"entry_type": "fact", **sent}, door="rest")
+        perform(CATALOGUE["kb_add"], make_actor(), {"entry_type": "fact", **sent}, transport="rest")
 
     assert not Entry.objects.exists()
 
@@ -102,7 +102,7 @@ def test_an_import_names_the_rows_with_secrets_and_takes_the_others():
         {"content": "Four."},
     ]
 
-    report = perform(CATALOGUE["kb_bulk_import"], make_actor(), {"entries": rows}, door="rest").to_data()
+    report = perform(CATALOGUE["kb_bulk_import"], make_actor(), {"entries": rows}, transport="rest").to_data()
 
     assert report["imported"] == 2
     assert [error.split(":")[0] for error in report["errors"]] == ["Entry 2", "Entry 3"]
@@ -111,9 +111,9 @@ def test_an_import_names_the_rows_with_secrets_and_takes_the_others():
 
 def test_what_was_stored_before_can_still_be_exported(settings):
     actor = make_actor()
-    perform(STORE, actor, {"category": "identity", "fact": TOLD}, door="mcp")
+    perform(STORE, actor, {"category": "identity", "fact": TOLD}, transport="mcp")
     settings.SECRETS_POLICY = "block"
 
-    exported = perform(CATALOGUE["memory_export"], actor, {}, door="rest").to_data()
+    exported = perform(CATALOGUE["memory_export"], actor, {}, transport="rest").to_data()
 
     assert exported["facts"][0]["fact"] == TOLD

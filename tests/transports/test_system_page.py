@@ -71,7 +71,7 @@ def test_failures_of_a_day_are_grouped_with_the_latest_request_ids(client: Clien
     for number in range(5):
         begin_request(f"request-{number}")
         with pytest.raises(NotFound):
-            perform(CATALOGUE["memory_erase_fact"], admin, {"fact_id": 1}, door="rest")
+            perform(CATALOGUE["memory_erase_fact"], admin, {"fact_id": 1}, transport="rest")
     Call.objects.create(user=admin.user, operation="kb_search", door="mcp", outcome="error", milliseconds=1)
     old = Call.objects.create(user=admin.user, operation="kb_add", door="mcp", outcome="error", milliseconds=1)
     Call.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(days=2))
@@ -93,10 +93,10 @@ def test_whose_key_hits_its_limit_is_shown(client: Client, admin: Any) -> None:
     busy.key.per_minute = 1
     busy.key.label = "Nightly bot"
     busy.key.save()
-    perform(CATALOGUE["memory_list_facts"], busy, {}, door="rest")
+    perform(CATALOGUE["memory_list_facts"], busy, {}, transport="rest")
     for _ in range(2):
         with pytest.raises(TooMany):
-            perform(CATALOGUE["memory_list_facts"], busy, {}, door="rest")
+            perform(CATALOGUE["memory_list_facts"], busy, {}, transport="rest")
 
     page = client.get(reverse("system"))
 

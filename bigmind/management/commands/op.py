@@ -48,7 +48,7 @@ class Command(OperatorCommand):
         parser.add_argument("--json", dest="document", help="The arguments as a JSON object.")
         parser.add_argument("--json-file", help="A file that holds them; - is standard input.")
         parser.add_argument(
-            "--user", help="Whose memory is meant. Default: the owner of BIGMIND_API_KEY, else of this instance."
+            "--user", help="Whose memory to use. Default: the owner of BIGMIND_API_KEY, else of this instance."
         )
         parser.add_argument("--idempotency-key", help="Makes a write that is tried again have one effect.")
         parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="Default: markdown.")
@@ -66,7 +66,7 @@ class Command(OperatorCommand):
             operation,
             _actor(options["user"]),
             _arguments(operation, options),
-            door="command",
+            transport="command",
             idempotency_key=options["idempotency_key"],
         )
         for notice in outcome.notices:
@@ -103,7 +103,7 @@ def _actor(reference: str | None) -> Actor:
         except BadKey as error:
             raise CommandRefused(f"BIGMIND_API_KEY: {error}") from error
     if reference is None and settings.BIGMIND_MODE != "personal":
-        raise usage_error("Whose memory is meant? Say --user, or set BIGMIND_API_KEY.")
+        raise usage_error("Whose memory? Name the user with --user, or set BIGMIND_API_KEY.")
     return _actor_at_the_keyboard(owner_of_instance() if reference is None else find_user(reference))
 
 
@@ -148,7 +148,7 @@ def _pairs(operation: Operation, pairs: Sequence[str]) -> dict[str, Any]:
             raise usage_error(f"“{pair}” is not an argument: write name=value.")
         if name in arguments:
             raise usage_error(f"{name} is given more than once.")
-        # A text is taken as it stands: fact=123 and fact=true are what somebody said.
+        # A text argument is never parsed as JSON: in fact=123 and fact=true the value is the text itself.
         arguments[name] = value if name in texts else _json_or_text(value)
     return arguments
 

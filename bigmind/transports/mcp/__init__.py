@@ -1,1 +1,1 @@
-"""The MCP door: tools, prompts and resources over Streamable HTTP and stdio, for agents."""
+"""The MCP transport: tools, prompts and resources over Streamable HTTP and stdio, for agents."""

@@ -47,8 +47,8 @@ async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller
     """Return who is calling, and on which connection where there is one.
 
     Raises:
-        Refused: the request comes from a strange place, is too large, shows nothing good, or asks for what does not
-            exist.
+        RequestRefused: the request comes from a foreign host or origin, is too large, has no valid key, or names
+            something that does not exist.
     """
     require_our_host(request)
     _require_our_origin(request)
@@ -59,10 +59,10 @@ async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller
 
 
 def require_our_host(request: Request) -> None:
-    """Refuse what was sent to another name (DNS rebinding), by the rule of the pages: one setting decides for both.
+    """Refuse requests to another host name (DNS rebinding). The setting is the one that also protects the pages.
 
     Raises:
-        Refused: it was.
+        RequestRefused: the host is not ours.
     """
     host = request.headers.get("host", "")
     domain, _ = split_domain_port(host)
@@ -71,14 +71,14 @@ def require_our_host(request: Request) -> None:
 
 
 def _require_our_origin(request: Request) -> None:
-    """Refuse what a web page elsewhere makes a browser send."""
+    """Refuse requests that a page of another site makes a browser send."""
     origin = request.headers.get("origin")
     if origin and origin not in settings.CSRF_TRUSTED_ORIGINS and not _is_this_machine(origin):
         raise RequestRefused(403, _strange(f"the origin “{origin[:100]}”"))
 
 
 def _is_this_machine(origin: str) -> bool:
-    """Whether a page of this very machine asks, on whatever port: a client's own window, or a proxy before us."""
+    """Whether a page on this machine sent it, on any port: the window of a client, or a proxy in front of us."""
     try:
         host = urlsplit(origin).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback
@@ -91,7 +91,7 @@ def _strange(found: str) -> str:
 
 
 def _require_size(request: Request) -> None:
-    """Refuse what announces itself as too large; what does not announce its size, the SDK counts."""
+    """Refuse bodies whose `Content-Length` exceeds the limit. The SDK counts those that come without one."""
     size, limit = request.headers.get("content-length", ""), settings.MCP_BODY_BYTES
     if size.isdecimal() and int(size) > limit:
         raise RequestRefused(413, f"The request is {int(size):,} bytes; the limit is {limit:,}. Send it in parts.")
@@ -113,7 +113,7 @@ async def _authenticate(request: Request, request_id: str, guard: Guard) -> Acto
 
 
 def address_of(request: Request) -> str:
-    """Return where a request comes from, whatever its headers say of that."""
+    """Return the address of the peer. Headers such as `X-Forwarded-For` are ignored: any client can send them."""
     return request.client.host if request.client else ""
 
 
@@ -126,10 +126,10 @@ def _actor_for(token: str, guard: Guard, address: str) -> Actor:
 
 
 def _connection(request: Request, actor: Actor) -> Connection | None:
-    """Return the connection a request belongs to; none where it names none, as since 2026-07-28.
+    """Return the connection that a request names; None if it names none, as usual since revision 2026-07-28.
 
-    A connection has no stream of its own (GET) and nothing to end (DELETE): it is kept nowhere, and each request is
-    answered by itself.
+    A connection is stored nowhere, because each request is answered by itself. So it has no stream to open (GET) and
+    nothing to end (DELETE).
     """
     if not is_of_a_handshake(request.headers.get(REVISION_HEADER)):
         return None

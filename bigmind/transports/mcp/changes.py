@@ -1,4 +1,4 @@
-"""Changes: what the open `subscriptions/listen` streams of a user hear, and nobody else's."""
+"""Change events: sent to the open `subscriptions/listen` streams of the user whose memory changed, and to no others."""
 
 import asyncio
 from collections.abc import Collection, Iterator
@@ -26,7 +26,7 @@ from bigmind.core.metrics import STREAMS
 from bigmind.core.operations import Effect, Operation
 from bigmind.gate import Outcome
 from bigmind.operations import CATALOGUE
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.resources import CONTEXT, notes_uri
 from bigmind.transports.mcp.threads import on_a_thread
 
@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 @dataclass(eq=False)
 class Stream:
-    """One open stream: whom it tells, as far as their key permits it now, and how it is ended."""
+    """One open stream: its actor, with the present permissions of the key, and what is needed to end it."""
 
     actor: Actor
     scope: CancelScope
@@ -47,13 +47,13 @@ class Stream:
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     def end(self) -> None:
-        """End it as the protocol wants it: with a result, so that clients know it was meant."""
+        """End it with a result, as the protocol asks, so that clients know it was on purpose."""
         self.scope.cancel()
 
 
 @dataclass(frozen=True)
 class ResourceChange:
-    """An event, and the operation that reads what it is about: whoever may not read it does not hear of it."""
+    """An event, and the operation that reads what changed: only callers who may use it receive the event."""
 
     event: ServerEvent
     read_by: Operation
@@ -64,20 +64,20 @@ STREAMS.set_function(lambda: len(_STREAMS))
 _WATCHES: dict[asyncio.AbstractEventLoop, "asyncio.Task[None]"] = {}
 
 
-def listener(turn: Turn, _: types.SubscriptionsListenRequestParams) -> Actor:
-    """Return who listens.
+def listener(context: RequestContext, _: types.SubscriptionsListenRequestParams) -> Actor:
+    """Return the actor who listens.
 
     Raises:
         Forbidden: the key may not read.
     """
-    turn.actor.require("read")
-    return turn.actor
+    context.actor.require("read")
+    return context.actor
 
 
 async def listen(
     actor: Actor, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
 ) -> types.SubscriptionsListenResult:
-    """Serve one stream for as long as its key is good, an hour at most; clients then listen anew."""
+    """Serve one stream while its key is valid, for an hour at most; clients then subscribe again."""
     if len(_streams_of(actor.user.pk)) >= STREAMS_PER_USER:
         raise MCPError(types.INTERNAL_ERROR, f"You have {STREAMS_PER_USER} open streams. Close one first.")
     with move_on_after(STREAM_SECONDS) as scope:
@@ -98,7 +98,7 @@ def end_streams() -> None:
 
 
 def announce(user_id: UUID, outcome: Outcome) -> None:
-    """Tell the user's streams what a call over MCP has changed. Nobody waits until they have heard it."""
+    """Send what a call over MCP has changed to the user's streams, without waiting for delivery."""
     streams = _streams_of(user_id)
     changes = [] if outcome.replayed or not streams else list(_changes(outcome))
     if changes:
@@ -114,7 +114,7 @@ async def _tell(streams: Collection[Stream], changes: Collection[ResourceChange]
 
 
 def _watch() -> None:
-    """See to it that one task looks at the keys of all streams of this process, for as long as there are any."""
+    """Start the task that checks the keys of all streams of this event loop, unless it is running already."""
     loop = asyncio.get_running_loop()
     if loop not in _WATCHES:
         _WATCHES[loop] = loop.create_task(_end_streams_with_their_keys(loop))
@@ -126,18 +126,18 @@ async def _end_streams_with_their_keys(loop: asyncio.AbstractEventLoop) -> None:
             await _end_those_that_are_shut(streams)
             await asyncio.sleep(CHECK_SECONDS)
     finally:
-        # Not by a callback: that runs later, and a stream that opens in between would have nobody who watches it.
+        # Not in a callback: that runs later, and nothing would watch a stream that opens in between.
         del _WATCHES[loop]
 
 
 async def _end_those_that_are_shut(streams: Collection[Stream]) -> list[Stream]:
-    """Look up what each stream may hear now; end those that may hear nothing, and return the others.
+    """Check the key of each stream again; end the streams that may no longer read, and return the others.
 
-    What cannot be looked up is not told: while the database is away the streams end, and clients listen anew.
+    When the database is unreachable, no key can be checked: all streams end, and clients subscribe again.
     """
     try:
         actors = await on_a_thread(partial(_actors_now, [stream.actor for stream in streams]), request_id="")
-    except Exception as error:  # noqa: BLE001 - the outermost loop: whatever went wrong, an unseen key is not a good one
+    except Exception as error:  # noqa: BLE001 - the outermost loop: a key that cannot be checked does not count as valid
         log.warning("Streams end: their keys cannot be looked up.", error=type(error).__name__)
         actors = {}
     open_ones = []
@@ -146,14 +146,14 @@ async def _end_those_that_are_shut(streams: Collection[Stream]) -> list[Stream]:
         if now is None or now.user.pk != stream.actor.user.pk or "read" not in now.scopes:
             stream.end()
         else:
-            # The token of an app may permit less than the app's key does.
+            # The token of an app may have fewer scopes than the app's key, so only the common ones remain.
             stream.actor = replace(now, scopes=now.scopes & stream.actor.scopes) if now.is_app else now
             open_ones.append(stream)
     return open_ones
 
 
 def _actors_now(actors: Collection[Actor]) -> dict[UUID, Actor]:
-    """Return the actors as they are now, by their keys; those without one, at their own machine, by their users."""
+    """Return the actors with their present permissions, by key. Actors without a key (stdio) are returned by user."""
     keys = ApiKey.objects.usable().filter(pk__in={actor.key.pk for actor in actors if actor.key}, user__is_active=True)
     found = {key.pk: Actor.of(key.user, key=key) for key in keys.select_related("user") if key.user}
     without = {actor.user.pk for actor in actors if actor.key is None}

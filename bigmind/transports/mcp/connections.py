@@ -1,4 +1,4 @@
-"""Connections of the handshake revisions: their id tells what was agreed, so that any process serves any of them."""
+"""Connections of the handshake revisions: their id holds what was agreed, so that any process can serve any of them."""
 
 from dataclasses import asdict, dataclass
 from secrets import token_hex
@@ -12,12 +12,12 @@ from bigmind.transports.mcp.request_context import ClientName
 HEADER = "mcp-session-id"
 REVISION_HEADER = "mcp-protocol-version"
 NAME_CHARS = 100
-"""The id stands in a header of each request; agents are known by no more."""
+"""The id travels in a header of each request, so it must stay short; agents are stored with as many characters."""
 
 
 @dataclass(frozen=True)
 class Connection:
-    """What client and server agreed on when they shook hands."""
+    """What client and server agreed on in the handshake."""
 
     id: str
     revision: str
@@ -31,13 +31,13 @@ class Connection:
 
 
 def open_connection(actor: Actor, *, revision: str, client: ClientName) -> str:
-    """Return the id of a new connection. Nothing is kept: it is signed, and says all by itself."""
+    """Return the id of a new connection. Nothing is stored: the id is signed and contains everything."""
     opened = Connection(token_hex(16), revision, client.name[:NAME_CHARS], client.version[:NAME_CHARS])
     return signing.dumps(asdict(opened), salt=_salt(actor))
 
 
 def read_connection(actor: Actor, session_id: str) -> Connection | None:
-    """Return what was agreed, or None if we gave this id to nobody, or to somebody else."""
+    """Return what was agreed; None if we did not issue this id, or issued it to someone else."""
     try:
         return Connection(**signing.loads(session_id, salt=_salt(actor)))
     except signing.BadSignature:
@@ -45,11 +45,11 @@ def read_connection(actor: Actor, session_id: str) -> Connection | None:
 
 
 def is_of_a_handshake(revision: str | None) -> bool:
-    """Whether a request that names this revision, or none, is of one that begins with a handshake."""
+    """Whether this revision of the protocol begins with a handshake. Requests without one come from old clients."""
     return revision is None or revision in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 def _salt(actor: Actor) -> str:
-    """It belongs to its user, whichever of their keys is shown, or to its own app."""
+    """Bind the id to its user, so that any of their keys can continue it, or to a single connected app."""
     app = actor.key.pk if actor.key and actor.is_app else ""
     return f"bigmind.transports.mcp.connections:{actor.user.pk}:{app}"

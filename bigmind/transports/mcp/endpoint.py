@@ -24,7 +24,7 @@ from bigmind.transports.mcp.server import Context, build_server
 CALLER = "bigmind.caller"
 ACTOR = "bigmind.actor"
 OPENED = "bigmind.opened"
-"""Where in the scope of a request the id of the connection stands that it has opened."""
+"""Keys in the ASGI scope of a request: the caller, the actor, and the id of a connection that it opened."""
 
 
 class McpEndpoint:
@@ -37,9 +37,9 @@ class McpEndpoint:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Answer for as long as the server runs."""
-        # `admit` looks at Host and Origin by the rules of the pages, so the SDK's own guard stays off. One JSON body
+        # `admit` checks Host and Origin by the rules of the pages, so the SDK's own guard stays off. One JSON body
         # for each request: no tool streams, and it is the faster of the two forms that every client must accept.
-        # Stateless: what the SDK keeps in memory ends with the process, and other processes do not know of it.
+        # Stateless: what the SDK keeps in memory ends with the process, and other processes cannot see it.
         server = build_server(_caller_of)
         server.middleware.append(_open_connection)
         sessions = StreamableHTTPSessionManager(
@@ -70,7 +70,7 @@ class McpEndpoint:
 
 
 async def _end_streams_with_the_server() -> None:
-    """Let Ctrl-C take effect at once: uvicorn waits for open streams, and tells the application only after them."""
+    """Let Ctrl-C take effect at once: uvicorn waits for open streams before it notifies the application."""
     while not _is_stopping():
         await anyio.sleep(0.5)
     end_streams()
@@ -82,7 +82,7 @@ def _is_stopping() -> bool:
 
 
 async def _open_connection(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Give the client that shakes hands an id, which it shows from then on."""
+    """Give a client its connection id in the reply to the handshake. It sends the id from then on."""
     result = await call_next(ctx)
     if ctx.method == "initialize" and ctx.request is not None and isinstance(result, dict):
         introduced = (ctx.params or {}).get("clientInfo") or {}
@@ -100,7 +100,7 @@ def _caller_of(ctx: Context) -> Caller:
 
 
 class _Response:
-    """The response of a request: it carries its id and that of a new connection, and it always comes to an end."""
+    """The response of a request: it adds the ids of the request and of a new connection, and always ends."""
 
     def __init__(self, send: Send, request_id: str, scope: Scope) -> None:
         self._send = send
@@ -119,6 +119,6 @@ class _Response:
         await self._send(message)
 
     async def end(self) -> None:
-        """End what was left open: an event stream that was broken off because the server stops."""
+        """End a body that is still open: an event stream that stopped with the server. uvicorn would hang else."""
         if self._is_open:
             await self.send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,4 +1,4 @@
-"""Guards: what lets a request in at an endpoint, and what is said to one that has nothing to show."""
+"""Guards: how an endpoint authenticates requests, and what it answers to those without a valid credential."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from accounts.keys.keys import DEFAULT_SCOPES
 
 @dataclass(frozen=True)
 class Guard:
-    """What is asked for at an endpoint.
+    """The kind of credential that an endpoint accepts.
 
     Attributes:
-        authenticate: Returns the actor for what was shown. It reads the database, so call it on a worker thread.
-        challenge: What `WWW-Authenticate` says to whoever shows nothing, or nothing good.
+        authenticate: Returns the actor of a credential. It reads the database, so call it on a worker thread.
+        challenge: The `WWW-Authenticate` header for requests without a valid credential.
         advice: The same for people.
     """
 
@@ -26,13 +26,13 @@ class Guard:
 
 
 def keys() -> Guard:
-    """At `/mcp`: a key. OAuth is not mentioned, because clients drop a configured key as soon as they hear of it."""
+    """At `/mcp`: a key. The challenge does not mention OAuth, because clients then drop their configured key."""
     advice = f"Send your key in the header “Authorization: Bearer bm_…”. Keys are made at {settings.PUBLIC_URL}."
     return Guard(authenticate_key, CHALLENGE, advice)
 
 
 def tokens() -> Guard:
-    """At `/mcp/oauth`: the token of a connected app, and where to learn how one is had."""
+    """At `/mcp/oauth`: the token of a connected app. The challenge says where to obtain one."""
     metadata = f"{settings.PUBLIC_URL}/.well-known/oauth-protected-resource/mcp/oauth"
     challenge = f'{CHALLENGE}, resource_metadata="{metadata}", scope="{" ".join(DEFAULT_SCOPES)}"'
     advice = f"Sign in by OAuth: {metadata} says how. A key belongs to {settings.PUBLIC_URL}/mcp."

@@ -1,11 +1,11 @@
-"""Notices: what an agent is told once a day besides the reply it asked for."""
+"""Notices: lines that an agent receives once a day in addition to a reply."""
 
 from django.core.cache import cache
 
 from accounts.models import ApiKey
 from bigmind.core.operations import Operation
 from bigmind.core.rls import rls_scope
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 from knowledge.models import Session
 from knowledge.services.withdrawals import hear_recalls
 
@@ -19,24 +19,24 @@ FORGOT_TO_START = (
 KEY_ENDS = "The API key of this connection stops working on {:%Y-%m-%d %H:%M} UTC. Tell the user to make a new one."
 
 
-def notices(turn: Turn, operation: Operation) -> list[str]:
-    """Return the lines to add to a reply: what was recalled, that no session was started, that the key ends."""
-    lines = hear_recalls(turn.actor) if turn.actor.key or turn.actor.agent else []
-    if _forgot_to_start(turn, operation):
+def notices(context: RequestContext, operation: Operation) -> list[str]:
+    """Return the lines to add to a reply: withdrawn knowledge, a missing session, a key that expires soon."""
+    lines = hear_recalls(context.actor) if context.actor.key or context.actor.agent else []
+    if _forgot_to_start(context, operation):
         lines.append(FORGOT_TO_START)
-    key = turn.actor.key
+    key = context.actor.key
     if key and _ends_soon(key):
         assert key.ends_at is not None, "a key that ends soon has an end"
         lines.append(KEY_ENDS.format(key.ends_at))
     return lines
 
 
-def _forgot_to_start(turn: Turn, operation: Operation) -> bool:
-    """Whether this agent works without a session and was not told so today.
+def _forgot_to_start(context: RequestContext, operation: Operation) -> bool:
+    """Whether this agent works without a session and has not been reminded today.
 
-    Starting a session leaves the same mark as being told, so a well-behaved agent costs no query here.
+    Starting a session sets the same mark as the reminder, so a well-behaved agent costs no query here.
     """
-    agent = turn.actor.agent
+    agent = context.actor.agent
     if agent is None:
         return False
     mark = f"mcp:started:{agent.pk}"
@@ -45,8 +45,8 @@ def _forgot_to_start(turn: Turn, operation: Operation) -> bool:
         return False
     if not cache.add(mark, True, DAY):
         return False
-    with rls_scope(turn.actor.user.pk):
-        return not Session.objects.of(turn.actor.user).open().filter(agent=agent).exists()
+    with rls_scope(context.actor.user.pk):
+        return not Session.objects.of(context.actor.user).open().filter(agent=agent).exists()
 
 
 def _ends_soon(key: ApiKey) -> bool:

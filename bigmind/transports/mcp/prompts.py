@@ -8,7 +8,7 @@ from mcp import MCPError, types
 
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ PROMPTS = {
 }
 
 
-def list_prompts(_turn: Turn, _params: types.PaginatedRequestParams | None = None) -> types.ListPromptsResult:
+def list_prompts(
+    _context: RequestContext, _params: types.PaginatedRequestParams | None = None
+) -> types.ListPromptsResult:
     """List the prompts."""
     return types.ListPromptsResult(
         prompts=[
@@ -89,32 +91,32 @@ def list_prompts(_turn: Turn, _params: types.PaginatedRequestParams | None = Non
     )
 
 
-def get_prompt(turn: Turn, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+def get_prompt(context: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     """Return a prompt, with what is remembered now.
 
     Raises:
         MCPError: there is no such prompt, or an argument is missing.
-        BigMindError: what it contains may not be read.
+        BigMindError: the caller may not read what it contains.
     """
     prompt = PROMPTS.get(params.name)
     if prompt is None:
         names = ", ".join(PROMPTS)
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name[:100]}. There are: {names}.")
-    said = params.arguments or {}
+    values = params.arguments or {}
     for name in prompt.arguments:
-        if not said.get(name, "").strip():
+        if not values.get(name, "").strip():
             raise MCPError(types.INVALID_PARAMS, f"The prompt {prompt.name} needs the argument {name}.")
-    text = render_to_string(f"agent/prompts/{prompt.name}.md", _filling(turn, prompt, said), using="agent")
+    text = render_to_string(f"agent/prompts/{prompt.name}.md", _filling(context, prompt, values), using="agent")
     return types.GetPromptResult(
         description=prompt.description,
         messages=[types.PromptMessage(role="user", content=types.TextContent(text=text.strip()))],
-        _meta={"requestId": turn.request_id},
+        _meta={"requestId": context.request_id},
     )
 
 
-def _filling(turn: Turn, prompt: Prompt, said: dict[str, str]) -> dict[str, Any]:
+def _filling(context: RequestContext, prompt: Prompt, values: dict[str, str]) -> dict[str, Any]:
     if not prompt.recalls:
-        return {**said}
-    arguments = {argument: said[name] for name, argument in prompt.passes.items()}
-    recalled = perform(CATALOGUE[prompt.recalls], turn.actor, arguments, door="mcp")
-    return {**said, "recalled": recalled.markdown()}
+        return {**values}
+    arguments = {argument: values[name] for name, argument in prompt.passes.items()}
+    recalled = perform(CATALOGUE[prompt.recalls], context.actor, arguments, transport="mcp")
+    return {**values, "recalled": recalled.markdown()}

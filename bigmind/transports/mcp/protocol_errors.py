@@ -1,4 +1,4 @@
-"""Troubles: what goes wrong behind a request, told in one sentence and never as a traceback."""
+"""Protocol errors: translates exceptions into one sentence for the client, never a traceback."""
 
 import structlog
 from django.db import InterfaceError, OperationalError
@@ -16,11 +16,11 @@ BROKEN = "Something went wrong here (request {}). Look before you repeat a write
 
 
 class ProtocolError(MCPError):
-    """What stops a request before an operation has its say: a dead key, no database, a fault of ours."""
+    """An error before an operation was reached: an invalid key, an unreachable database, a bug of ours."""
 
 
 def as_protocol_error(error: Exception, request_id: str) -> MCPError:
-    """Return the JSON-RPC error for whatever a request has raised; log it when the fault is ours."""
+    """Return the JSON-RPC error for an exception of a request; log it when the fault is ours."""
     if isinstance(error, MCPError):
         return error
     if is_refused_write(error):

@@ -9,25 +9,25 @@ from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Operation
 from bigmind.gate import Outcome
 from bigmind.transports.mcp.notices import notices
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 
 
-def reply_of(turn: Turn, outcome: Outcome) -> types.CallToolResult:
-    """Return what an operation replied: markdown to read, and what the agent should know besides.
+def reply_of(context: RequestContext, outcome: Outcome) -> types.CallToolResult:
+    """Return the result of a tool call: the reply in markdown, followed by notices for the agent.
 
-    Data goes along only where it was asked for: a model is shown either the data or the markdown, by its client.
+    Structured content comes only on request: clients show their model either that or the markdown, never both.
     """
-    lines = [outcome.markdown().rstrip(), *outcome.notices, *notices(turn, outcome.operation)]
+    lines = [outcome.markdown().rstrip(), *outcome.notices, *notices(context, outcome.operation)]
     replayed = {"replayed": True} if outcome.replayed else {}
     noticed = {"notices": list(outcome.notices)} if outcome.notices else {}
     return types.CallToolResult(
         content=[types.TextContent(text="\n\n".join(lines))],
-        structured_content=outcome.to_data() if turn.structured else None,
-        _meta={**meta_of(turn), **replayed, **noticed},
+        structured_content=outcome.to_data() if context.structured else None,
+        _meta={**meta_of(context), **replayed, **noticed},
     )
 
 
-def refusal_of(turn: Turn, operation: Operation, refusal: BigMindError) -> types.CallToolResult:
+def refusal_of(context: RequestContext, operation: Operation, refusal: BigMindError) -> types.CallToolResult:
     """Return a refusal: what is wrong, field by field, with an example, and what to do next.
 
     The details for programs are in `_meta`: structured content would have to follow the tool's output schema.
@@ -35,7 +35,7 @@ def refusal_of(turn: Turn, operation: Operation, refusal: BigMindError) -> types
     problems = _with_examples(operation, refusal)
     text = render_to_string("agent/refusal.md", {"refusal": refusal, "problems": problems}, using="agent")
     error = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint, **refusal.details}
-    return error_of(text, meta_of(turn) | {"error": error | ({"problems": problems} if problems else {})})
+    return error_of(text, meta_of(context) | {"error": error | ({"problems": problems} if problems else {})})
 
 
 def error_of(text: str, meta: dict[str, Any]) -> types.CallToolResult:
@@ -43,11 +43,11 @@ def error_of(text: str, meta: dict[str, Any]) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text.strip())], is_error=True, _meta=meta)
 
 
-def meta_of(turn: Turn) -> dict[str, Any]:
-    """Return what every result says about itself: the id of the request, and when the key ends if that is soon."""
-    key = turn.actor.key
+def meta_of(context: RequestContext) -> dict[str, Any]:
+    """Return the metadata of every result: the id of the request, and the end of the key if that is soon."""
+    key = context.actor.key
     ending = {"keyEndsAt": key.ends_at.isoformat()} if key and key.ends_soon and key.ends_at else {}
-    return {"requestId": turn.request_id, **ending}
+    return {"requestId": context.request_id, **ending}
 
 
 def _with_examples(operation: Operation, refusal: BigMindError) -> list[dict[str, Any]]:

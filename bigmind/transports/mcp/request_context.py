@@ -1,4 +1,4 @@
-"""Turns: one request of an agent, with who asks and what they asked to be shown."""
+"""The context of one request over MCP: who sent it, and what they asked to be shown."""
 
 import socket
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ CONVERSATION_CHARS = 200
 
 @dataclass(frozen=True)
 class ClientName:
-    """How a client calls itself."""
+    """The name and version that a client gives itself."""
 
     name: str = ""
     version: str = ""
@@ -30,15 +30,15 @@ Identify = Callable[[ClientName], Actor]
 
 @dataclass(frozen=True)
 class Caller:
-    """Who is at the door.
+    """Who sent a request, as far as the transport knows it.
 
     Attributes:
         identify: Returns the actor for a client. It reads the database, so call it on a worker thread.
         toolsets: The toolsets whose tools are listed.
-        structured: Whether replies carry structured content besides the text, and tools the schemas of it.
+        structured: Whether replies carry structured content besides the text, and tools its schemas.
         request_id: The id of this request in the reply, the log and the usage record.
-        client: What is known of the client before it has introduced itself.
-        connection: What tells this connection from others, for as long as it lasts; empty where there is nothing.
+        client: What is known about the client before it introduces itself.
+        connection: The id of this connection for as long as it lasts; empty where there is none.
     """
 
     identify: Identify
@@ -50,7 +50,7 @@ class Caller:
 
 
 @dataclass(frozen=True)
-class Turn:
+class RequestContext:
     """One request of an agent, ready to be answered."""
 
     actor: Actor
@@ -60,7 +60,7 @@ class Turn:
 
 
 def parse_toolsets(text: str) -> frozenset[str]:
-    """Return the toolsets named in `memory,notes`; nothing named means the default.
+    """Return the toolsets in a text such as `memory,notes`; the default for an empty text.
 
     Raises:
         Invalid: one of them does not exist.
@@ -74,26 +74,27 @@ def parse_toolsets(text: str) -> frozenset[str]:
 
 
 def parse_structured(text: str) -> bool:
-    """Return whether `structured=full` was asked for. Nothing said means text alone.
+    """Return whether `structured=full` was sent. An empty text means replies as text alone.
 
     Clients show their model either the structured content or the text, so only a program should ask for both.
 
     Raises:
-        Invalid: something else was said.
+        Invalid: it is another value.
     """
-    said = text.strip().lower()
-    if said not in {"", "full"}:
-        raise Invalid(f"There is no structured=“{said[:50]}”.", hint="There is: full. Without it replies are text.")
-    return said == "full"
+    value = text.strip().lower()
+    if value not in {"", "full"}:
+        raise Invalid(f"There is no structured=“{value[:50]}”.", hint="There is: full. Without it replies are text.")
+    return value == "full"
 
 
 def conversation_of(caller: Caller, meta: Mapping[str, Any]) -> str:
-    """Return a digest of what tells this conversation from others, or nothing where nothing does.
+    """Return a digest that identifies this conversation; an empty text where nothing does.
 
-    It is the connection. A request of its own, as since 2026-07-28, has none: then what the client says in `_meta`.
+    It is the connection. Requests since revision 2026-07-28 have none: then it is the id that the client sends in
+    `_meta`.
     """
-    said = (meta.get(name) for name in CONVERSATION_IDS)
-    given = caller.connection or next((text for text in said if isinstance(text, str) and text), "")
+    ids = (meta.get(name) for name in CONVERSATION_IDS)
+    given = caller.connection or next((text for text in ids if isinstance(text, str) and text), "")
     return digest(given[:CONVERSATION_CHARS]) if given else ""
 
 

@@ -9,7 +9,7 @@ from bigmind.core.rls import rls_scope
 from bigmind.core.vocabulary import PAGE_ROWS
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 from knowledge.services.notes import note_domains
 
 CONTEXT = "bigmind://context"
@@ -44,10 +44,12 @@ def notes_uri(domain: str) -> str:
     return NOTES + quote(domain, safe="")
 
 
-def list_resources(turn: Turn, params: types.PaginatedRequestParams | None = None) -> types.ListResourcesResult:
+def list_resources(
+    context: RequestContext, params: types.PaginatedRequestParams | None = None
+) -> types.ListResourcesResult:
     """List what this user's agent can attach: first the fixed ones, then the domains that have notes."""
     offset = _offset(params.cursor if params else None)
-    domains = list(_domains(turn).items())
+    domains = list(_domains(context).items())
     page = domains[offset : offset + DOMAINS_LISTED]
     return types.ListResourcesResult(
         resources=[*(() if offset else FIXED), *(_notes(domain, count) for domain, count in page)],
@@ -56,7 +58,7 @@ def list_resources(turn: Turn, params: types.PaginatedRequestParams | None = Non
 
 
 def list_templates(
-    _turn: Turn, _params: types.PaginatedRequestParams | None = None
+    _context: RequestContext, _params: types.PaginatedRequestParams | None = None
 ) -> types.ListResourceTemplatesResult:
     """List the one pattern of addresses: a domain of notes."""
     template = types.ResourceTemplate(
@@ -69,51 +71,53 @@ def list_templates(
     return types.ListResourceTemplatesResult(resource_templates=[template])
 
 
-def read_resource(turn: Turn, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+def read_resource(context: RequestContext, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     """Return the text of a resource as it is now.
 
     Raises:
         MCPError: there is nothing at this address.
         BigMindError: it may not be read.
     """
-    text = _notes_of(turn, params.uri) if params.uri.startswith(NOTES) else _read_fixed(turn, params.uri)
+    text = _notes_of(context, params.uri) if params.uri.startswith(NOTES) else _read_fixed(context, params.uri)
     contents = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=text)
-    return types.ReadResourceResult(contents=[contents], _meta={"requestId": turn.request_id})
+    return types.ReadResourceResult(contents=[contents], _meta={"requestId": context.request_id})
 
 
-def complete(turn: Turn, params: types.CompleteRequestParams) -> types.CompleteResult:
+def complete(context: RequestContext, params: types.CompleteRequestParams) -> types.CompleteResult:
     """Complete what a person begins to type for `{domain}` with the domains they have."""
     is_ours = isinstance(params.ref, types.ResourceTemplateReference) and params.ref.uri == DOMAIN_TEMPLATE
     begun = params.argument.value.casefold()
-    fitting = [domain for domain in _domains(turn) if domain.casefold().startswith(begun)] if is_ours else []
+    fitting = [domain for domain in _domains(context) if domain.casefold().startswith(begun)] if is_ours else []
     values = fitting[:COMPLETIONS]
     return types.CompleteResult(
         completion=types.Completion(values=values, total=len(fitting), has_more=len(fitting) > len(values))
     )
 
 
-def _read_fixed(turn: Turn, uri: str) -> str:
+def _read_fixed(context: RequestContext, uri: str) -> str:
     name = _OPERATION_OF.get(uri)
     if name is None:
         raise MCPError(types.INVALID_PARAMS, f"Resource not found: {uri[:200]}", {"uri": uri[:200]})
-    return perform(CATALOGUE[name], turn.actor, {}, door="mcp").markdown()
+    return perform(CATALOGUE[name], context.actor, {}, transport="mcp").markdown()
 
 
-def _notes_of(turn: Turn, uri: str) -> str:
+def _notes_of(context: RequestContext, uri: str) -> str:
     domain = unquote(uri.removeprefix(NOTES), errors="replace")
-    outcome = perform(CATALOGUE["knowledge_get"], turn.actor, {"domain": domain, "limit": PAGE_ROWS}, door="mcp")
+    outcome = perform(
+        CATALOGUE["knowledge_get"], context.actor, {"domain": domain, "limit": PAGE_ROWS}, transport="mcp"
+    )
     if not outcome.to_data()["items"]:
         raise NotFound(f"You have no notes in “{domain[:100]}”.", hint="resources/list names the domains you have.")
     return outcome.markdown()
 
 
-def _domains(turn: Turn) -> dict[str, int]:
+def _domains(context: RequestContext) -> dict[str, int]:
     operation = CATALOGUE["knowledge_get"]
-    permitted = operation.scope in turn.actor.scopes and turn.actor.may_use(operation.toolset)
+    permitted = operation.scope in context.actor.scopes and context.actor.may_use(operation.toolset)
     if not permitted:
         return {}
-    with rls_scope(turn.actor.user.pk):
-        return note_domains(turn.actor)
+    with rls_scope(context.actor.user.pk):
+        return note_domains(context.actor)
 
 
 def _notes(domain: str, count: int) -> types.Resource:

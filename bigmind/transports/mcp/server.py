@@ -14,7 +14,7 @@ from bigmind import __version__
 from bigmind.transports.mcp import changes, prompts, resources, tools
 from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_error
 from bigmind.transports.mcp.replies import error_of
-from bigmind.transports.mcp.request_context import Caller, ClientName, Turn, conversation_of
+from bigmind.transports.mcp.request_context import Caller, ClientName, RequestContext, conversation_of
 from bigmind.transports.mcp.threads import on_a_thread
 
 Context = ServerRequestContext[Any, Any]
@@ -31,8 +31,9 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
     async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             return await _make_handler(tools.call_tool, caller_of)(ctx, params)
-        except ProtocolError as trouble:  # an agent reads a tool error, and seldom sees a protocol error
-            return error_of(trouble.message, trouble.data)
+        except ProtocolError as error:
+            # Clients show tool errors to the agent, but most of them keep protocol errors to themselves.
+            return error_of(error.message, error.data)
 
     async def listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         actor = await _make_handler(changes.listener, caller_of)(ctx, params)
@@ -65,14 +66,17 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
 
 
 def server_instructions() -> str:
-    """Return what every client is told when it connects: when to start, store, recall and end."""
+    """Return the instructions that every client receives on connecting: when to start, store, recall and end."""
     return render_to_string("agent/server_instructions.md", using="agent").strip()
 
 
 def _make_handler(
-    answer: Callable[[Turn, Params], Result], caller_of: CallerOf
+    answer: Callable[[RequestContext, Params], Result], caller_of: CallerOf
 ) -> Callable[[Context, Params], Awaitable[Result]]:
-    """Make a handler of a plain function: it finds out who asks, and answers on a worker thread."""
+    """Return a handler for a plain function: it identifies the caller and runs the function on a worker thread.
+
+    Django's database connections block, so nothing that uses them may run on the event loop.
+    """
 
     async def handler(ctx: Context, params: Params) -> Result:
         caller = caller_of(ctx)
@@ -80,7 +84,7 @@ def _make_handler(
         def work() -> Result:
             identified = caller.identify(_client(ctx, caller))
             actor = replace(identified, conversation=conversation_of(caller, ctx.meta or {}))
-            return answer(Turn(actor, caller.toolsets, caller.request_id, caller.structured), params)
+            return answer(RequestContext(actor, caller.toolsets, caller.request_id, caller.structured), params)
 
         try:
             return await on_a_thread(work, request_id=caller.request_id)
@@ -91,7 +95,7 @@ def _make_handler(
 
 
 def _client(ctx: Context, caller: Caller) -> ClientName:
-    """How the client has introduced itself: in the handshake, or in each request since 2026-07-28."""
+    """Return how the client introduced itself: in the handshake, or in each request since revision 2026-07-28."""
     introduced = ctx.session.client_params
     if introduced is None:
         return caller.client

@@ -29,12 +29,12 @@ def outline_of_reply(shape: type[BaseModel]) -> dict[str, Any]:
     schema = shape.model_json_schema(mode="serialization")
     types = {name: _type(part, schema.get("$defs", {})) for name, part in schema.get("properties", {}).items()}
     # Most are texts, so only what is something else says its type.
-    said = {
+    properties = {
         name: {} if kind == "string" else {"type": kind}
         for name, kind in types.items()
         if kind and name not in SELF_EXPLAINING
     }
-    return {"type": "object", "properties": said}
+    return {"type": "object", "properties": properties}
 
 
 def _argument(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,21 +13,24 @@ from bigmind.gate import PART, perform
 from bigmind.operations import CATALOGUE, nearest_names, operations_for
 from bigmind.transports.mcp.changes import announce
 from bigmind.transports.mcp.replies import refusal_of, reply_of
-from bigmind.transports.mcp.request_context import Turn
+from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tool_schemas import outline_of_arguments, outline_of_reply
 
 IDEMPOTENCY_KEYS = ("idempotencyKey", "bigmind/idempotencyKey")
 
 
-def list_tools(turn: Turn, _: types.PaginatedRequestParams | None = None) -> types.ListToolsResult:
-    """List the tools of the toolsets asked for, as far as the key permits them."""
-    tools = [tool_of(operation, structured=turn.structured) for operation in operations_for(turn.actor, turn.toolsets)]
-    if turn.actor.key:
-        note_listing(turn.actor.key, len(tools))
+def list_tools(context: RequestContext, _: types.PaginatedRequestParams | None = None) -> types.ListToolsResult:
+    """List the tools of the requested toolsets that the key permits."""
+    tools = [
+        tool_of(operation, structured=context.structured)
+        for operation in operations_for(context.actor, context.toolsets)
+    ]
+    if context.actor.key:
+        note_listing(context.actor.key, len(tools))
     return types.ListToolsResult(tools=tools)
 
 
-def call_tool(turn: Turn, params: types.CallToolRequestParams) -> types.CallToolResult:
+def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
     """Perform an operation, listed or not. A refusal is a result that the agent reads, not a protocol error.
 
     Raises:
@@ -35,24 +38,24 @@ def call_tool(turn: Turn, params: types.CallToolRequestParams) -> types.CallTool
     """
     operation = CATALOGUE.get(params.name)
     if operation is None:
-        raise _no_such_tool(turn, params.name)
+        raise _no_such_tool(context, params.name)
     try:
         outcome = perform(
             operation,
-            turn.actor,
+            context.actor,
             params.arguments or {},
-            door="mcp",
+            transport="mcp",
             idempotency_key=_idempotency_key(params.meta or {}),
         )
     except BigMindError as refusal:
-        return refusal_of(turn, operation, refusal)
-    announce(turn.actor.user.pk, outcome)
-    return reply_of(turn, outcome)
+        return refusal_of(context, operation, refusal)
+    announce(context.actor.user.pk, outcome)
+    return reply_of(context, outcome)
 
 
 @cache
 def tool_of(operation: Operation, *, structured: bool = False) -> types.Tool:
-    """Return an operation as MCP lists it. Every word of it is paid for by each conversation."""
+    """Return an operation as MCP lists it. Keep it short: each conversation pays for every word."""
     reads = operation.effect is Effect.READ
     arguments = outline_of_arguments(operation.input_schema())
     if reads:
@@ -79,8 +82,8 @@ def _idempotency_key(meta: Mapping[str, Any]) -> str | None:
     return key
 
 
-def _no_such_tool(turn: Turn, name: str) -> MCPError:
-    known = [operation.name for operation in operations_for(turn.actor, {"all"})]
+def _no_such_tool(context: RequestContext, name: str) -> MCPError:
+    known = [operation.name for operation in operations_for(context.actor, {"all"})]
     nearest = nearest_names(name[:100], known)
     advice = f"The nearest: {', '.join(nearest)}." if nearest else "tools/list names those there are."
     return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:100]}. {advice}", {"nearest": nearest})

@@ -49,7 +49,7 @@ def write_if_it_holds(
 ) -> Outcome:
     """Perform a write on condition that `If-Match` and `If-None-Match` hold.
 
-    Conditional writes of one user go one after the other, so that none slips in between the look and the deed.
+    Conditional writes of one user run one after the other, so that none slips in between the check and the write.
 
     Args:
         reading: The operation that answers GET on the same path: what it replies now is compared.

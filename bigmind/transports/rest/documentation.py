@@ -14,7 +14,7 @@ from bigmind.transports.rest.reference import arguments_in_words, curl_of, reply
 from bigmind.transports.rest.routes import ROOT
 
 
-@csrf_exempt  # Nothing is changed here, and whoever posts by mistake is told so as the rest of the API tells it.
+@csrf_exempt  # Nothing is changed here, and a mistaken POST gets the same kind of error as elsewhere.
 def api_docs(request: HttpRequest) -> HttpResponse:
     """Show every route with its arguments, limits and an example."""
     if request.method not in {"GET", "HEAD"}:

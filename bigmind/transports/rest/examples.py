@@ -232,7 +232,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
 }
 
-_SAID: dict[str, Any] = {
+_GIVEN: dict[str, Any] = {
     "agent": "claude-code 2.1.4 on laptop",
     "category": "preference",
     "check": "stale_facts",
@@ -284,38 +284,38 @@ def example_arguments(operation: Operation) -> dict[str, Any]:
 def example_reply(operation: Operation) -> Any:
     """Return a reply that fits the operation's shape and tells of its example's arguments."""
     schema = operation.shape.model_json_schema(mode="serialization")
-    return _sample(schema, schema.get("$defs", {}), {**_SAID, **example_arguments(operation)})
+    return _sample(schema, schema.get("$defs", {}), {**_GIVEN, **example_arguments(operation)})
 
 
-def _sample(schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
+def _sample(schema: Mapping[str, Any], definitions: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
     if "$ref" in schema:
-        return _sample(definitions[schema["$ref"].rpartition("/")[2]], definitions, said)
+        return _sample(definitions[schema["$ref"].rpartition("/")[2]], definitions, given)
     if "anyOf" in schema:
-        return None if {"type": "null"} in schema["anyOf"] else _sample(schema["anyOf"][0], definitions, said)
+        return None if {"type": "null"} in schema["anyOf"] else _sample(schema["anyOf"][0], definitions, given)
     if "const" in schema or "enum" in schema:
         return schema["const"] if "const" in schema else schema["enum"][0]
     if "properties" in schema:
-        return {name: _property(name, part, definitions, said) for name, part in schema["properties"].items()}
+        return {name: _property(name, part, definitions, given) for name, part in schema["properties"].items()}
     if schema.get("type") == "array":
-        return [_sample(schema["items"], definitions, said)]
+        return [_sample(schema["items"], definitions, given)]
     if schema.get("type") == "object":
-        return _sample_object(schema, definitions, said)
+        return _sample_object(schema, definitions, given)
     if not schema:
-        return said["title"]
+        return given["title"]
     return _BY_FORMAT.get(schema.get("format", ""), _BY_TYPE[schema["type"]])
 
 
-def _sample_object(schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
+def _sample_object(schema: Mapping[str, Any], definitions: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
     """An object with names of its own: one of them, with what the schema says of all."""
     values = schema.get("additionalProperties")
     if not isinstance(values, Mapping) or values.get("type") == "integer":
         return {"facts": 1}
-    return {"title": _sample(values, definitions, said)}
+    return {"title": _sample(values, definitions, given)}
 
 
-def _property(name: str, schema: Mapping[str, Any], definitions: Mapping[str, Any], said: Mapping[str, Any]) -> Any:
-    is_told = name in said and any(_fits(said[name], choice) for choice in schema.get("anyOf", [schema]))
-    return said[name] if is_told else _sample(schema, definitions, said)
+def _property(name: str, schema: Mapping[str, Any], definitions: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
+    is_given = name in given and any(_fits(given[name], choice) for choice in schema.get("anyOf", [schema]))
+    return given[name] if is_given else _sample(schema, definitions, given)
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:

@@ -46,7 +46,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "_split_lines": {"type": "string", "description": "The same as a text, a line for each."},
     "_join_steps": {"type": "array", "items": {"type": "string"}, "description": "The same as a list of steps."},
 }
-"""What is taken for the value that is meant, by the validators that read it so. Limits hold for what was read."""
+"""Other forms that a validator accepts for a value, by its name. Limits apply to the converted value."""
 
 ABOUT = ("description", "examples")
 
@@ -62,9 +62,9 @@ class _WithLimits(GenerateJsonSchema):
         return {**super().function_after_schema(schema), **LIMITS.get(getattr(function, "__name__", ""), {})}
 
     def function_before_schema(self, schema: BeforeValidatorFunctionSchema) -> JsonSchemaValue:
-        meant = super().function_before_schema(schema)
+        canonical = super().function_before_schema(schema)
         instead = INSTEAD.get(getattr(schema["function"]["function"], "__name__", ""))
-        return {"anyOf": [meant, instead]} if instead and self.mode == "validation" else meant
+        return {"anyOf": [canonical, instead]} if instead and self.mode == "validation" else canonical
 
 
 def schema_of(model: type[BaseModel], mode: Mode) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -128,7 +128,7 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> HttpRespon
 
 
 def problem_of(error: Exception) -> HttpResponse:
-    """Translate any error into a problem; what nobody foresaw is logged and told without its particulars."""
+    """Translate any error into a problem. Unexpected ones are logged, and answered without details."""
     if isinstance(error, BigMindError):
         return _problem_of(error)
     if is_refused_write(error):

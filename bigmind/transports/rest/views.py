@@ -62,7 +62,7 @@ class OperationView(APIView):
 
         def run() -> Outcome:
             key = request.headers.get("Idempotency-Key")
-            return perform(operation, actor_of(request), arguments, door="rest", idempotency_key=key)
+            return perform(operation, actor_of(request), arguments, transport="rest", idempotency_key=key)
 
         if operation.effect is Effect.READ or not is_conditional(request):
             outcome = run()

@@ -1,1 +1,1 @@
-"""The second door of MCP: apps that know no key ask a person to let them in (OAuth 2.1, RFC 9728, 8414, 7591)."""
+"""OAuth for MCP: apps without a key ask a person for access (OAuth 2.1, RFC 9728, 8414, 7591)."""

@@ -19,7 +19,7 @@ class OAuthClient(OAuthClientInformationFull):
         return redirect_uri
 
     def validate_scope(self, requested_scope: str | None) -> list[str] | None:
-        """Return the scopes there are of those that were asked for: clients add some of OpenID by habit."""
+        """Return the requested scopes that exist. Unknown ones are ignored: clients add those of OpenID by habit."""
         if requested_scope is None:
             return None
         known = [scope for scope in SCOPES if scope in requested_scope.split()]

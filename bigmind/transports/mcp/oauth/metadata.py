@@ -1,4 +1,4 @@
-"""Metadata: what an app learns of the door and of how it is let in (RFC 9728 and RFC 8414)."""
+"""Metadata: tells an app where the endpoint is and how to get authorised (RFC 9728 and RFC 8414)."""
 
 from mcp.server.auth.routes import build_metadata
 from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions

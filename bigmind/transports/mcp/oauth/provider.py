@@ -58,12 +58,12 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         return client_of(app) if app else None
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
-        """Get to know an app; it is told what it is registered as, which is not always what it asked for."""
+        """Register an app. The reply says what was registered, which is not always what it asked for."""
         uris = [str(uri) for uri in client_info.redirect_uris or []]
         name = client_info.client_name or ""
-        said = partial(introduce_app, name=name, redirect_uris=uris, address=self.address)
+        register = partial(introduce_app, name=name, redirect_uris=uris, address=self.address)
         try:
-            await self._ask(partial(said, client_info.client_id))
+            await self._ask(partial(register, client_info.client_id))
         except Invalid as refusal:
             raise RegistrationError("invalid_redirect_uri", str(refusal)) from refusal
         client_info.token_endpoint_auth_method = "none"  # noqa: S105 - it is none

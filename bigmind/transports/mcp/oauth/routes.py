@@ -73,7 +73,7 @@ async def authorize(request: Request, provider: OAuthProvider) -> Response:
     response = await AuthorizationHandler(provider).handle(request)
     went_to = response.headers.get("location", "")
     if "error=" in went_to and not went_to.startswith("/"):
-        # RFC 9207: whoever is told of an error must know who says so.
+        # RFC 9207: an app that receives an error must know which server sent it.
         response.headers["location"] = f"{went_to}&{urlencode({'iss': oauth_address()})}"
     return response
 
@@ -131,12 +131,12 @@ async def _read_document(client_id: str, provider: OAuthProvider) -> None:
     if not await ask(partial(must_be_read, client_id, address=provider.address)):
         return
     document = await anyio.to_thread.run_sync(partial(read_document, client_id), limiter=_fetching)
-    said = partial(keep_document, name=document.name, redirect_uris=document.redirect_uris, address=provider.address)
-    await ask(partial(said, client_id))
+    keep = partial(keep_document, name=document.name, redirect_uris=document.redirect_uris, address=provider.address)
+    await ask(partial(keep, client_id))
 
 
 def _route(path: str, answer: Answer, method: str) -> Route:
-    """Pages elsewhere may call these (CORS): nothing here goes by cookies, and an app may live in a browser."""
+    """Allow calls from pages of other sites (CORS): no cookies are used here, and an app may run in a browser."""
     methods = [method, "OPTIONS"]
     return Route(path, cors_middleware(_behind(answer), methods), methods=methods)
 
@@ -170,8 +170,8 @@ def _refusal(error: Exception, request_id: str) -> Response:
         return _error(503, "temporarily_unavailable", str(ReadOnly()), later)
     if isinstance(error, BigMindError):
         return _error(400, "invalid_request", str(error))
-    told = as_protocol_error(error, request_id).message
-    return _error(503, "temporarily_unavailable", told, {"Retry-After": "5"})
+    sentence = as_protocol_error(error, request_id).message
+    return _error(503, "temporarily_unavailable", sentence, {"Retry-After": "5"})
 
 
 def _error(status: int, code: str, sentence: str, headers: dict[str, str] | None = None) -> Response:
@@ -192,5 +192,6 @@ async def _require_small(request: Request) -> None:
 
 
 def _text(form: FormData, name: str) -> str:
-    said = form.get(name)
-    return said if isinstance(said, str) else ""
+    # A form can also contain files, under any name.
+    value = form.get(name)
+    return value if isinstance(value, str) else ""
