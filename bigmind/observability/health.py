@@ -128,7 +128,7 @@ def disk() -> HealthCheck:
 
 
 def disk_trouble(folder: Path) -> str:
-    """Return what keeps this folder from taking writes; the text names no path, for anybody may read it."""
+    """Return why this folder cannot be written to, or an empty text. It names no path, because anyone may read it."""
     try:
         with TemporaryFile(dir=folder) as trial:
             trial.write(bytes(TRIAL_BYTES))

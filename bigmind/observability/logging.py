@@ -9,7 +9,7 @@ import structlog
 
 MASK = "…"
 NO_ROUTE = "(none)"
-# Keys and tokens of BigMind, passwords in addresses, what follows “Bearer”, and what is said to be a secret. No line
+# Keys and tokens of BigMind, passwords in addresses, what follows “Bearer”, and what is named a secret. No line
 # should hold any of it: this is for the libraries whose lines we do not write, and for the words of errors.
 _SECRET = re.compile(
     r"""\bbm[arc]?_[0-9A-Za-z]{9,}

@@ -1,4 +1,4 @@
-"""One id for a request, the same in the response, the log, the usage record and the error page."""
+"""The id of a request: the same one in the response, the log, the usage record and the error page."""
 
 import re
 import secrets
@@ -14,9 +14,9 @@ _TOLD: ContextVar[bool] = ContextVar("told", default=False)
 
 
 def begin_request(offered: str = "") -> str:
-    """Start a request: keep the caller's id if it is a plain one, else make one; return it.
+    """Start a request and return its id: the caller's, if it is harmless, or a new one.
 
-    It is stored, logged and traced, so one that looks like a key, sent in the wrong header, is not kept.
+    The id is stored, logged and traced. So a key that was sent in the wrong header must never become one.
     """
     is_kept = _ACCEPTABLE.fullmatch(offered) and not _KEY.search(offered)
     request_id = offered if is_kept else secrets.token_hex(8)

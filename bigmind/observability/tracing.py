@@ -56,7 +56,7 @@ def start_tracing(endpoint: str) -> TracerProvider:
     provider.add_span_processor(BatchSpanProcessor(DiscreetExporter(OTLPSpanExporter(endpoint=address))))
     trace.set_tracer_provider(provider)
     trace_with(provider.get_tracer("bigmind", __version__))
-    # Statements only: what they are filled with is somebody's memory.
+    # SQL without its parameters: those are the memories of users.
     PsycopgInstrumentor().instrument(tracer_provider=provider, capture_parameters=False)
     CeleryInstrumentor().instrument(tracer_provider=provider)  # type: ignore[no-untyped-call]
     # After Celery's own, which opens the span.

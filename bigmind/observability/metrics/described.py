@@ -7,8 +7,7 @@ from typing import Any
 from prometheus_client.metrics import MetricWrapperBase
 
 from bigmind.core import metrics as counted
-from bigmind.observability.metrics import endpoint as door
-from bigmind.observability.metrics import figures
+from bigmind.observability.metrics import endpoint, figures
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class DescribedMetric:
 
 def describe_metrics() -> Iterator[DescribedMetric]:
     """Yield every metric of BigMind."""
-    for module in (counted, door, figures):
+    for module in (counted, endpoint, figures):
         for metric in vars(module).values():
             if isinstance(metric, MetricWrapperBase) and metric._documentation:
                 yield _of_the_process(metric)

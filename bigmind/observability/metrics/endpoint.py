@@ -30,7 +30,7 @@ BUILD.info({"version": __version__, "python": platform.python_version(), "django
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer what Prometheus asks, whoever has the token; without one, this machine alone."""
+    """Answer Prometheus: anyone who has the token or, where none is set, this machine alone."""
     if settings.METRICS_TOKEN:
         shown = bearer_token(request.headers.get("Authorization", "")) or ""
         if not compare_digest(shown.encode(), settings.METRICS_TOKEN.encode()):
@@ -54,7 +54,7 @@ def _refuse(shown: str, address: str) -> HttpResponse:
 
 
 def _comes_from_here(request: HttpRequest) -> bool:
-    """Whether somebody on this machine asks, and no proxy for them.
+    """Whether the request comes from this machine directly, not through a proxy.
 
     A proxy on this machine connects from here, too, and need not say for whom. So where people come in by another
     address than this machine's there may be one, and only the token counts.

@@ -83,9 +83,9 @@ def _curation(select: str, whys: Sequence[str]) -> Callable[[], Question]:
     def ask() -> Question:
         parts, values = [], []
         for why in whys:
-            sql, said = waiting(why).order_by().values("created_at").query.sql_with_params()
+            sql, params = waiting(why).order_by().values("created_at").query.sql_with_params()
             parts.append(f"SELECT {select} FROM ({sql}) AS entry")  # noqa: S608 - our own query
-            values += [why] * select.count("%s") + list(said)
+            values += [why] * select.count("%s") + list(params)
         return " UNION ALL ".join(parts), values
 
     return ask

@@ -11,10 +11,10 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def unusual_settings(*, passes_the_wall: bool) -> list[str]:
-    """Return what is probably not meant the way it is set.
+    """Return warnings about settings that are probably a mistake.
 
     Args:
-        passes_the_wall: BigMind connects as somebody whom the policies of the database do not hold.
+        passes_the_wall: BigMind connects as a role that bypasses the row-level policies of the database.
     """
     found = [sentence for is_so, sentence in _checks(passes_the_wall) if is_so]
     return found + [

@@ -38,7 +38,7 @@ class Task:
 
 
 def tasks() -> list[Task]:
-    """Return all tasks with their tallies, in one query: those that run soonest first."""
+    """Return all tasks with their statistics, in one query: the next to run first."""
     tallies = {tally.task: tally for tally in TaskTally.objects.all()}
     entries: Any = settings.CELERY_BEAT_SCHEDULE.values()
     schedule: dict[str, timedelta] = {entry["task"]: timedelta(seconds=entry["schedule"]) for entry in entries}
