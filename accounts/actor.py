@@ -13,7 +13,7 @@ _SCOPES_OF_ROLE: dict[str, frozenset[str]] = {
     Role.CURATOR: frozenset({"read", "write", "curate"}),
     Role.ADMIN: frozenset(SCOPES),
 }
-_DEEDS = {"read": "read", "write": "write", "curate": "decide what is shared", "admin": "do what admins do"}
+_ACTIONS = {"read": "read", "write": "write", "curate": "decide what is shared", "admin": "do what admins do"}
 
 
 def scopes_of(role: str) -> frozenset[str]:
@@ -26,7 +26,7 @@ class Actor:
     """Who performs an operation.
 
     Attributes:
-        user: The person, whose memory is meant.
+        user: The person whose memory the call reads and writes.
         key: The API key that was shown; none in the browser and on the command line.
         agent: The client that acts for the person, where one is known.
         scopes: What may be done: what the key allows and the role permits.
@@ -53,13 +53,13 @@ class Actor:
         """Refuse when the scope is missing, saying whether the key or the role is in the way."""
         if scope in self.scopes:
             return
-        deed = _DEEDS[scope]
+        action = _ACTIONS[scope]
         if scope in _SCOPES_OF_ROLE[self.user.role] and self.is_app:
             hint = f"Its user can connect it again and permit `{scope}`."
-            raise Forbidden(f"This app may not {deed}.", hint=hint, scope=scope)
+            raise Forbidden(f"This app may not {action}.", hint=hint, scope=scope)
         if scope in _SCOPES_OF_ROLE[self.user.role]:
-            raise Forbidden(f"This key may not {deed}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
-        raise Forbidden(f"A {self.user.role} may not {deed}.", hint="Ask an admin of this BigMind.", scope=scope)
+            raise Forbidden(f"This key may not {action}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
+        raise Forbidden(f"A {self.user.role} may not {action}.", hint="Ask an admin of this BigMind.", scope=scope)
 
     def require_toolset(self, toolset: str) -> None:
         """Refuse when the key is limited to other toolsets."""
@@ -85,7 +85,7 @@ _ACTING: ContextVar[Actor | None] = ContextVar("acting", default=None)
 
 @contextmanager
 def acts(actor: Actor) -> Iterator[None]:
-    """Let what is stored meanwhile be known as this actor's writing, and what is done as their deed."""
+    """Attribute what is stored and done inside this block to this actor."""
     token = _ACTING.set(actor)
     try:
         yield
@@ -94,5 +94,5 @@ def acts(actor: Actor) -> Iterator[None]:
 
 
 def acting() -> Actor | None:
-    """Return who performs the operation of this call; on a page whoever is signed in; nobody in a command or task."""
+    """Return the actor of this call; on a page the signed-in user; None in a command or task."""
     return _ACTING.get()

@@ -25,7 +25,7 @@ PURPOSE = b"bigmind: secrets of second factors"
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """Keeps the secrets of second factors encrypted: whoever reads the database alone can make no codes."""
+    """Keeps the secrets of second factors encrypted: reading the database alone is not enough to make codes."""
 
     def encrypt(self, text: str) -> str:
         """Encrypt a secret with a key that is derived from the secret key of this instance."""
@@ -66,7 +66,7 @@ class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         return
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Decide about whoever the provider vouches for; django-allauth's own pages are never reached."""
+        """Decide what happens to a user that the provider has authenticated, instead of django-allauth's own pages."""
         claims = sociallogin.claims
         if claims.get("nonce") != sociallogin.state["data"]["nonce"]:
             raise OAuth2Error("The id_token belongs to another sign-in.")

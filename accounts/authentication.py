@@ -47,7 +47,7 @@ def authenticate_key(token: str, *, client_name: str = "", client_version: str =
 
 
 def authenticate_token(text: str) -> Actor:
-    """Return the actor for an app that somebody let in. Nothing is cached: whose access has ended is refused at once.
+    """Return the actor of a connected app. Nothing is cached, so that an app whose access has ended is refused at once.
 
     Raises:
         BadKey: the token is unknown, has expired, or opens nothing any more.
@@ -75,7 +75,7 @@ def is_key_of_somebody(header: str) -> bool:
 
 
 def is_session_of_somebody(session_key: str) -> bool:
-    """Whether somebody is signed in to the session of a cookie."""
+    """Whether the session of this cookie belongs to a signed-in user."""
     return SESSION_KEY in SessionStore(session_key)
 
 

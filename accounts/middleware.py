@@ -20,9 +20,9 @@ log = structlog.get_logger()
 
 
 class SignInMiddleware:
-    """Notes who uses which session, after the answer: by then somebody has signed in, or out.
+    """Notes who uses which session, after the answer: by then a user has signed in, or out.
 
-    An answer that did not ask who is there is left alone, and so is one that tells of trouble.
+    Responses that did not look at the user are left alone, and so are errors.
     """
 
     def __init__(self, get_response: GetResponse) -> None:

@@ -68,7 +68,7 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(ConnectedApp)
 class ConnectedAppAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Apps that have introduced themselves. One that somebody has let in stays until its keys are deleted."""
+    """Apps that have introduced themselves. One that a user has authorised stays until its keys are deleted."""
 
     list_display = ("name", "client_id", "hosts", "introduced_from", "introduced_at", "let_in_at")
     list_filter = ("introduced_at", "let_in_at")

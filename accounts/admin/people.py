@@ -28,13 +28,13 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         """Refuse to demote or deactivate the last admin, in the words of the command."""
-        said = super().clean() or self.cleaned_data
-        if said.get("role") != Role.ADMIN or not said.get("is_active"):
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("role") != Role.ADMIN or not cleaned.get("is_active"):
             try:
                 require_another_admin(self.instance)
             except Conflict as refusal:
                 raise ValidationError(str(refusal)) from refusal
-        return said
+        return cleaned
 
 
 @admin.register(User)
@@ -113,11 +113,11 @@ class SharingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     search_fields = ("user__username",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nobody chooses for somebody else."""
+        """Nobody chooses for someone else."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Nobody chooses for somebody else."""
+        """Nobody chooses for someone else."""
         return False
 
 

@@ -10,7 +10,7 @@ from .base import RecordAdmin
 
 @admin.register(Call)
 class CallAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """The usage log: who did what, and how it ended; never what was said."""
+    """The usage log: who did what, with which outcome; never the content."""
 
     list_display = ("at", "operation", "user", "door", "outcome", "milliseconds", "tokens", "agent", "request_id")
     list_filter = ("door", "outcome", "operation", "at")
@@ -22,7 +22,7 @@ class CallAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(TaskTally)
 class TaskTallyAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """How often each background task ran and failed. Deleting a row counts it anew."""
+    """How often each background task ran and failed. Deleting a row restarts its count."""
 
     list_display = ("task", "runs", "failures", "seconds", "ended_at", "scheduled_at", "failed_at", "error")
     list_filter = ("ended_at", "failed_at")
@@ -44,7 +44,7 @@ class KeptReplyAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Alert)
 class AlertAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """What people were told about their keys and their sign-in."""
+    """Messages to people about their keys and their sign-in."""
 
     list_display = ("created_at", "user", "kind", "text", "by_name", "seen_at", "mailed_at")
     list_filter = ("kind", "created_at")

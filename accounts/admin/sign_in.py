@@ -16,7 +16,7 @@ admin.site.unregister([EmailAddress, SocialApp, SocialToken, SocialAccount, Auth
 
 @admin.register(SignInLink)
 class SignInLinkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Links that sign somebody in once. Deleting one makes it useless."""
+    """Links that sign a user in once. Deleting one makes it useless."""
 
     list_display = ("user", "created_at", "expires_at", "used_at")
     list_filter = ("created_at", "used_at")
@@ -73,7 +73,7 @@ class SignInAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Authenticator)
 class AuthenticatorAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
-    """Second factors. They are reset on the page of the person, who is told then."""
+    """Second factors. They are reset on the page of the person, who is then notified."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_filter = ("type", "created_at")
@@ -83,7 +83,7 @@ class AuthenticatorAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-ar
     exclude = ("data",)
 
     def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Nobody loses a second factor without being told."""
+        """No: only the page of the person notifies them."""
         return False
 
 

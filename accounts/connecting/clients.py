@@ -20,7 +20,7 @@ class ClientProgram:
 
     Attributes:
         slug: Its name in addresses and forms.
-        write: Writes what to paste for a door.
+        write: Writes what to paste for a server config.
         then: What to do once it is pasted.
         rules: Where the instructions for its agent belong; empty when there is no agent to instruct.
     """
@@ -31,20 +31,20 @@ class ClientProgram:
     then: str
     rules: str = ""
 
-    def command(self, door: ServerConfig) -> str:
+    def command(self, config: ServerConfig) -> str:
         """Return the one command that writes all this; empty where there is no file to write."""
         program = program_called(self.slug)
         if program is None or program.configuration is None:
             return ""
         # On the machine of BigMind itself the command knows the address, and makes the key.
-        address = [] if door.command else [f'--url "{door.public_url}"']
-        key = [] if door.command and door.key == KEY_PLACEHOLDER else [f"--key {door.key}"]
-        toolsets = [f"--toolsets {','.join(door.toolsets)}"] if door.toolsets else []
+        address = [] if config.command else [f'--url "{config.public_url}"']
+        key = [] if config.command and config.key == KEY_PLACEHOLDER else [f"--key {config.key}"]
+        toolsets = [f"--toolsets {','.join(config.toolsets)}"] if config.toolsets else []
         return " ".join([f"bigmind connect {self.slug}", *address, *key, *toolsets])
 
 
 def door(*, key: str = "", toolsets: Collection[str] = ()) -> ServerConfig:
-    """Return the door of this instance, for a key and the toolsets a client is to list."""
+    """Return the server config of this instance, for a key and the toolsets that a client lists."""
     command, environment = _local_command()
     return ServerConfig(settings.PUBLIC_URL, key or KEY_PLACEHOLDER, tuple(toolsets), command, environment)
 
@@ -54,9 +54,9 @@ def client_called(slug: str) -> ClientProgram | None:
     return next((client for client in CLIENTS if client.slug == slug), None)
 
 
-def ways_in(door: ServerConfig) -> list[tuple[ClientProgram, list[Snippet], str]]:
-    """Return every client with what to paste into it for this door, and the one command that does it all."""
-    return [(client, client.write(door), client.command(door)) for client in CLIENTS]
+def ways_in(config: ServerConfig) -> list[tuple[ClientProgram, list[Snippet], str]]:
+    """Return every client with what to paste into it for this server, and the one command that does it all."""
+    return [(client, client.write(config), client.command(config)) for client in CLIENTS]
 
 
 def _local_command() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:

@@ -145,7 +145,7 @@ def _exchange(found: FoundFile, content: bytes, mode: int) -> None:
 
 
 def _keep_owner(found: FoundFile, temporary: Path) -> None:
-    """A file that somebody else owns stays theirs when an administrator changes it."""
+    """A file that someone else owns stays theirs when an administrator changes it."""
     if found.content is None or not hasattr(os, "chown"):
         return
     status = found.real.stat()

@@ -13,7 +13,7 @@ SYSTEMS: dict[str, System] = {"win32": "windows", "darwin": "macos"}
 
 @dataclass(frozen=True)
 class Machine:
-    """A system, somebody's home on it, and the variables that move folders elsewhere."""
+    """A system, a user's home on it, and the variables that move folders elsewhere."""
 
     system: System
     home: Path

@@ -61,7 +61,7 @@ class ByHand:
 
 
 def parts_of(
-    program: AgentProgram, door: ServerConfig, machine: Machine, project: Path | None = None
+    program: AgentProgram, config: ServerConfig, machine: Machine, project: Path | None = None
 ) -> list[ClientFile]:
     """Return the files of a connection: those of the person, or those of a project.
 
@@ -69,7 +69,7 @@ def parts_of(
         Invalid: the program knows no projects.
     """
     if project is None:
-        return [*_configuration_of_person(program, door, machine), *_instructions_of_person(program, machine)]
+        return [*_configuration_of_person(program, config, machine), *_instructions_of_person(program, machine)]
     instructions = program.project_instructions
     if instructions is None:
         raise Invalid(f"{program.name} knows no projects.", hint="Leave out --project.")
@@ -77,27 +77,27 @@ def parts_of(
     place = next((path for path in names if path.exists()), names[0])
     told = _instructions(place, instructions.heading)
     if not program.project_configuration or program.project_settings is None:
-        return [*_configuration_of_person(program, door, machine), told]
-    return [_configuration(project / program.project_configuration, program.project_settings, door), told]
+        return [*_configuration_of_person(program, config, machine), told]
+    return [_configuration(project / program.project_configuration, program.project_settings, config), told]
 
 
-def by_hand(program: AgentProgram, door: ServerConfig, project: Path | None = None) -> list[ByHand]:
+def by_hand(program: AgentProgram, config: ServerConfig, project: Path | None = None) -> list[ByHand]:
     """Return what no file can say, so that a person must."""
     steps = []
     if program.configure_by_hand:
-        entry = {setting.within: {setting.name: setting.value} for setting in program.settings(door)}
+        entry = {setting.within: {setting.name: setting.value} for setting in program.settings(config)}
         steps.append(ByHand(program.configure_by_hand, json.dumps(entry, indent=2, ensure_ascii=False)))
     if program.instruct_by_hand and project is None:
         steps.append(ByHand(program.instruct_by_hand, rules.RULES))
     return steps
 
 
-def present_key(program: AgentProgram, door: ServerConfig, machine: Machine) -> str:
+def present_key(program: AgentProgram, config: ServerConfig, machine: Machine) -> str:
     """Return the key that a person's configuration has for us already, or an empty text."""
     if program.configuration is None:
         return ""
     found = find_file(program.configuration(machine))
-    entries = [_format_of(found.path).read_setting(found.text, setting) for setting in program.settings(door)]
+    entries = [_format_of(found.path).read_setting(found.text, setting) for setting in program.settings(config)]
     key = KEY.search(json.dumps(entries, default=str))
     return key[0] if key else ""
 
@@ -107,8 +107,8 @@ def mask_keys(text: str) -> str:
     return KEY.sub(lambda key: f"{key[0][:SHOWN_CHARS]}…", text)
 
 
-def _configuration_of_person(program: AgentProgram, door: ServerConfig, machine: Machine) -> list[ClientFile]:
-    return [_configuration(program.configuration(machine), program.settings, door)] if program.configuration else []
+def _configuration_of_person(program: AgentProgram, config: ServerConfig, machine: Machine) -> list[ClientFile]:
+    return [_configuration(program.configuration(machine), program.settings, config)] if program.configuration else []
 
 
 def _instructions_of_person(program: AgentProgram, machine: Machine) -> list[ClientFile]:
@@ -116,9 +116,9 @@ def _instructions_of_person(program: AgentProgram, machine: Machine) -> list[Cli
     return [_instructions(told.place(machine), told.heading)] if told else []
 
 
-def _configuration(path: Path, settings: Settings, door: ServerConfig) -> ClientFile:
+def _configuration(path: Path, settings: Settings, config: ServerConfig) -> ClientFile:
     form = _format_of(path)
-    wanted = settings(door)
+    wanted = settings(config)
 
     def write(text: str) -> str:
         return reduce(form.with_setting, wanted, text)
@@ -129,7 +129,7 @@ def _configuration(path: Path, settings: Settings, door: ServerConfig) -> Client
 
         return reduce(without, wanted, text)
 
-    says_key = door.key in json.dumps([setting.value for setting in wanted])
+    says_key = config.key in json.dumps([setting.value for setting in wanted])
     return ClientFile(path, "configuration", write, remove, holds_key=says_key)
 
 

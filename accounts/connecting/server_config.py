@@ -1,4 +1,4 @@
-"""Doors: what a client must be told to come in."""
+"""Server configs: what a client needs to know to connect."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 """The entry of BigMind in each client's configuration: the exact form that each of them reads.
 
-Each function takes a door and returns what the client's file must say, as settings below one of its top-level names.
+Each function takes a server config and returns the settings for the client's file, below one of its top-level names.
 What is said here about a client was read in its documentation or its issues in November 2026.
 """
 
@@ -58,81 +58,81 @@ class Setting:
 Settings = Callable[[ServerConfig], list[Setting]]
 
 
-def claude_code(door: ServerConfig) -> list[Setting]:
+def claude_code(config: ServerConfig) -> list[Setting]:
     """`mcpServers`, where a remote server needs its type. `${NAME}` is replaced from the environment."""
-    return [Setting("mcpServers", NAME, {"type": "http", "url": door.endpoint, "headers": door.headers})]
+    return [Setting("mcpServers", NAME, {"type": "http", "url": config.endpoint, "headers": config.headers})]
 
 
-def claude_desktop(door: ServerConfig) -> list[Setting]:
+def claude_desktop(config: ServerConfig) -> list[Setting]:
     """`mcpServers`, with programs that it starts itself: `bigmind mcp` where that is possible, else a bridge."""
-    return [Setting("mcpServers", NAME, _local_command(door) or _bridge_command(door))]
+    return [Setting("mcpServers", NAME, _local_command(config) or _bridge_command(config))]
 
 
-def cursor(door: ServerConfig) -> list[Setting]:
+def cursor(config: ServerConfig) -> list[Setting]:
     """`mcpServers`. `${env:NAME}` is replaced from the environment."""
-    return [Setting("mcpServers", NAME, {"url": door.endpoint, "headers": door.headers})]
+    return [Setting("mcpServers", NAME, {"url": config.endpoint, "headers": config.headers})]
 
 
-def vscode(door: ServerConfig) -> list[Setting]:
+def vscode(config: ServerConfig) -> list[Setting]:
     """`servers`, each with a type."""
-    return [Setting("servers", NAME, {"type": "http", "url": door.endpoint, "headers": door.headers})]
+    return [Setting("servers", NAME, {"type": "http", "url": config.endpoint, "headers": config.headers})]
 
 
-def vscode_asking(door: ServerConfig) -> list[Setting]:
+def vscode_asking(config: ServerConfig) -> list[Setting]:
     """`servers`, with a key that VS Code asks for once and keeps among its secrets.
 
     `${env:NAME}` is documented, yet in headers some versions send it unreplaced; `${input:…}` works in all of them.
     """
     asked = {"type": "promptString", "id": ASKED_KEY, "description": "BigMind key", "password": True}
     return [
-        *vscode(replace(door, key=f"${{input:{ASKED_KEY}}}")),
+        *vscode(replace(config, key=f"${{input:{ASKED_KEY}}}")),
         Setting("inputs", ASKED_KEY, asked, is_listed=True),
     ]
 
 
-def jetbrains(door: ServerConfig) -> list[Setting]:
+def jetbrains(config: ServerConfig) -> list[Setting]:
     """`servers`; the Copilot plugin of JetBrains hands `requestInit` to its HTTP client."""
-    return [Setting("servers", NAME, {"url": door.endpoint, "requestInit": {"headers": door.headers}})]
+    return [Setting("servers", NAME, {"url": config.endpoint, "requestInit": {"headers": config.headers}})]
 
 
-def windsurf(door: ServerConfig) -> list[Setting]:
+def windsurf(config: ServerConfig) -> list[Setting]:
     """`mcpServers`, where the address is called `serverUrl`."""
-    return [Setting("mcpServers", NAME, {"serverUrl": door.endpoint, "headers": door.headers})]
+    return [Setting("mcpServers", NAME, {"serverUrl": config.endpoint, "headers": config.headers})]
 
 
-def codex(door: ServerConfig) -> list[Setting]:
+def codex(config: ServerConfig) -> list[Setting]:
     """`mcp_servers`, in TOML. A `bearer_token` in the file is refused by Codex, a header is not."""
-    return [Setting("mcp_servers", NAME, {"url": door.endpoint, "http_headers": door.headers})]
+    return [Setting("mcp_servers", NAME, {"url": config.endpoint, "http_headers": config.headers})]
 
 
-def codex_by_variable(door: ServerConfig) -> list[Setting]:
+def codex_by_variable(config: ServerConfig) -> list[Setting]:
     """`mcp_servers`, with the name of the variable that holds the key."""
-    return [Setting("mcp_servers", NAME, {"url": door.endpoint, "bearer_token_env_var": KEY_VARIABLE})]
+    return [Setting("mcp_servers", NAME, {"url": config.endpoint, "bearer_token_env_var": KEY_VARIABLE})]
 
 
-def gemini(door: ServerConfig) -> list[Setting]:
+def gemini(config: ServerConfig) -> list[Setting]:
     """`mcpServers`; the address is `httpUrl`, for `url` means the older transport. `${NAME}` is replaced."""
-    return [Setting("mcpServers", NAME, {"httpUrl": door.endpoint, "headers": door.headers})]
+    return [Setting("mcpServers", NAME, {"httpUrl": config.endpoint, "headers": config.headers})]
 
 
 def with_variable(settings: Settings, reference: str) -> Settings:
     """Return the settings with the client's own reference to the variable instead of a key."""
-    return lambda door: settings(replace(door, key=reference))
+    return lambda config: settings(replace(config, key=reference))
 
 
-def _local_command(door: ServerConfig) -> dict[str, Any] | None:
-    if not door.command:
+def _local_command(config: ServerConfig) -> dict[str, Any] | None:
+    if not config.command:
         return None
-    program, *arguments = door.command
-    if door.toolsets:
-        arguments += ["--toolsets", ",".join(door.toolsets)]
-    return {"command": program, "args": arguments, "env": {KEY_VARIABLE: door.key, **dict(door.environment)}}
+    program, *arguments = config.command
+    if config.toolsets:
+        arguments += ["--toolsets", ",".join(config.toolsets)]
+    return {"command": program, "args": arguments, "env": {KEY_VARIABLE: config.key, **dict(config.environment)}}
 
 
-def _bridge_command(door: ServerConfig) -> dict[str, Any]:
-    parts = urlsplit(door.public_url)
-    arguments = ["-y", "mcp-remote", door.endpoint, "--header", "Authorization:${BIGMIND_AUTHORIZATION}"]
+def _bridge_command(config: ServerConfig) -> dict[str, Any]:
+    parts = urlsplit(config.public_url)
+    arguments = ["-y", "mcp-remote", config.endpoint, "--header", "Authorization:${BIGMIND_AUTHORIZATION}"]
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         arguments.append("--allow-http")
     # Some versions split an argument at its spaces, so the header's value comes from the environment.
-    return {"command": "npx", "args": arguments, "env": {"BIGMIND_AUTHORIZATION": door.authorization}}
+    return {"command": "npx", "args": arguments, "env": {"BIGMIND_AUTHORIZATION": config.authorization}}

@@ -25,62 +25,62 @@ def _settings(label: str, settings: list[Setting]) -> Snippet:
     return Snippet(label, _json({setting.within: {setting.name: setting.value} for setting in settings}))
 
 
-def claude_code(door: ServerConfig) -> list[Snippet]:
+def claude_code(config: ServerConfig) -> list[Snippet]:
     """One command."""
     # Double quotes hold in every shell, Windows' included; unquoted, the ? of an address is a pattern to zsh.
-    command = f'claude mcp add --scope user --transport http bigmind "{door.endpoint}"'
-    return [Snippet("Run this once in a terminal", f'{command} --header "Authorization: {door.authorization}"')]
+    command = f'claude mcp add --scope user --transport http bigmind "{config.endpoint}"'
+    return [Snippet("Run this once in a terminal", f'{command} --header "Authorization: {config.authorization}"')]
 
 
-def claude_desktop(door: ServerConfig) -> list[Snippet]:
+def claude_desktop(config: ServerConfig) -> list[Snippet]:
     """Its file takes programs that it starts itself."""
     label = "claude_desktop_config.json (Settings, Developer, Edit Config)"
-    return [_settings(label, servers.claude_desktop(door))]
+    return [_settings(label, servers.claude_desktop(config))]
 
 
-def cursor(door: ServerConfig) -> list[Snippet]:
+def cursor(config: ServerConfig) -> list[Snippet]:
     """The file of all projects."""
-    return [_settings("~/.cursor/mcp.json", servers.cursor(door))]
+    return [_settings("~/.cursor/mcp.json", servers.cursor(config))]
 
 
-def vscode(door: ServerConfig) -> list[Snippet]:
+def vscode(config: ServerConfig) -> list[Snippet]:
     """The file of the user's profile."""
-    return [_settings("mcp.json (command palette: MCP: Open User Configuration)", servers.vscode(door))]
+    return [_settings("mcp.json (command palette: MCP: Open User Configuration)", servers.vscode(config))]
 
 
-def jetbrains(door: ServerConfig) -> list[Snippet]:
+def jetbrains(config: ServerConfig) -> list[Snippet]:
     """The file of the Copilot plugin, the same for all IDEs."""
     label = "mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)"
-    return [_settings(label, servers.jetbrains(door))]
+    return [_settings(label, servers.jetbrains(config))]
 
 
-def jetbrains_ai(door: ServerConfig) -> list[Snippet]:
+def jetbrains_ai(config: ServerConfig) -> list[Snippet]:
     """AI Assistant takes JSON in a dialog and keeps it itself. A program to start is what every version takes."""
     label = "Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON"
-    return [_settings(label, servers.claude_desktop(door))]
+    return [_settings(label, servers.claude_desktop(config))]
 
 
-def windsurf(door: ServerConfig) -> list[Snippet]:
+def windsurf(config: ServerConfig) -> list[Snippet]:
     """The file of Cascade, which Devin Desktop reads as well."""
-    return [_settings("~/.codeium/windsurf/mcp_config.json", servers.windsurf(door))]
+    return [_settings("~/.codeium/windsurf/mcp_config.json", servers.windsurf(config))]
 
 
-def codex(door: ServerConfig) -> list[Snippet]:
+def codex(config: ServerConfig) -> list[Snippet]:
     """Codex reads TOML."""
     lines = (
         "[mcp_servers.bigmind]",
-        f'url = "{door.endpoint}"',
-        f'http_headers = {{ "Authorization" = "{door.authorization}" }}',
+        f'url = "{config.endpoint}"',
+        f'http_headers = {{ "Authorization" = "{config.authorization}" }}',
     )
     return [Snippet("~/.codex/config.toml", "\n".join(lines))]
 
 
-def gemini(door: ServerConfig) -> list[Snippet]:
+def gemini(config: ServerConfig) -> list[Snippet]:
     """The file of all projects."""
-    return [_settings("~/.gemini/settings.json", servers.gemini(door))]
+    return [_settings("~/.gemini/settings.json", servers.gemini(config))]
 
 
-def python(door: ServerConfig) -> list[Snippet]:
+def python(config: ServerConfig) -> list[Snippet]:
     """A whole program with the official client."""
     program = f"""\
 import asyncio
@@ -89,8 +89,8 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-URL = "{door.endpoint}"
-HEADERS = {{"Authorization": "{door.authorization}"}}
+URL = "{config.endpoint}"
+HEADERS = {{"Authorization": "{config.authorization}"}}
 
 
 async def main() -> None:
@@ -104,25 +104,25 @@ asyncio.run(main())"""
     return [Snippet('Python, after: pip install "mcp>=2.3"', program)]
 
 
-def any_other(door: ServerConfig) -> list[Snippet]:
+def any_other(config: ServerConfig) -> list[Snippet]:
     """What most clients read, and the two ways to do without one."""
-    server = {"type": "http", "url": door.endpoint, "headers": door.headers}
+    server = {"type": "http", "url": config.endpoint, "headers": config.headers}
     return [
         Snippet("Any client that reads mcpServers", _json({"mcpServers": {"bigmind": server}})),
-        Snippet("REST", _curl(door, f"{door.public_url}/api/v1/sessions/", {})),
-        Snippet("MCP by hand", _mcp_by_hand(door)),
+        Snippet("REST", _curl(config, f"{config.public_url}/api/v1/sessions/", {})),
+        Snippet("MCP by hand", _mcp_by_hand(config)),
     ]
 
 
-def _mcp_by_hand(door: ServerConfig) -> str:
+def _mcp_by_hand(config: ServerConfig) -> str:
     """One call without a handshake, as the revision 2026-07-28 allows: everything it needs is in its envelope."""
     revision, tool = "2026-07-28", "memory_start_session"
     sender = {"protocolVersion": revision, "clientCapabilities": {}, "clientInfo": {"name": "curl", "version": "1"}}
     envelope = {f"io.modelcontextprotocol/{name}": value for name, value in sender.items()}
     call = {"name": tool, "arguments": {}, "_meta": envelope}
     return _curl(
-        door,
-        door.endpoint,
+        config,
+        config.endpoint,
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
         "Accept: application/json, text/event-stream",
         f"MCP-Protocol-Version: {revision}",
@@ -131,6 +131,6 @@ def _mcp_by_hand(door: ServerConfig) -> str:
     )
 
 
-def _curl(door: ServerConfig, url: str, body: dict[str, Any], *headers: str) -> str:
-    sent = (f"Authorization: {door.authorization}", "Content-Type: application/json", *headers)
+def _curl(config: ServerConfig, url: str, body: dict[str, Any], *headers: str) -> str:
+    sent = (f"Authorization: {config.authorization}", "Content-Type: application/json", *headers)
     return " \\\n  ".join([f'curl "{url}"', *(f'-H "{header}"' for header in sent), f"-d '{_json(body)}'"])

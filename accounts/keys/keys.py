@@ -45,8 +45,8 @@ def create_key(
 ) -> NewKey:
     """Make a key for a user and return it with its text, which is stored nowhere and cannot be shown again.
 
-    `text` is that of a key somebody has made beforehand; without it a new one is made. `per_minute` is a limit of its
-    own, instead of everybody's.
+    `text` is that of a key a user has made beforehand; without it a new one is made. `per_minute` is a limit of its
+    own, instead of everyone's.
 
     Raises:
         Invalid: a scope is unknown, none is given, the key would be expired from the start, or its limit is no limit.

@@ -13,7 +13,7 @@ _USER = [field.attname for field in User._meta.concrete_fields]
 def find_key(digest: str) -> ApiKey | None:
     """Return the key with this digest and, loaded with it, its user; None when there is none. One statement.
 
-    Django makes the statement once for the process, instead of anew for each call: making it took longer than
+    Django builds the statement once per process, instead of once per call: building it took longer than
     PostgreSQL takes to answer it.
     """
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Alert: something about somebody's keys or sign-in that they are told, in the app and by e-mail."""
+"""Alert: a message to a user about their keys or their sign-in, in the app and by e-mail."""
 
 from django.db import models
 from django.utils import timezone

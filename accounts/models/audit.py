@@ -12,16 +12,16 @@ from django.utils.crypto import salted_hmac
 from .users import User
 
 KEYED = "k1:"
-"""How a seal begins that takes the secret key to make. The first ones were hashes, which anybody can make."""
+"""How a seal begins that takes the secret key to make. The first ones were hashes, which anyone can make."""
 _SALT = "bigmind.audit.seal"
 _HEAD_SALT = "bigmind.audit.head"
 
 
 class AuditEvent(models.Model):
-    """Who did what to whom, and when. Ids, roles and counts; never what anybody stored.
+    """Who did what to whom, and when. Ids, roles and counts; never what anyone stored.
 
     The table only grows: a trigger lets nothing but the names of a person be taken away, who was erased. `seal` binds
-    each row to the one before it, so that a change made past the trigger is found, also one by somebody who owns the
+    each row to the one before it, so that a change made past the trigger is found, also one by someone who owns the
     database and has no secret key. Names are outside the seal.
     """
 
@@ -61,7 +61,7 @@ class AuditEvent(models.Model):
         return hashlib.sha256(self._seal_input(previous).encode()).hexdigest()
 
     def _seal_input(self, previous: str) -> str:
-        said = {
+        row = {
             "previous": previous,
             "number": self.number,
             "at": self.at,
@@ -70,11 +70,11 @@ class AuditEvent(models.Model):
             "about": self.about_id_kept,
             "details": self.details,
         }
-        return json.dumps(said, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
+        return json.dumps(row, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
 
 
 class AuditHead(models.Model):
-    """Which row of the audit log is the last one: one row, sealed, so that whoever cuts rows off has to forge it."""
+    """Which row of the audit log is the last one: one row, sealed, so that removing rows takes forging it."""
 
     ONLY = 1
 

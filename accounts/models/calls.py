@@ -8,7 +8,7 @@ from .users import User
 
 
 class Call(models.Model):
-    """One operation performed: by whom, through which door, how it ended, how long it took. Never its content."""
+    """One operation performed: by whom, over which transport (`door`), its outcome and duration. Never its content."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="calls")
     key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, related_name="calls")

@@ -32,7 +32,7 @@ class ConnectedApp(models.Model):
 
     @property
     def has_document(self) -> bool:
-        """Whether it is known by a document at an address of its own, rather than by having told us."""
+        """Whether it is identified by a document at its own address, instead of by registration."""
         return self.client_id.startswith("https://")
 
 

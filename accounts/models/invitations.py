@@ -1,4 +1,4 @@
-"""Invitation: a link by which somebody who is not here yet makes their own user."""
+"""Invitation: a link by which a person who has not joined yet makes their own user."""
 
 from django.db import models
 from django.utils import timezone
@@ -12,7 +12,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> "InvitationQuerySet":
         """Those that can still be accepted.
 
-        One that an admin made counts for no longer than they are one: else somebody who was sent away could come back.
+        An admin's invitation is valid only while they are an admin: a dismissed one could return through it otherwise.
         """
         return self.filter(
             accepted_at=None,

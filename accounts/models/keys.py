@@ -17,14 +17,14 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     """Keys, in the words of those who manage them."""
 
     def usable(self) -> "ApiKeyQuerySet":
-        """Those that open the door now: not revoked, not expired."""
+        """Keys that are valid now: neither revoked nor expired."""
         now = timezone.now()
         return self.filter(models.Q(revoked_at=None) | models.Q(revoked_at__gt=now)).filter(
             models.Q(expires_at=None) | models.Q(expires_at__gt=now)
         )
 
     def of_people(self) -> "ApiKeyQuerySet":
-        """Those that somebody holds; not those of connected apps, which come in with tokens."""
+        """Keys that people hold; not those of connected apps, which authenticate with tokens."""
         return self.filter(app=None)
 
     def of_apps(self) -> "ApiKeyQuerySet":
@@ -32,7 +32,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.exclude(app=None).select_related("app")
 
     def never_linked(self) -> "ApiKeyQuerySet":
-        """Those that came without a user, as imported ones do; not those that were taken from theirs."""
+        """Keys that never had a user, such as imported ones; not those that were unlinked from one."""
         return self.filter(user=None, unlinked_at=None)
 
 
@@ -100,5 +100,5 @@ class ApiKey(models.Model):
 
     @property
     def ends_soon(self) -> bool:
-        """Whether its user should be told to make a new one: three days or less are left. Apps see to it themselves."""
+        """Whether the user should make a new one: three days or less are left. Apps renew theirs by themselves."""
         return self.app_id is None and self.ends_at is not None and self.ends_at - timezone.now() <= EXPIRY_WARNING

@@ -7,7 +7,7 @@ from .users import User
 
 
 class Profile(models.Model):
-    """What every session is told about its user: role, preferences, pinned facts."""
+    """What every session receives about its user: role, preferences, pinned facts."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="profile")
     role = models.CharField(max_length=500, blank=True, help_text="Job title or engineering role.")
@@ -20,5 +20,5 @@ class Profile(models.Model):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has been told yet."""
+        """Whether the user has entered nothing yet."""
         return not (self.role or self.preferences or self.pinned_facts)

@@ -1,4 +1,4 @@
-"""Sharing: what a person lets everybody here see of their page."""
+"""Sharing: what a person lets everyone here see of their page."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

@@ -1,4 +1,4 @@
-"""SignIn: a browser in which somebody is signed in."""
+"""SignIn: a browser in which a user is signed in."""
 
 from django.contrib.sessions.models import Session
 from django.db import models

@@ -74,8 +74,8 @@ def read_document(client_id: str) -> ClientDocument:
         Invalid: it cannot be fetched, or is not one.
     """
     remembered = f"app-document:{client_id}"
-    if trouble := cache.get(remembered):
-        raise Invalid(trouble)
+    if problem := cache.get(remembered):
+        raise Invalid(problem)
     try:
         return _document(client_id, _fetch_document(client_id))
     except Invalid as refusal:
@@ -101,14 +101,14 @@ def _fetch_document(client_id: str) -> dict[str, Any]:
     return document
 
 
-def _document(client_id: str, said: dict[str, Any]) -> ClientDocument:
-    if said.get("client_id") != client_id:
+def _document(client_id: str, document: dict[str, Any]) -> ClientDocument:
+    if document.get("client_id") != client_id:
         raise Invalid("The document of this app names another client_id than its own address.")
-    if said.get("token_endpoint_auth_method", "none") != "none":
+    if document.get("token_endpoint_auth_method", "none") != "none":
         raise Invalid("The document of this app must say token_endpoint_auth_method: none. PKCE protects it.")
-    if "client_secret" in said:
-        raise Invalid("The document of this app holds a secret, which everybody can read.")
-    uris, name = said.get("redirect_uris"), said.get("client_name", "")
+    if "client_secret" in document:
+        raise Invalid("The document of this app holds a secret, which everyone can read.")
+    uris, name = document.get("redirect_uris"), document.get("client_name", "")
     if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris) or not isinstance(name, str):
         raise Invalid("The document of this app must have redirect_uris, a list of addresses, and a client_name.")
     return ClientDocument(name, uris)

@@ -65,8 +65,8 @@ def let_in(
     made.key.app = app
     made.key.save(update_fields=["app"])
     ConnectedApp.objects.filter(pk=app.pk, let_in_at=None).update(let_in_at=now)
-    said = {"challenge": challenge, "redirect_uri": redirect_uri}
-    return _new_token(made.key, AppToken.Kind.CODE, made.key.scopes, resource, now + CODE_LASTS, **said)
+    values = {"challenge": challenge, "redirect_uri": redirect_uri}
+    return _new_token(made.key, AppToken.Kind.CODE, made.key.scopes, resource, now + CODE_LASTS, **values)
 
 
 def find_token(text: str, *kinds: str, app: ConnectedApp | None = None) -> AppToken | None:
@@ -98,7 +98,7 @@ def is_good(token: AppToken) -> bool:
 
 @transaction.atomic
 def exchange(token: AppToken, *, scopes: Collection[str] = ()) -> Pair | None:
-    """Exchange a code or a refresh token for the next pair. None: somebody was faster, so the app's access ends.
+    """Exchange a code or a refresh token for the next pair. None: it was used before, so the app's access ends.
 
     Raises:
         Invalid: a scope is asked for that the person did not permit.
@@ -133,7 +133,7 @@ def forget_expired_tokens() -> int:
 
 
 def _new_token(
-    key: ApiKey, kind: AppToken.Kind, scopes: Collection[str], resource: str, expires_at: datetime, **said: str
+    key: ApiKey, kind: AppToken.Kind, scopes: Collection[str], resource: str, expires_at: datetime, **values: str
 ) -> str:
     text = new_key_text(PREFIXES[kind])
     AppToken.objects.create(
@@ -143,6 +143,6 @@ def _new_token(
         scopes=list(scopes),
         resource=resource,
         expires_at=expires_at,
-        **said,
+        **values,
     )
     return text

@@ -26,7 +26,7 @@ def app_called(client_id: str) -> ConnectedApp | None:
 
 
 def require_room(address: str) -> None:
-    """Refuse to get to know another app: anybody may introduce one, so there are limits.
+    """Refuse to register another app above the limits: anyone can register one, without signing in.
 
     Raises:
         TooMany: 60 came from this address within the hour, or 5,000 wait that nobody has let in.
@@ -41,7 +41,7 @@ def require_room(address: str) -> None:
 
 @transaction.atomic
 def introduce_app(client_id: str, *, name: str, redirect_uris: Sequence[str], address: str) -> ConnectedApp:
-    """Get to know an app. Until somebody lets it in it can do nothing, and after a day it is forgotten.
+    """Register an app. It can do nothing until a user authorises it, and is deleted after a day without.
 
     Raises:
         Invalid: it may not send people back to where it wants to.
@@ -71,7 +71,7 @@ def keep_document(client_id: str, *, name: str, redirect_uris: Sequence[str], ad
 
 
 def forget_unused_apps() -> int:
-    """Delete the apps that nobody has let in within a day, and the keys of those that never came; return how many."""
+    """Delete apps that no user authorised within a day, and keys of apps that never called; return how many."""
     old = timezone.now() - KEPT_UNUSED
     apps, _ = ConnectedApp.objects.filter(introduced_at__lt=old, keys=None).delete()
     return apps

@@ -21,7 +21,7 @@ class ConsentRequest:
     """What an app asks for.
 
     Attributes:
-        state: What it wants to be told again, to know its own request by.
+        state: A value that the app wants back, to recognise its own request.
         challenge: What the verifier of the code must hash to (PKCE, S256).
         named_redirect: Whether it named the address to go back to, which it must then repeat.
     """
@@ -36,7 +36,7 @@ class ConsentRequest:
 
 
 def seal(asked: ConsentRequest) -> str:
-    """Return a request as a text that nobody can change: so nothing is stored for somebody who may never come."""
+    """Return a request as a signed text, so that nothing is stored for a user who may never come."""
     return signing.dumps(asdict(asked), salt=_SALT, compress=True)
 
 
@@ -47,8 +47,8 @@ def unseal(text: str) -> tuple[ConsentRequest, ConnectedApp]:
         Invalid: it was changed or is older than half an hour, or the app is not known any more.
     """
     try:
-        said = signing.loads(text, salt=_SALT, max_age=ASKED_FOR)
-        asked = ConsentRequest(**{**said, "scopes": tuple(said["scopes"])})
+        values = signing.loads(text, salt=_SALT, max_age=ASKED_FOR)
+        asked = ConsentRequest(**{**values, "scopes": tuple(values["scopes"])})
     except (signing.BadSignature, TypeError, KeyError) as error:
         raise Invalid("This request of an app is too old, or not one of ours.") from error
     app = app_called(asked.client_id)
@@ -79,14 +79,14 @@ def permit(actor: Actor, asked: ConsentRequest, app: ConnectedApp, *, scopes: li
 
 
 def refuse(asked: ConsentRequest) -> str:
-    """Return the address that sends the person back to the app, which is told that they refused."""
+    """Return the address that sends the person back to the app, with the error that they refused."""
     return way_back(asked, error="access_denied", error_description="The user refused.")
 
 
-def way_back(asked: ConsentRequest, **said: str) -> str:
-    """Return the app's address with what it is told, by whom (RFC 9207), and the state it sent."""
+def way_back(asked: ConsentRequest, **parameters: str) -> str:
+    """Return the app's address with these parameters, our address (RFC 9207), and the state that the app sent."""
     state = {} if asked.state is None else {"state": asked.state}
     parts = urlsplit(asked.redirect_uri)
-    told = {**said, **state, "iss": oauth_address()}
-    query = [*parse_qsl(parts.query, keep_blank_values=True), *told.items()]
+    added = {**parameters, **state, "iss": oauth_address()}
+    query = [*parse_qsl(parts.query, keep_blank_values=True), *added.items()]
     return parts._replace(query=urlencode(query)).geturl()

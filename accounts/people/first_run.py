@@ -20,7 +20,7 @@ ALL_SCOPES = ("read", "write", "curate", "admin")
 
 @dataclass(frozen=True)
 class Initial:
-    """What the very first user gets, where somebody has said so beforehand. None of it is ever printed."""
+    """What the very first user gets, where an operator configured it beforehand. None of it is ever printed."""
 
     password: str = ""
     key_text: str = ""
@@ -63,7 +63,7 @@ def first_run(username: str = "", initial: Initial | None = None) -> FirstRun:
 
 
 def _make_owner(wanted: str) -> User:
-    """Make an admin: of the one user there is, if that is who is meant; else a new one, never of somebody else."""
+    """Make an admin: of the one user there is, if that is who is meant; else a new one, never of someone else."""
     everyone = list(User.objects.all()[:2])
     if len(everyone) == 1 and everyone[0].is_active and everyone[0].username.lower() == wanted.strip().lower():
         return set_role(everyone[0], Role.ADMIN)
@@ -77,7 +77,7 @@ def _set_password(owner: User, password: str) -> None:
 
 
 def _first_key(owner: User, given: str) -> str | None:
-    """Make the first key; return its text, unless somebody has brought it and so knows it."""
+    """Make the first key; return its text, unless the operator provided the key and so knows it."""
     if given and not is_well_formed(given):
         raise Invalid("BIGMIND_INIT_KEY is not a BigMind key.", hint="`bigmind key_text` makes one.")
     text = create_key(owner, label="First key", scopes=ALL_SCOPES, text=given).text

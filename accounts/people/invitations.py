@@ -1,4 +1,4 @@
-"""Invitations: an admin says who may join and as what; whoever has the link chooses a name and a password."""
+"""Invitations: an admin decides who may join and in which role; the invited person chooses a name and a password."""
 
 import secrets
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ class NewInvitation:
 
 @transaction.atomic
 def invite(actor: Actor, *, name: str = "", email: str = "", role: str = Role.MEMBER) -> NewInvitation:
-    """Invite somebody by name, e-mail or both. Open invitations of the same person stop working: the newest counts.
+    """Invite a person by name, e-mail or both. Their earlier invitations stop working: only the newest is valid.
 
     Raises:
         Forbidden: the actor is no admin.
         Invalid: nobody is named, or the name, the address or the role cannot be used.
-        Conflict: somebody with this address is here already.
+        Conflict: there is a user with this address already.
     """
     actor.require("admin")
     name, email = _name(name), _email(email)
@@ -104,7 +104,7 @@ def accept_invitation(token: str, *, username: str, display_name: str = "", pass
     # Locked: of two who follow the same link at once, the second one finds it accepted.
     invitation = Invitation.objects.open().select_for_update(of=("self",)).filter(digest=digest_of(token)).first()
     if invitation is None:
-        raise NotFound(GONE, hint="Ask whoever invited you for a new one.")
+        raise NotFound(GONE, hint="Ask the person who invited you for a new one.")
     require_good_password(password, User(username=username, display_name=display_name, email=invitation.email))
     user = add_user(username, display_name=display_name, role=invitation.role, password=password)
     user.email, user.is_email_vouched = invitation.email, bool(invitation.email)

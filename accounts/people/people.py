@@ -20,7 +20,7 @@ from .users import require_another_admin, set_role
 
 
 def list_people(actor: Actor) -> QuerySet[User]:
-    """Return everybody by name, with their working keys, the agents that called for them, and their second factor."""
+    """Return everyone by name, with their working keys, the agents that called for them, and their second factor."""
     actor.require("admin")
     return User.objects.annotate(
         usable_keys=_number_of(ApiKey.objects.usable()),
@@ -30,7 +30,7 @@ def list_people(actor: Actor) -> QuerySet[User]:
 
 
 def find_person(actor: Actor, person_id: UUID) -> User:
-    """Return somebody, whoever they are.
+    """Return any user, for an admin.
 
     Raises:
         NotFound: there is nobody with this id.
@@ -42,7 +42,7 @@ def find_person(actor: Actor, person_id: UUID) -> User:
 
 
 def give_role(actor: Actor, person: User, role: str) -> User:
-    """Give somebody another role, from their next request on.
+    """Give a user another role, from their next request on.
 
     Raises:
         Conflict: this is the last admin.
@@ -53,7 +53,7 @@ def give_role(actor: Actor, person: User, role: str) -> User:
 
 @transaction.atomic
 def deactivate(actor: Actor, person: User) -> User:
-    """Close the doors for somebody: browsers, keys, links. What they stored stays, and so do their keys.
+    """Deactivate a user: browsers, keys and links stop working. What they stored stays, and so do their keys.
 
     Raises:
         Conflict: this is the last admin.
@@ -69,7 +69,7 @@ def deactivate(actor: Actor, person: User) -> User:
 
 @transaction.atomic
 def activate(actor: Actor, person: User) -> User:
-    """Let somebody in again, with the keys that have not ended meanwhile."""
+    """Reactivate a user, with the keys that have not expired meanwhile."""
     actor.require("admin")
     person.is_active = True
     person.save(update_fields=["is_active", "updated_at"])
@@ -79,7 +79,7 @@ def activate(actor: Actor, person: User) -> User:
 
 @transaction.atomic
 def reset_password(actor: Actor, person: User) -> str:
-    """Take somebody's password, end their sign-ins, and return a link that signs them in once to choose a new one.
+    """Remove a user's password, end their sign-ins, and return a link to choose a new one. It works once.
 
     Raises:
         Conflict: they are deactivated; a link would open nothing.
@@ -96,7 +96,7 @@ def reset_password(actor: Actor, person: User) -> str:
 
 @transaction.atomic
 def sign_out_person(actor: Actor, person: User) -> int:
-    """Sign somebody out in all their browsers; return how many there were. Keys go on working."""
+    """Sign a user out in all browsers; return how many there were. Their keys keep working."""
     actor.require("admin")
     audit("signed_out_by_admin", about=person)
     return end_sign_ins(person)
@@ -104,7 +104,7 @@ def sign_out_person(actor: Actor, person: User) -> int:
 
 @transaction.atomic
 def delete_person(actor: Actor, person: User, *, username: str) -> dict[str, int]:
-    """Delete somebody with everything they own, when their user name is repeated; return how many rows of each kind.
+    """Delete a user with everything they own, when their user name is repeated; return how many rows of each kind.
 
     Raises:
         Invalid: another name was given.

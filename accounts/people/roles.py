@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from accounts.actor import scopes_of
 from accounts.models import SCOPES, Role
 
-DEEDS: dict[str, tuple[str, ...]] = {
+ACTIONS: dict[str, tuple[str, ...]] = {
     "read": (
         "Recall what is theirs, and read the knowledge base",
         "Read what is approved as company knowledge",
@@ -29,16 +29,16 @@ DEEDS: dict[str, tuple[str, ...]] = {
 class Right:
     """Something that people may do, and for each role whether it may."""
 
-    deed: str
+    action: str
     scope: str
     allowed: tuple[bool, ...]
 
 
 def role_matrix() -> list[Right]:
-    """Return who may do what. The last line holds for everybody, and no scope changes it."""
+    """Return who may do what. The last line holds for everyone, and no scope changes it."""
     rights = [
-        Right(deed, scope, tuple(scope in scopes_of(role) for role in Role.values))
+        Right(action, scope, tuple(scope in scopes_of(role) for role in Role.values))
         for scope in SCOPES
-        for deed in DEEDS[scope]
+        for action in ACTIONS[scope]
     ]
     return [*rights, Right("Read the private memory of others", "", (False,) * len(Role.values))]

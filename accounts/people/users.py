@@ -65,7 +65,7 @@ def find_user(reference: str) -> User:
 def require_another_admin(user: User) -> None:
     """Refuse, within a transaction, to lose the last admin who is active: nobody could manage the instance any more.
 
-    Whoever deletes, demotes or deactivates somebody asks this first.
+    Call this before deleting, demoting or deactivating a user.
 
     Raises:
         Conflict: nobody but this user is an active admin.
@@ -73,7 +73,7 @@ def require_another_admin(user: User) -> None:
     # All of them are locked, always in the same order: of two admins who demote each other the second one sees it.
     admins = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("pk").select_for_update()
     if {admin.pk for admin in admins} == {user.pk}:
-        raise Conflict(f"{user} is the last admin.", hint="Make somebody else an admin first.")
+        raise Conflict(f"{user} is the last admin.", hint="Make someone else an admin first.")
 
 
 @transaction.atomic
@@ -100,7 +100,7 @@ def link_key(user: User, key: ApiKey) -> ApiKey:
     """Let a key act for this user from now on. What either has stored stays where it is.
 
     Raises:
-        Conflict: the key belongs to somebody else; unlink it first, so that nobody takes a key by mistake. Or it is
+        Conflict: the key belongs to someone else; unlink it first, so that nobody takes a key by mistake. Or it is
             a connected app's, which only the person who let it in can let in.
     """
     if key.app_id is not None:
@@ -128,7 +128,7 @@ def unlink_key(key: ApiKey) -> ApiKey:
 def adopt_orphan_keys() -> list[ApiKey]:
     """Give each usable key that came without a user one of its own (seed 004: existing keys are migrated on start).
 
-    A key that an operator unlinked stays closed: it opens nothing until somebody links it.
+    A key that an operator unlinked stays disabled until someone links it to a user again.
     """
     orphans = list(ApiKey.objects.usable().never_linked().select_for_update())
     for key in orphans:

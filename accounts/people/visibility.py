@@ -1,6 +1,6 @@
 """Visibility: who shows what of themselves, and to whom.
 
-Every page, list and search about people asks here, at the time it answers: what somebody stops sharing is gone from
+Every page, list and search about people asks here, at the time it answers: what a user stops sharing is gone from
 the next answer on.
 """
 
@@ -47,7 +47,7 @@ def choose_sharing(actor: Actor, *, sections: SectionNames, in_directory: bool =
 
 
 def default_sections() -> frozenset[ProfileSection]:
-    """Return what others see of somebody who has not chosen yet: as configured, else after the mode."""
+    """Return what others see of a user who has not chosen yet: as configured, else after the mode."""
     if settings.PROFILE_SECTIONS is not None:
         return frozenset(ProfileSection(name) for name in settings.PROFILE_SECTIONS)
     return frozenset(SHARED_IN_A_TEAM) if settings.BIGMIND_MODE == "team" else NOTHING
@@ -66,7 +66,7 @@ def as_shared(sharing: Sharing | None) -> Shared:
 
 
 def sections_for(viewer: User, owner: User) -> frozenset[ProfileSection]:
-    """Return the sections of a person's page that somebody may see: of their own all, of others what is shared."""
+    """Return the sections of a person's page that a user may see: of their own all, of others what is shared."""
     if viewer.pk == owner.pk:
         return EVERYTHING
     if settings.BIGMIND_MODE == "personal" or not owner.is_active:
@@ -75,7 +75,7 @@ def sections_for(viewer: User, owner: User) -> frozenset[ProfileSection]:
 
 
 def people_sharing(section: ProfileSection = ProfileSection.WHO) -> QuerySet[User]:
-    """Return the people of the directory who share a section with everybody here. In personal mode nobody does."""
+    """Return the people of the directory who share a section with everyone here. In personal mode nobody does."""
     people = User.objects.filter(is_active=True)
     if settings.BIGMIND_MODE == "personal":
         return people.none()
@@ -85,7 +85,7 @@ def people_sharing(section: ProfileSection = ProfileSection.WHO) -> QuerySet[Use
 
 
 def people_shown(viewer: User, section: ProfileSection = ProfileSection.WHO) -> QuerySet[User]:
-    """Return the people whose section the directory shows to somebody: in personal mode themselves alone."""
+    """Return the people whose section the directory shows to a user: in personal mode themselves alone."""
     if settings.BIGMIND_MODE == "personal":
         return User.objects.filter(pk=viewer.pk)
     return people_sharing(section)

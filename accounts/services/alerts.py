@@ -1,4 +1,4 @@
-"""Alerts: what people are told about their keys and their sign-in. Who writes letters reads them from here."""
+"""Alerts: messages to people about their keys and their sign-in. Those that send e-mail read them from here."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -16,14 +16,14 @@ from .audit import audit
 
 # A letter about something older says nothing new: a mail server may be configured long after.
 WORTH_A_LETTER = timedelta(days=14)
-# The nearer one comes first: after a long pause only that is said.
+# The nearer one comes first: after a long pause only that one is sent.
 _WARNINGS = ((Alert.Kind.KEY_ENDS_SOON, EXPIRY_WARNING), (Alert.Kind.KEY_ENDS, KEYS_END_SOON))
 
 log = structlog.get_logger()
 
 
 def tell(user: User, kind: Alert.Kind, text: str, *, by: User | None = None) -> Alert:
-    """Tell somebody what happened to their sign-in; `by` names who did it, where it was somebody else."""
+    """Alert a user to a change of their sign-in; `by` names who made it, if it was someone else."""
     by_name = str(by)[:200] if by else ""
     log.info("A sign-in was changed.", kind=str(kind), user=str(user.pk), by=str(by.pk) if by else "")
     audit(str(kind), about=user, by=by)
@@ -31,22 +31,22 @@ def tell(user: User, kind: Alert.Kind, text: str, *, by: User | None = None) -> 
 
 
 def alerts_of(user: User) -> QuerySet[Alert]:
-    """Return what somebody was told, the newest first."""
+    """Return the alerts of a user, the newest first."""
     return Alert.objects.filter(user=user).order_by("-created_at", "-pk")
 
 
 def unseen_alerts(user: User) -> QuerySet[Alert]:
-    """Return what somebody was told and has not seen."""
+    """Return the alerts that a user has not seen yet."""
     return Alert.objects.filter(user=user, seen_at=None)
 
 
 def mark_alerts_seen(user: User) -> int:
-    """Note that somebody has seen what they were told; return how much of it was new."""
+    """Mark all alerts of a user as seen; return how many were new."""
     return unseen_alerts(user).update(seen_at=timezone.now())
 
 
 def alerts_to_write(now: datetime | None = None) -> QuerySet[Alert]:
-    """Return what nobody has been written yet, the oldest first. What somebody has seen needs no letter."""
+    """Return alerts that wait for an e-mail, the oldest first. Those that the user has seen in the app need none."""
     since = (now or timezone.now()) - WORTH_A_LETTER
     return Alert.objects.filter(mailed_at=None, seen_at=None, created_at__gt=since).order_by("created_at", "pk")
 
@@ -57,7 +57,7 @@ def note_letters(alerts: Iterable[Alert], now: datetime) -> None:
 
 
 def warn_of_ending_keys(now: datetime | None = None) -> int:
-    """Tell the owners of keys that end within 14 and within 3 days, once each; return how many were told.
+    """Alert the owners of keys that end within 14 and within 3 days, once each; return how many alerts were new.
 
     A key that was rotated is left out, because its owner has a new one; so is one that was made for no longer.
     """
@@ -75,7 +75,7 @@ def warn_of_ending_keys(now: datetime | None = None) -> int:
 
 
 def _warning(key: ApiKey, now: datetime) -> Alert | None:
-    """Say what is to be said of a key now; nothing of one that was made to live no longer than that."""
+    """Return the alert that a key needs now; none for a key that was made to live no longer than that."""
     assert key.expires_at is not None
     assert key.user is not None
     left = key.expires_at - now

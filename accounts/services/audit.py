@@ -29,11 +29,11 @@ class BrokenEvent:
 
 @transaction.atomic
 def audit(event: str, *, about: User | None = None, by: User | None = None, **details: Any) -> AuditEvent:
-    """Note that something was done, by whoever performs this call or is on the page.
+    """Record that something was done, by the actor of this call or the user of this page.
 
     Args:
         about: To whom it was done.
-        by: Who did it, where that is known otherwise: somebody who signs in is on no page yet.
+        by: Who did it, where the call does not tell: a user who is signing in has no page yet.
         details: Ids, roles and counts. No names, because they could not be taken away, and nothing that was stored.
     """
     actor = acting()
@@ -59,7 +59,7 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
 
 
 def take_names_from_audit(user: User) -> int:
-    """Take somebody's name from the log; return from how many rows. What was done stays, with their id."""
+    """Remove a user's name from the log; return from how many rows. The events stay, with the id."""
     done = AuditEvent.objects.filter(by_id_kept=user.pk).update(by=None, by_name="")
     return done + AuditEvent.objects.filter(about_id_kept=user.pk).update(about=None, about_name="")
 
@@ -77,12 +77,12 @@ def find_broken_events() -> Iterator[BrokenEvent]:
 
 
 def events_without_key() -> int:
-    """Return how many rows have the first kind of seal, which whoever owns the database could make anew."""
+    """Return how many rows have the first kind of seal, which anyone who owns the database could forge."""
     return AuditEvent.objects.exclude(seal__startswith=KEYED).count()
 
 
 def _is_sealed(event: AuditEvent, previous: str, *, must_be_keyed: bool) -> bool:
-    """Whether a row has the seal it must have. After the first keyed one a hash is none: anybody could have made it."""
+    """Whether a row has a valid seal. After the first keyed seal a plain hash is invalid: anyone can compute one."""
     if not event.is_keyed:
         return not must_be_keyed and event.seal == event.hash_after(previous)
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]

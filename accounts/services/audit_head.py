@@ -21,12 +21,12 @@ log = structlog.get_logger()
 
 
 def head_of_audit() -> AuditHead | None:
-    """Return the head as the database has it; none before the first row, or where somebody deleted it."""
+    """Return the head as the database has it; none before the first row, or where someone deleted it."""
     return AuditHead.objects.filter(pk=AuditHead.ONLY).first()
 
 
 def move_head(event: AuditEvent, *, is_first: bool) -> None:
-    """Note a row as the last one. A head that is missing is made with the first row alone: later, somebody took it."""
+    """Note a row as the last one. A missing head is created with the first row only: later it means tampering."""
     head = AuditHead.sealed(event.number, event.seal)
     if is_first:
         head.save(force_insert=True)

@@ -44,7 +44,7 @@ class Allowance:
 
 
 def limit_of(actor: Actor) -> int:
-    """Return how many operations a minute has for this actor: the key's own limit, else everybody's. 0 is no limit."""
+    """Return how many operations a minute has for this actor: the key's own limit, else everyone's. 0 is no limit."""
     own = actor.key.per_minute if actor.key else None
     return settings.RATE_LIMIT_PER_MINUTE if own is None else own
 
@@ -85,15 +85,15 @@ def record_call(
     request_id: str,
     tokens: int | None = None,
 ) -> None:
-    """Write one line of the usage log. It may be lost in a crash: no reply waits for the disk because of it.
+    """Write one row of the usage log. It can be lost in a crash: no reply waits until it has reached the disk.
 
-    One statement, because every call pays for it: it switches off the waiting for its own transaction. Within another
-    transaction it must not, or the write that this one holds could be lost as well.
+    It is one statement, because every call pays for it. The statement turns off `synchronous_commit` for its own
+    transaction. Inside another transaction it must not, or a crash could lose the write of that transaction as well.
     """
     key_id, agent_id = actor.key.pk if actor.key else None, actor.agent.pk if actor.agent else None
-    said = [actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id]
+    values = [actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id]
     with connection.cursor() as cursor:
-        cursor.execute(_RECORD, [connection.in_atomic_block, *said])
+        cursor.execute(_RECORD, [connection.in_atomic_block, *values])
 
 
 @transaction.atomic
@@ -144,7 +144,7 @@ def forget_old_calls() -> int:
 
 
 def forget_kept_replies(user: User) -> None:
-    """Blank the kept replies of a user: whoever erases something must not find it in a reply.
+    """Blank the stored replies of a user: what they erase must not survive in a replayed reply.
 
     That the calls were performed is still known, so that none of them is performed again.
     """
@@ -152,5 +152,5 @@ def forget_kept_replies(user: User) -> None:
 
 
 def _fingerprint(operation: str, arguments: Mapping[str, Any]) -> str:
-    said = json.dumps([operation, dict(arguments)], sort_keys=True, default=str)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    text = json.dumps([operation, dict(arguments)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

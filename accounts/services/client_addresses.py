@@ -4,7 +4,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 
 def place_of(address: str) -> str:
-    """Return what counts as one address: of IPv6 the network, because everybody has 2^64 addresses in theirs."""
+    """Return what counts as one address: of IPv6 the network, because everyone has 2^64 addresses in theirs."""
     try:
         parsed = ip_address(address)
     except ValueError:  # a Unix socket has none

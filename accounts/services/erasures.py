@@ -110,7 +110,7 @@ def _document(erased: Erased, *, at: datetime, asked_by: User | None, whose: Use
 
 
 def list_erasures(actor: Actor) -> QuerySet[ErasureReport]:
-    """Return the reports that somebody may read, the newest first: admins all, others those about themselves."""
+    """Return the reports that a user may read, the newest first: admins all, others those about themselves."""
     reports = ErasureReport.objects.select_related("asked_by", "whose").order_by("-at", "-pk")
     return reports if "admin" in actor.scopes else reports.filter(Q(asked_by=actor.user) | Q(whose=actor.user))
 
@@ -119,7 +119,7 @@ def get_erasure(actor: Actor, *, report_id: int) -> ErasureReport:
     """Return one report.
 
     Raises:
-        NotFound: there is none, or it is about somebody else.
+        NotFound: there is none, or it is about someone else.
     """
     report = list_erasures(actor).filter(pk=report_id).first()
     if report is None:
@@ -128,7 +128,7 @@ def get_erasure(actor: Actor, *, report_id: int) -> ErasureReport:
 
 
 def erasures_of(user: User, ids: Mapping[str, Iterable[str]]) -> dict[tuple[str, str], ErasureReport]:
-    """Return by which report things of somebody's were erased, by kind and id, as far as reports list them."""
+    """Return which report covers each erased thing of a user, by kind and id, as far as reports list them."""
     found: dict[tuple[str, str], ErasureReport] = {}
     for report in ErasureReport.objects.filter(whose=user).order_by("at", "pk"):
         listed = report.document.get("ids", {})
@@ -147,11 +147,11 @@ def as_file(report: ErasureReport) -> dict[str, Any]:
     }
 
 
-def check_report(said: Mapping[str, Any]) -> ReportVerdict:
+def check_report(report_file: Mapping[str, Any]) -> ReportVerdict:
     """Say whether a report is word for word what was signed, and whether this instance has signed it."""
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(said["public_key"]))
-        key.verify(bytes.fromhex(said["signature"]), _canonical(said["signed"]))
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(report_file["public_key"]))
+        key.verify(bytes.fromhex(report_file["signature"]), _canonical(report_file["signed"]))
     except (InvalidSignature, KeyError, TypeError, ValueError):
         return ReportVerdict.CHANGED
     return ReportVerdict.OURS if key.public_bytes_raw() in _our_keys() else ReportVerdict.FOREIGN

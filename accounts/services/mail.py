@@ -1,4 +1,4 @@
-"""Letters to people who cannot be told in the app, because they cannot sign in: sent at once, or not at all."""
+"""E-mails to people who cannot read alerts in the app, because they cannot sign in: sent at once, or not at all."""
 
 import smtplib
 
@@ -15,7 +15,7 @@ log = structlog.get_logger()
 def mail_invitation(new: NewInvitation) -> str:
     """Send an invitation to the address it names; return what became of it, in one sentence.
 
-    Nothing waits to be sent again: whoever invites sees the link, and can pass it on another way.
+    There is no retry: the admin who invites sees the link, and can pass it on in another way.
     """
     address = new.invitation.email
     if not address:

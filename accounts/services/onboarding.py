@@ -19,7 +19,7 @@ class Arrival:
     """What has happened with a key so far.
 
     Attributes:
-        client: How the client calls itself; empty when it has not said so.
+        client: The name that the client gives itself; empty when it gave none.
         at: When the key was used last.
         tools: How many tools it was shown; None when it has not asked, or that is no longer known.
         called: The operations it called first.
@@ -33,7 +33,7 @@ class Arrival:
 
 
 def note_listing(key: ApiKey, tools: int) -> None:
-    """Remember for a day how many tools were shown to whoever has this key."""
+    """Remember for a day how many tools were listed to the client with this key."""
     cache.set(_listing_of(key), tools, REMEMBERED_FOR.total_seconds())
 
 

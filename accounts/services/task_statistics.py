@@ -25,10 +25,10 @@ def tally_task(task: str, *, seconds: float, scheduled: bool, request_id: str, e
     """Count one run of a task.
 
     Args:
-        scheduled: The scheduler asked for it, and not somebody's write.
+        scheduled: Whether the scheduler started it, not a write of a user.
         error: The kind of error it ended with; none when it did its work.
     """
-    said: dict[str, str | float | bool] = {
+    values: dict[str, str | float | bool] = {
         "task": task,
         "seconds": seconds,
         "scheduled": scheduled,
@@ -36,4 +36,4 @@ def tally_task(task: str, *, seconds: float, scheduled: bool, request_id: str, e
         "request_id": request_id,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_TALLY, said)
+        cursor.execute(_TALLY, values)

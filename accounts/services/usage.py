@@ -87,7 +87,7 @@ class LimitHits:
 
 
 def calls_since(since: datetime, *, user: User | None = None) -> "QuerySet[Call]":
-    """Return the calls from a moment on: of one person, or of everybody."""
+    """Return the calls from a moment on: of one person, or of everyone."""
     calls = Call.objects.filter(at__gte=since)
     return calls if user is None else calls.filter(user=user)
 
@@ -184,5 +184,5 @@ def _agent_name(row: dict[str, Any]) -> str:
     """What the agent of a row is called, as it calls itself anywhere else."""
     if row["agent"] is None:
         return "(no agent named)"
-    said = {name: row[f"agent__{name}"] for name in ("client_name", "client_version", "host")}
-    return str(Agent(**said))
+    names = {name: row[f"agent__{name}"] for name in ("client_name", "client_version", "host")}
+    return str(Agent(**names))

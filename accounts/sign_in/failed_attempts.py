@@ -1,6 +1,6 @@
 """Guesses: wrong keys, tokens and links. They are too long to be guessed, so what is right always goes in.
 
-A flood of wrong ones is told to wait, and costs no entry of the cache for each. What was good once is no guess: agents
+A flood of wrong ones has to wait, and costs no entry of the cache for each. What was good once is no guess: agents
 that come with an expired token must go on hearing 401, or they would not refresh it.
 """
 

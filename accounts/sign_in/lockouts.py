@@ -24,12 +24,12 @@ class Lockout:
 
 
 def guesser(user: User) -> str:
-    """Name whoever guesses at the current password of somebody who is signed in."""
+    """Return the name under which guesses at the current password of a signed-in user are counted."""
     return f"password of {user.pk}"
 
 
 def guesser_of_code(user: User) -> str:
-    """Name whoever guesses at the codes of somebody's second factor."""
+    """Return the name under which guesses at the codes of a user's second factor are counted."""
     return f"code of {user.pk}"
 
 
@@ -57,7 +57,7 @@ def list_locked_addresses(actor: Actor) -> list[Lockout]:
 
 
 def let_try_again(actor: Actor, user: User) -> None:
-    """Forget the tries at somebody's password: they may try again at once, wherever they are."""
+    """Reset the failed attempts at a user's password: they may try again at once, from any address."""
     actor.require("admin")
     SignInTry.objects.filter(name_digest__in=[digest_of_name(name) for name in _names_of(user)]).delete()
 
@@ -69,7 +69,7 @@ def let_address_try_again(actor: Actor, address: str) -> None:
 
 
 def _names_of(user: User) -> tuple[str, ...]:
-    """Under which names tries at somebody's doors are counted."""
+    """Return the names under which failed attempts to sign in as a user are counted."""
     return user.username, guesser(user), guesser_of_code(user)
 
 

@@ -23,7 +23,7 @@ REQUIRED_CLAIMS = ["iss", "sub", "aud", "exp", "iat"]
 
 
 class Protocol(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
-    """What is said between BigMind and the provider."""
+    """The exchange between BigMind and the provider."""
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
         """Return the one address that is registered with the provider, by whatever name this request came."""
@@ -36,14 +36,14 @@ class Protocol(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
             OAuth2Error: what the provider has sent cannot be trusted.
         """
         signed = self._read_claims(app, kwargs["response"].get("id_token", ""))
-        told = self._fetch_user_info(token.token) if "userinfo_endpoint" in self.openid_config else {}
-        if told and told.get("sub") != signed["sub"]:
+        user_info = self._fetch_user_info(token.token) if "userinfo_endpoint" in self.openid_config else {}
+        if user_info and user_info.get("sub") != signed["sub"]:
             raise OAuth2Error("The provider speaks of two people.")
         provider = self.get_provider()
         # Nothing of what the provider tells is kept but who it is.
         account = SocialAccount(provider=provider.sub_id, uid=signed["sub"], extra_data={})
         login = SocialLogin(account=account, provider=provider)
-        login.claims = {**told, **signed}
+        login.claims = {**user_info, **signed}
         return login
 
     def _read_claims(self, app: SocialApp, id_token: str) -> dict[str, Any]:

@@ -6,6 +6,6 @@ from accounts.models import User
 
 
 def may_use_password(user: User) -> bool:
-    """Whether somebody may have a password and sign in with it: everybody, or one person for emergencies."""
+    """Whether a user may have a password and sign in with it: everyone, or one person for emergencies."""
     only = settings.PASSWORDS_ONLY_FOR
     return not only or user.username.lower() == only.lower()

@@ -1,7 +1,7 @@
 """Second factors: six digits from an app after the password or the link, and recovery codes for a lost phone.
 
 The rows and the arithmetic are django-allauth's. What BigMind adds: a code counts once on all processes, everything is
-told to the person, and an admin can demand it of people and reset it for them.
+reported to the person, and an admin can demand it of people and reset it for them.
 """
 
 import base64
@@ -38,7 +38,7 @@ WRONG = "must be the one that the app shows now, and counts once: wait for the n
 
 @dataclass(frozen=True)
 class SecondFactor:
-    """The second factor that somebody has."""
+    """The second factor that a user has."""
 
     since: datetime
     last_used: datetime | None
@@ -69,17 +69,17 @@ def second_factor_exists() -> Exists:
 
 
 def has_second_factor(user: User) -> bool:
-    """Whether somebody is asked for a code when they sign in."""
+    """Whether a user is asked for a code when they sign in."""
     return bool(Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).exists())
 
 
 def must_have_second_factor(user: User) -> bool:
-    """Whether this instance demands one of somebody in this role."""
+    """Whether this instance demands one of a user in this role."""
     return settings.REQUIRE_MFA == "everybody" or (settings.REQUIRE_MFA == "deciders" and user.role != Role.MEMBER)
 
 
 def second_factor_of(user: User) -> SecondFactor | None:
-    """Return the second factor that somebody has; None for none."""
+    """Return the second factor that a user has; None for none."""
     rows = {row.type: row for row in Authenticator.objects.filter(user=user)}
     app, codes = rows.get(Authenticator.Type.TOTP), rows.get(Authenticator.Type.RECOVERY_CODES)
     if app is None:
@@ -100,7 +100,7 @@ def begin_enrolment(kept: str = "") -> tuple[Enrolment, str]:
 
 @transaction.atomic
 def set_up_second_factor(user: User, enrolment: Enrolment, *, code: str) -> list[str]:
-    """Demand a code of somebody from now on, once they have shown that their app makes them; return recovery codes.
+    """Require a code from a user from now on, after a first code proves that their app works; return recovery codes.
 
     Raises:
         Conflict: they have a second factor already.
@@ -131,7 +131,7 @@ def check_code(user: User, code: str) -> None:
 
 @transaction.atomic
 def renew_recovery_codes(user: User, *, code: str) -> list[str]:
-    """Replace somebody's recovery codes and return the new ones: the only moment at which they are shown.
+    """Replace a user's recovery codes and return the new ones: the only moment at which they are shown.
 
     Raises:
         Invalid: the code is wrong.
@@ -145,7 +145,7 @@ def renew_recovery_codes(user: User, *, code: str) -> list[str]:
 
 @transaction.atomic
 def remove_second_factor(user: User, *, code: str) -> None:
-    """Ask somebody for no code any more, when they give one for the last time.
+    """Turn the second factor of a user off, in exchange for one last code.
 
     Raises:
         Conflict: this instance demands a second factor of them.
@@ -160,7 +160,7 @@ def remove_second_factor(user: User, *, code: str) -> None:
 
 @transaction.atomic
 def reset_second_factor(actor: Actor, person: User) -> None:
-    """Take somebody's second factor, because their phone and their codes are gone. They are signed out, and told.
+    """Reset a user's second factor after they lost phone and recovery codes. They are signed out and notified.
 
     Raises:
         Conflict: they have none, or it is one's own.
@@ -173,7 +173,7 @@ def reset_second_factor(actor: Actor, person: User) -> None:
 
 @transaction.atomic
 def forget_second_factor(person: User, *, by: User | None = None) -> None:
-    """Take somebody's second factor and tell them; `by` is nobody where it was done on the machine itself.
+    """Reset a user's second factor and notify them; `by` is None where it was done on the machine itself.
 
     Raises:
         Conflict: they have none.
@@ -190,12 +190,12 @@ def forget_second_factor(person: User, *, by: User | None = None) -> None:
 def _app_made(user: User, code: str) -> bool:
     """Whether the app made this code now. One that was accepted is refused from then on, and so are older ones."""
     rows = Authenticator.objects.select_for_update().filter(user=user, type=Authenticator.Type.TOTP)
-    row, said = rows.first(), _digits(code)
+    row, digits = rows.first(), _digits(code)
     if row is None:
         return False
     secret = _decrypt(row)
     for counter in yield_hotp_counters_from_time():
-        is_it = constant_time_compare(said, format_hotp_value(hotp_value(secret, counter)))
+        is_it = constant_time_compare(digits, format_hotp_value(hotp_value(secret, counter)))
         if is_it and counter > row.data.get("last_counter", 0):
             row.data["last_counter"] = counter
             row.save(update_fields=["data"])

@@ -1,4 +1,4 @@
-"""Sign-ins: in which browsers somebody is signed in, and how to end that from elsewhere."""
+"""Sign-ins: in which browsers a user is signed in, and how to end that from elsewhere."""
 
 import re
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ _SYSTEMS = {
 
 
 def note_sign_in(user: User, session_key: str, *, user_agent: str, address: str) -> None:
-    """Note that somebody uses a session: once a minute, so that a page costs no write of its own."""
+    """Note that a user uses a session: once a minute, so that a page costs no write of its own."""
     if not cache.add(f"sign-in:{digest_of(session_key)}", True, SEEN_EVERY.total_seconds()):
         return
     now = timezone.now()
@@ -53,19 +53,19 @@ def note_sign_in(user: User, session_key: str, *, user_agent: str, address: str)
         last_seen=now,
     )
     changing = ["user", "user_agent", "address", "last_seen"]
-    # Somebody may be ending this session at the moment: then there is nothing to note.
+    # A user may be ending this session at the moment: then there is nothing to note.
     with suppress(IntegrityError):
         SignIn.objects.bulk_create([seen], update_conflicts=True, unique_fields=["session"], update_fields=changing)
     User.objects.filter(pk=user.pk).update(last_seen=now)
 
 
 def list_sign_ins(actor: Actor) -> QuerySet[SignIn]:
-    """Return where somebody is signed in, the browser that was seen last first."""
+    """Return where a user is signed in, the browser that was seen last first."""
     return SignIn.objects.filter(user=actor.user, session__expire_date__gt=timezone.now()).order_by("-last_seen", "pk")
 
 
 def end_sign_in(actor: Actor, *, sign_in_id: int) -> None:
-    """Sign somebody out in one of their browsers.
+    """Sign a user out in one of their browsers.
 
     Raises:
         NotFound: they are not signed in there.
@@ -77,7 +77,7 @@ def end_sign_in(actor: Actor, *, sign_in_id: int) -> None:
 
 
 def end_sign_ins(user: User, *, but: str | None = None) -> int:
-    """Sign somebody out everywhere, or everywhere `but` in the session with this key; return in how many browsers."""
+    """Sign a user out everywhere, or everywhere `but` in the session with this key; return in how many browsers."""
     ending = Session.objects.filter(sign_in__user=user).exclude(pk=but)
     browsers = ending.count()
     ending.delete()

@@ -36,7 +36,7 @@ class Identity:
 
     @classmethod
     def of(cls, issuer: str, claims: Mapping[str, Any]) -> "Identity":
-        """Read what the provider says; what is not of the right kind is not said."""
+        """Read the claims of the provider. A claim of the wrong type counts as missing."""
         groups = claims.get(settings.OIDC_ROLE_CLAIM) if settings.OIDC_ROLE_CLAIM else None
         return cls(
             issuer=issuer,
@@ -53,7 +53,7 @@ class Identity:
 def admit(identity: Identity, *, address: str) -> User:
     """Return the person whom the provider vouches for, making or linking them where our rules allow it.
 
-    Somebody who was here before is known by the provider's id of them. Whoever comes for the first time is found by
+    A user who was here before is known by the provider's id of them. Whoever comes for the first time is found by
     an e-mail address that the provider has verified and an admin has given: an open invitation, or a person's own.
 
     Raises:
@@ -89,16 +89,16 @@ def _find_linked_user(identity: Identity) -> User | None:
 
 
 def _link_user(identity: Identity) -> User | None:
-    """Link somebody who is here already. An address that they gave themselves finds nobody: it could be anyone's."""
+    """Link an existing user. An address that they entered themselves does not count: it could be anyone's."""
     _require_verified_email(identity)
     found = list(User.objects.filter(email__iexact=identity.email, is_email_vouched=True)[:2])
     if len(found) != 1:
         return None
     (user,) = found
     if SocialAccount.objects.filter(user=user, provider=identity.issuer).exists():
-        # The provider knows the owner of the address by another id: it was given to somebody else, perhaps.
+        # The provider knows the owner of the address by another id: it was given to someone else, perhaps.
         raise Forbidden(
-            f"Somebody else signs in with {settings.OIDC_NAME} under your e-mail address.",
+            f"Someone else signs in with {settings.OIDC_NAME} under your e-mail address.",
             hint=f"{ASK} In /admin/ they delete the old link, if both are you; else they correct the old address.",
         )
     if user.is_active:
@@ -135,7 +135,7 @@ def _make(identity: Identity, *, role: str, name: str = "") -> User:
     try:
         user = add_user(fresh_username(stem[:140]), display_name=(name or identity.name)[:200], role=role)
     except Invalid:
-        # What the provider calls somebody need not be a user name, nor a name that can be shown.
+        # The provider's name for a user need not be a valid user name, nor one that can be shown.
         user = add_user(fresh_username("colleague"), role=role)
     user.email, user.is_email_vouched = identity.email, True
     user.save(update_fields=["email", "is_email_vouched"])
@@ -171,9 +171,9 @@ def _with_role_of_groups(user: User, identity: Identity) -> User:
         return User.objects.get(pk=user.pk)
 
 
-def _text(said: object) -> str:
-    return said.strip()[:254] if isinstance(said, str) else ""
+def _text(claim: object) -> str:
+    return claim.strip()[:254] if isinstance(claim, str) else ""
 
 
-def _is_text(said: object) -> bool:
-    return isinstance(said, str)
+def _is_text(claim: object) -> bool:
+    return isinstance(claim, str)

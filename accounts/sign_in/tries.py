@@ -40,7 +40,7 @@ def count_try(name: str, address: str) -> None:
 
 
 def forget_tries(name: str, address: str) -> None:
-    """Begin to count anew: the right password was given."""
+    """Reset the count, after the right password."""
     SignInTry.objects.filter(name_digest=digest_of_name(name), address=place_of(address)).delete()
 
 

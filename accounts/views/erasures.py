@@ -1,4 +1,4 @@
-"""Reports of erasures: admins read all, everybody those about themselves; each can be taken away as a file."""
+"""Reports of erasures: admins read all, everyone those about themselves; each can be taken away as a file."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse

@@ -1,4 +1,4 @@
-"""Invitations: an admin makes one, and whoever has its link joins."""
+"""Invitations: an admin makes one, and the person with its link joins."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -54,7 +54,7 @@ def revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask whoever has the link for a name and a password, and sign them in."""
+    """Ask the person with the link for a name and a password, and sign them in."""
     invitation = open_invitation(token)
     if invitation is None:
         return _gone_page(request, token)
@@ -62,9 +62,9 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         return _join_by_provider(request, invitation)
     form = JoinForm(request.POST if request.method == "POST" else None, initial=_suggest_names(invitation))
     if form.is_bound and form.is_valid():
-        said = {name: form.cleaned_data[name] for name in ("username", "display_name", "password")}
+        values = {name: form.cleaned_data[name] for name in ("username", "display_name", "password")}
         try:
-            user = accept_invitation(token, **said)
+            user = accept_invitation(token, **values)
         except NotFound:
             return _gone_page(request, token)
         except (Invalid, Conflict) as refusal:
@@ -83,7 +83,7 @@ def _suggest_names(invitation: Invitation) -> dict[str, str]:
 
 
 def _join_by_provider(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Say how somebody joins where passwords are switched off: the invitation counts at the company's own sign-in."""
+    """Say how a user joins where passwords are switched off: the invitation counts at the company's own sign-in."""
     status = 409 if request.method == "POST" else 200
     return render(request, "accounts/join_by_provider.html", {"invitation": invitation}, status=status)
 

@@ -134,7 +134,7 @@ def _about_limits(most: int) -> str:
 
 
 def default_lifetime() -> str:
-    """Return how long a key works unless somebody says otherwise: at home until it is revoked, at work 90 days."""
+    """Return how long a key works unless a user says otherwise: at home until it is revoked, at work 90 days."""
     return "" if settings.BIGMIND_MODE == "personal" else "90"
 
 

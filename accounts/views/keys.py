@@ -144,7 +144,7 @@ def rotate(request: HttpRequest, key_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
-    """End a key now, after asking. Admins may end anybody's."""
+    """End a key now, after asking. Admins may end anyone's."""
     actor = actor_of(request)
     key = list_keys(None if actor.user.is_admin else actor.user).filter(pk=key_id).first()
     if key is None:
@@ -163,7 +163,7 @@ def _key_form(request: HttpRequest, form: KeyForm, *, status: int = 200) -> Http
 
 
 def _own_key(request: HttpRequest, key_id: UUID) -> ApiKey:
-    """Return a key of whoever is signed in. Somebody else's answers like one that does not exist, to admins too."""
+    """Return a key of the signed-in user. Someone else's answers like one that does not exist, to admins too."""
     key = list_keys(actor_of(request).user).filter(pk=key_id).first()
     if key is None:
         raise Http404

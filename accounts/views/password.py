@@ -29,13 +29,13 @@ HINT = "At least 12 characters; not a common word, and not much like your name."
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def password(request: HttpRequest) -> HttpResponse:
-    """Set or change the password of whoever is signed in; their other browsers are signed out."""
+    """Set or change the password of the signed-in user; their other browsers are signed out."""
     user = actor_of(request).user
     if not may_use_password(user):
         raise Conflict("Passwords are switched off here.", hint=f"You sign in with {settings.OIDC_NAME}.")
     if request.method != "POST":
         return _form(request, _form_for(user))
-    # Somebody at a browser that was left open must not be able to guess on.
+    # A user at a browser that was left open must not be able to guess on.
     count_try(guesser(user), "")
     form = _form_for(user, request.POST)
     if not form.is_valid():

@@ -39,7 +39,7 @@ Deed = Callable[[HttpRequest, Actor, User], HttpResponse]
 @login_required
 @require_safe
 def people(request: HttpRequest) -> HttpResponse:
-    """List everybody, who is invited, who is locked out, and what each role may do."""
+    """List everyone, who is invited, who is locked out, and what each role may do."""
     actor, offset = actor_of(request), request.GET.get("offset", "")
     start = min(int(offset), MOST_PEOPLE) if offset.isdecimal() else 0
     page = page_of(services.list_people(actor), limit=PEOPLE_ON_A_PAGE, offset=start)
@@ -59,13 +59,13 @@ def people(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """Show what an admin can do for somebody. What that person has stored is not here."""
+    """Show what an admin can do for a user. What that person has stored is not here."""
     actor = actor_of(request)
     return _person_page(request, services.find_person(actor, person_id))
 
 
 def _admin_action(act: Deed) -> Callable[[HttpRequest, UUID], HttpResponse]:
-    """Let an admin do something for somebody, by a button; what cannot be done is said on the page of that person."""
+    """Let an admin do something for a user, by a button; what cannot be done is said on the page of that person."""
 
     @never_cache
     @login_required
@@ -85,7 +85,7 @@ def _admin_action(act: Deed) -> Callable[[HttpRequest, UUID], HttpResponse]:
 
 @_admin_action
 def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Give somebody another role."""
+    """Give a user another role."""
     form = RoleForm(request.POST)
     if not form.is_valid():
         return _person_page(request, found, form=form, status=422)
@@ -97,7 +97,7 @@ def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 
 @_admin_action
 def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Close all doors for somebody."""
+    """Deactivate a user."""
     services.deactivate(actor, found)
     messages.success(request, f"{found} is deactivated: no browser and no key lets them in. What they stored stays.")
     return redirect("person", found.pk)
@@ -105,7 +105,7 @@ def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 
 @_admin_action
 def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Let somebody in again."""
+    """Reactivate a user."""
     services.activate(actor, found)
     messages.success(request, f"{found} is active again, and so are their keys that have not ended.")
     return redirect("person", found.pk)
@@ -113,7 +113,7 @@ def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 
 @_admin_action
 def sign_out(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """End somebody's sign-ins in all browsers."""
+    """End a user's sign-ins in all browsers."""
     browsers = services.sign_out_person(actor, found)
     messages.success(request, f"{found} is signed out in {browsers} browser{'' if browsers == 1 else 's'}.")
     return redirect("person", found.pk)
@@ -121,7 +121,7 @@ def sign_out(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 
 @_admin_action
 def unlock(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Let somebody try their password again."""
+    """Let a user try their password again."""
     let_try_again(actor, found)
     messages.success(request, f"{found} may try to sign in again.")
     return redirect("person", found.pk)
@@ -129,14 +129,14 @@ def unlock(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 
 @_admin_action
 def reset_password(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Take somebody's password, and show the link by which they choose a new one: once, here."""
+    """Take a user's password, and show the link by which they choose a new one: once, here."""
     url = services.reset_password(actor, found)
     return render(request, "accounts/password_reset.html", {"person": found, "url": url})
 
 
 @_admin_action
 def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Take the second factor of somebody who has lost it."""
+    """Take the second factor of a user who has lost it."""
     reset_second_factor(actor, found)
     messages.success(request, f"{found} signs in without a code now, and was told so.")
     return redirect("person", found.pk)
@@ -146,7 +146,7 @@ def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """Show what goes with somebody, and delete it when their name is repeated."""
+    """Show what goes with a user, and delete it when their name is repeated."""
     actor = actor_of(request)
     found = services.find_person(actor, person_id)
     form, status = DeleteForm(request.POST if request.method == "POST" else None), 200
@@ -166,7 +166,7 @@ def delete(request: HttpRequest, person_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def unlock_address(request: HttpRequest) -> HttpResponse:
-    """Let everybody at an address try again."""
+    """Let everyone at an address try again."""
     address = request.POST.get("address", "")
     let_address_try_again(actor_of(request), address)
     messages.success(request, f"From {address[:45]} people may try to sign in again.")

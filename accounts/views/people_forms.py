@@ -29,7 +29,7 @@ class RefusableForm(forms.Form):
 
 
 class RoleForm(RefusableForm):
-    """Asks what somebody may do."""
+    """Asks what a user may do."""
 
     role = forms.ChoiceField(
         label="What they may do",
@@ -84,10 +84,10 @@ class JoinForm(RefusableForm):
 
     def clean(self) -> dict[str, Any]:
         """Refuse two passwords that differ."""
-        said = super().clean() or self.cleaned_data
-        if said.get("password") and said.get("again") and said["password"] != said["again"]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("password") and cleaned.get("again") and cleaned["password"] != cleaned["again"]:
             self.add_error("again", "The two passwords are not the same.")
-        return said
+        return cleaned
 
 
 class DeleteForm(RefusableForm):

@@ -18,7 +18,7 @@ class CodeForm(RefusableForm):
 
 
 class FirstCodeForm(CodeForm):
-    """Asks for the first code, and for the password of whoever has one: a browser left open must not be enough."""
+    """Asks for the first code and, from users who have one, the password: an unattended browser must not be enough."""
 
     password = forms.CharField(
         strip=False,

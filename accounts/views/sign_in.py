@@ -26,7 +26,7 @@ WRONG_HINT = "Check both; capitals in the password count. After ten wrong tries 
 
 
 class SignInForm(forms.Form):
-    """Asks who somebody is."""
+    """Asks who a user is."""
 
     username = forms.CharField(
         label="User name",
@@ -75,7 +75,7 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     user = redeem_sign_in_link(token)
     if user is None:
         return _no_good(request, token)
-    # In a team a link is how somebody comes back who has no password any more; at home it is how one signs in.
+    # In a team a link is how a user comes back who has no password any more; at home it is how one signs in.
     may_need_one = settings.BIGMIND_MODE != "personal" and may_use_password(user)
     needs_password = may_need_one and not user.has_usable_password()
     return enter(request, user, door="link", wanted=reverse("password" if needs_password else "home"))
@@ -94,7 +94,7 @@ def _who_knows(request: HttpRequest, username: str, password: str) -> User:
     count_try(username, address)
     user = authenticate(request, username=username, password=password)
     if not isinstance(user, User) or not may_use_password(user):
-        # The same words for everybody: else they would tell whose password counts.
+        # The same words for everyone: else they would tell whose password counts.
         most = f"Most people sign in with {settings.OIDC_NAME} here, and have no password. "
         raise Invalid(WRONG, hint=f"{most if settings.PASSWORDS_ONLY_FOR else ''}{WRONG_HINT}")
     forget_tries(username, address)

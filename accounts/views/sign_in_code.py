@@ -19,7 +19,7 @@ from bigmind.core.errors import Conflict, Invalid, TooMany
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_code(request: HttpRequest) -> HttpResponse:
-    """Ask for a code, and sign in whoever has it. Whoever has shown nothing yet begins at the first step."""
+    """Ask for a code, and sign the user in who enters it. A user without a first step is sent back to it."""
     found = who_waits(request)
     if found is None:
         return redirect("sign-in")
@@ -28,7 +28,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     if not form.is_bound or not form.is_valid():
         return _page(request, user, form, status=422 if form.is_bound else 200)
     try:
-        # Counted for the person, wherever the tries come from: whoever is here knows the password already.
+        # Counted per person, not per address: anyone who reaches this page knows the password already.
         count_try(guesser_of_code(user), "")
         check_code(user, form.cleaned_data["code"])
     except (Invalid, Conflict, TooMany) as refusal:

@@ -1,4 +1,4 @@
-"""The last step of signing in: somebody is signed in, or asked for the code of their second factor first."""
+"""The last step of signing in: a user is signed in, or asked for the code of their second factor first."""
 
 import time
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ _DOOR = "signed_in_by"
 
 @dataclass(frozen=True)
 class PendingSignIn:
-    """Somebody who has opened the first door, and owes the code."""
+    """A user who has passed the first step, and still has to enter a code."""
 
     user: str
     password_state: str
@@ -32,7 +32,7 @@ class PendingSignIn:
 
 
 def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpResponse:
-    """Sign somebody in and turn to the page they wanted; ask for a code first where they have a second factor.
+    """Sign a user in and turn to the page they wanted; ask for a code first where they have a second factor.
 
     Whoever comes from the company's own sign-in is not asked: that one has second factors of its own.
     """
@@ -47,7 +47,7 @@ def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpR
 
 
 def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:
-    """Sign somebody in, and remember by which door they came."""
+    """Sign a user in, and remember by which method."""
     login(request, user)
     audit("signed_in", about=user, by=user, door=door)
     request.session.pop(_WAITING, None)
@@ -55,12 +55,12 @@ def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:
 
 
 def came_by_sso(request: HttpRequest) -> bool:
-    """Whether whoever is signed in came from the company's own sign-in."""
+    """Whether the signed-in user came from the company's own sign-in."""
     return request.session.get(_DOOR) == "sso"
 
 
 def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
-    """Return who owes a code in this browser; None when nobody does, or the first door has closed meanwhile."""
+    """Return who still has to enter a code in this browser; None when nobody has, or the first step has expired."""
     kept = request.session.get(_WAITING)
     if not isinstance(kept, dict):
         return None

@@ -1,4 +1,4 @@
-"""Where somebody is signed in, and signing out elsewhere."""
+"""Where a user is signed in, and signing out elsewhere."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ SIGN_INS_SHOWN = 100
 
 @dataclass(frozen=True)
 class Browser:
-    """A browser somebody is signed in with, in words, and whether it is the one that asks."""
+    """A browser a user is signed in with, in words, and whether it is the one that asks."""
 
     sign_in: SignIn
     name: str
@@ -29,7 +29,7 @@ class Browser:
 @login_required
 @require_safe
 def sign_ins(request: HttpRequest) -> HttpResponse:
-    """List the browsers in which whoever asks is signed in."""
+    """List the browsers in which the user who asks is signed in."""
     found = list_sign_ins(actor_of(request))[:SIGN_INS_SHOWN]
     browsers = [
         Browser(each, browser_in_words(each.user_agent), each.session_id == request.session.session_key)

@@ -53,7 +53,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 
 
 def trouble(request: HttpRequest, *, error: str | None = None, exception: Exception | None = None) -> HttpResponse:
-    """Tell somebody that they could not be signed in, and whose doing that is."""
+    """Tell a user that they could not be signed in, and whose doing that is."""
     if error == AuthError.CANCELLED:
         messages.info(request, "You were not signed in: you stopped it there.")
         return redirect("sign-in")

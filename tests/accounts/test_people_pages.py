@@ -87,7 +87,7 @@ def test_the_matrix_of_roles_says_what_is_enforced(browser: Client) -> None:
     for role in Role.values:
         scopes = make_actor(make_user(role=role)).scopes
         assert {scope for scope, allowed in rights.items() if allowed[role]} == scopes
-    assert all(right.deed in page.text for right in role_matrix())
+    assert all(right.action in page.text for right in role_matrix())
 
 
 @pytest.mark.parametrize("role", [Role.MEMBER, Role.CURATOR])

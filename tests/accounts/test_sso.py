@@ -119,7 +119,7 @@ def test_whoever_gets_the_address_of_somebody_who_came_before_is_not_taken_for_t
 
     assert signed_in(client) is None
     assert answer.status_code == 403
-    assert "Somebody else signs in with Example Inc. under your e-mail address." in answer.text
+    assert "Someone else signs in with Example Inc. under your e-mail address." in answer.text
     assert SocialAccount.objects.get(user=countess).uid == "4711"
 
 

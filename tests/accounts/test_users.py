@@ -170,7 +170,7 @@ def test_the_last_admin_is_not_demoted() -> None:
     make_user("ada", role=Role.ADMIN)
     make_user("off", role=Role.ADMIN, is_active=False)
 
-    with pytest.raises(CommandError, match=r"ada is the last admin\. Make somebody else an admin first\."):
+    with pytest.raises(CommandError, match=r"ada is the last admin\. Make someone else an admin first\."):
         run("user_role", "ada", "member")
 
     assert User.objects.get(username="ada").role == Role.ADMIN

@@ -53,7 +53,7 @@ class ConnectionPlan:
 
     program: AgentProgram
     project: Path | None
-    door: ServerConfig
+    config: ServerConfig
     key: Key
     changes: list[FileChange]
     steps: list[ByHand]
@@ -111,7 +111,7 @@ class Command(ConnectionCommand):
         if records.folder.is_dir():
             project = f' --project "{connection.project}"' if connection.project else ""
             self.remark(f"Backups are in {records.folder}. To undo it: bigmind disconnect {program.slug}{project}")
-        self.remark(f"{_then(program)} {connection.door.public_url}/connect/ shows when it has called.")
+        self.remark(f"{_then(program)} {connection.config.public_url}/connect/ shows when it has called.")
 
 
 def _plan(options: dict[str, Any]) -> ConnectionPlan:
@@ -138,7 +138,7 @@ def _carry_out(connection: ConnectionPlan) -> None:
 
 
 def _door(options: dict[str, Any]) -> ServerConfig:
-    """Return the door of this machine's BigMind, or of the one at another address."""
+    """Return the server config of this machine's BigMind, or of the one at another address."""
     names = sorted(parse_toolsets(options["toolsets"])) if options["toolsets"] else []
     here = door(toolsets=names)
     url = options["url"].strip().rstrip("/").removesuffix("/mcp")
@@ -214,7 +214,7 @@ def _describe(connection: ConnectionPlan) -> dict[str, Any]:
     key, project = connection.key, connection.project
     return {
         "client": connection.program.slug,
-        "url": connection.door.public_url,
+        "url": connection.config.public_url,
         "project": str(project) if project else None,
         "files": [describe_change(change) | _backup(change, connection.records) for change in connection.changes],
         "by_hand": [{"place": step.place, "text": mask_keys(step.text)} for step in connection.steps],

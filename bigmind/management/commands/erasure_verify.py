@@ -26,12 +26,12 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check it."""
-        said = self._read_report(options["report"])
-        verdict = check_report(said)
+        report_file = self._read_report(options["report"])
+        verdict = check_report(report_file)
         if options["json"]:
-            self.print_json({"verdict": verdict, "signed": said.get("signed")})
+            self.print_json({"verdict": verdict, "signed": report_file.get("signed")})
         elif verdict is not ReportVerdict.CHANGED:
-            self._show(said["signed"])
+            self._show(report_file["signed"])
         if verdict is ReportVerdict.CHANGED:
             raise CommandRefused("The report is not what was signed.")
         if verdict is ReportVerdict.FOREIGN:
@@ -58,11 +58,11 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST:
             raise CommandRefused(f"{path} is larger than a report can be.")
-        said = json.loads(path.read_text(encoding="utf-8"))
+        report_file = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CommandRefused(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise CommandRefused(f"{path} is no report: it is not JSON.") from error
-    if not isinstance(said, dict) or not isinstance(said.get("signed"), dict):
+    if not isinstance(report_file, dict) or not isinstance(report_file.get("signed"), dict):
         raise CommandRefused(f"{path} is no report of an erasure.")
-    return said
+    return report_file
