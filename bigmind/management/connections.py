@@ -1,4 +1,4 @@
-"""What `connect` and `disconnect` share: which program and project is meant, and how changes are told."""
+"""What `connect` and `disconnect` share: finding the program and the project, and showing the changes."""
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class ConnectionCommand(OperatorCommand):
     """A command that changes the files of other programs."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take a client, and whether its project is meant."""
+        """Add the arguments for the client and the project."""
         parser.add_argument("client", choices=[program.slug for program in PROGRAMS], help="The program.")
         parser.add_argument(
             "--project",

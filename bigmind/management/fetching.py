@@ -1,4 +1,4 @@
-"""Fetching a document that somebody named: https only, public addresses only, up to a size."""
+"""Fetches a document from an address that a user gave: https only, public addresses only, up to a size."""
 
 from http import HTTPStatus
 from urllib.parse import urlsplit

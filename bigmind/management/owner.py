@@ -1,4 +1,4 @@
-"""Who a command acts for when it is told nobody."""
+"""The user that a command acts for when none is named."""
 
 from accounts.models import Role, User
 from bigmind.core.errors import NotFound

@@ -21,7 +21,7 @@ class ProgressBar:
         self._show(f"\r{self._label} [{bar}] {self._done:,} of {self._total:,}")
 
     def clear(self) -> None:
-        """Make room for what is said next."""
+        """Clear the line for the next message."""
         self._show("\r\x1b[2K")
 
     def _show(self, text: str) -> None:

@@ -9,7 +9,7 @@ from bigmind.management.own_documentation import OWN
 from knowledge.references.readers.registry import GENERATORS
 from knowledge.references.readers.sources import Source
 
-# BigMind's own documentation is read from the doors, which knowledge does not know; so its row joins here.
+# BigMind's own documentation is read from the transports, which knowledge must not import; so its row is added here.
 GENERATORS[OWN.kind] = OWN
 
 

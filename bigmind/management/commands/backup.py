@@ -41,8 +41,8 @@ class Command(OperatorCommand):
         with running_database():
             backup = self._verify(options["path"]) if options["verify"] else self._make(options)
         if options["json"]:
-            told = backup.manifest.model_dump(mode="json")
-            self.print_json({"path": str(backup.folder), "verified": options["verify"], **told})
+            manifest = backup.manifest.model_dump(mode="json")
+            self.print_json({"path": str(backup.folder), "verified": options["verify"], **manifest})
         else:
             rows, size = sum(backup.manifest.rows.values()), filesizeformat(backup.bytes).replace("\xa0", " ")
             what = "is whole" if options["verify"] else "made"

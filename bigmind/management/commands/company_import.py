@@ -38,9 +38,9 @@ class Command(OperatorCommand):
         actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
         bundle = bundle_of(options["file"])
         with bundle.open(bundle.name) as file:
-            told = document_in(file, bundle.name, limit=DOCUMENT_BYTES)
+            content = document_in(file, bundle.name, limit=DOCUMENT_BYTES)
         try:
-            document = CompanyDocument.model_validate(told)
+            document = CompanyDocument.model_validate(content)
         except ValidationError as error:
             found = refusal(error, known=list(CompanyDocument.model_fields))
             raise Invalid(f"{bundle.name}: {found.message}") from None

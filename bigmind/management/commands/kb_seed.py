@@ -133,5 +133,5 @@ def _read(files: list[Path]) -> tuple[dict[str, _Source], list[str]]:
 def _document(
     sources: Mapping[str, _Source], reports: Mapping[str, Reimport], unread: list[str], deleted: int, *, dry_run: bool
 ) -> dict[str, Any]:
-    told = [{"source": name, "files": sources[name].files, **vars(report)} for name, report in reports.items()]
-    return {"dry_run": dry_run, "sources": told, "unread": unread, "deleted": deleted}
+    rows = [{"source": name, "files": sources[name].files, **vars(report)} for name, report in reports.items()]
+    return {"dry_run": dry_run, "sources": rows, "unread": unread, "deleted": deleted}

@@ -19,14 +19,14 @@ from bigmind.transports.mcp.request_context import ClientName, Identify, parse_s
 from bigmind.transports.mcp.stdio import serve_stdio
 
 NOT_RUNNING = "BigMind is not running: start it with `make run`."
-NO_KEY = "Set BIGMIND_API_KEY to your key. Only in personal mode is the owner meant without one."
+NO_KEY = "Set BIGMIND_API_KEY to your key. Only in personal mode does the owner need none."
 ANSWER_WITHIN_SECONDS = 3
 
 
 class Command(BaseCommand):
     """Serve MCP to the client that started this command.
 
-    The key in BIGMIND_API_KEY says who is meant; without one it is the owner, in personal mode.
+    The key in BIGMIND_API_KEY decides whose memory it serves; without one, in personal mode, the owner's.
     """
 
     help = __doc__ or ""

@@ -15,7 +15,7 @@ from knowledge.transfer.readers import AUTO, NAMES
 from knowledge.transfer.readers.bundles import bundle_of
 
 NAMED = 20
-"""How many refusals people are told; JSON names them all."""
+"""How many refusals are printed for people; JSON has all."""
 
 
 class Command(OperatorCommand):

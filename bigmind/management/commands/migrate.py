@@ -128,7 +128,7 @@ class Command(migrate.Command):
     def migration_progress_callback(self, action: str, migration: Migration | None = None, fake: bool = False) -> None:
         """Say how far it is, and prepare for the migration that comes now.
 
-        One outside of a transaction makes its indexes concurrently: it waits for whoever is there, and holds up nobody.
+        A migration outside of a transaction builds its indexes concurrently: it waits for others and blocks nobody.
         """
         if action in {"apply_start", "unapply_start"} and migration is not None:
             self._set("lock_timeout", f"'{LOCK_TIMEOUT}'" if migration.atomic else "0")

@@ -20,7 +20,7 @@ from knowledge.references.readers.sources import Source
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
 NAMED = 20
-"""How many keys and troubles of a kind are named to people; JSON names more."""
+"""How many keys and problems of a kind are printed for people; JSON has more."""
 
 
 class Command(OperatorCommand):

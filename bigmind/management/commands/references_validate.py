@@ -10,7 +10,7 @@ from knowledge.references.readers.drafts import ReferenceDraft
 from knowledge.references.readers.validation import DraftFinding, Severity, findings_among, findings_in
 
 NAMED = 50
-"""How many findings are told to people; JSON tells them all."""
+"""How many findings are printed for people; JSON has all."""
 
 
 class Command(OperatorCommand):
@@ -41,8 +41,8 @@ class Command(OperatorCommand):
         found += findings_among(drafts)
         errors = [finding for finding in found if finding.severity is Severity.ERROR or options["strict"]]
         if options["json"]:
-            told = [finding.model_dump(mode="json") for finding in found]
-            self.print_json({"references": len(drafts), "valid": not errors, "findings": told})
+            rows = [finding.model_dump(mode="json") for finding in found]
+            self.print_json({"references": len(drafts), "valid": not errors, "findings": rows})
         else:
             self._tell(found)
         if errors:

@@ -80,7 +80,7 @@ def _files(paths: list[Path]) -> Iterator[tuple[Path, str, Path | None]]:
             for file in find_sources(path, lambda name: name.casefold() in NAMES):
                 yield file, file.relative_to(path).as_posix(), path
         elif path.exists() or path.is_symlink():
-            # An absolute path would tell everybody where somebody keeps their files.
+            # An absolute path would tell all users where one of them keeps their files.
             yield path, path.name if path.is_absolute() or ".." in path.parts else path.as_posix(), None
         else:
             raise usage_error(f"{path} does not exist.")

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until told to stop; exits 1 with one sentence when BigMind cannot start."""
+        """Run until a signal stops it; exit with 1 and one sentence when BigMind cannot start."""
         try:
             bring_up(environment(), options["only"], self._say)
         except CannotStart as refusal:

@@ -1,4 +1,4 @@
-"""Invite somebody."""
+"""Invite a person."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from bigmind.management.owner import owner_of_instance
 
 
 class Command(OperatorCommand):
-    """Prints a link by which somebody joins, once, with a name and a password of their own."""
+    """Prints a link by which one person joins, with a name and a password of their own."""
 
-    help = "Print a link by which somebody joins, once. It is sent by e-mail as well where a mail server is configured."
+    help = "Print a link by which one person joins. It is sent by e-mail as well where a mail server is configured."
     examples = (
         "bigmind user_invite Ada",
         "bigmind user_invite Ada --email ada@example.com --role curator",

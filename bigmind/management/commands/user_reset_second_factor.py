@@ -1,4 +1,4 @@
-"""Take somebody's second factor."""
+"""Reset the second factor of a user."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from bigmind.management.people import describe_user
 
 
 class Command(OperatorCommand):
-    """Takes somebody's second factor: the way back in for whoever lost their phone and their recovery codes."""
+    """Resets the second factor of a user who has lost both phone and recovery codes."""
 
-    help = "Take somebody's second factor, because phone and recovery codes are gone. They are signed out, and told."
+    help = "Reset a user's second factor when phone and recovery codes are lost. They are signed out and notified."
     examples = ("bigmind user_reset_second_factor ada", "bigmind user_reset_second_factor ada --json")
 
     def add_arguments(self, parser: CommandParser) -> None:
