@@ -23,7 +23,7 @@ class Account:
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether programs of this account run as somebody else than we are."""
+        """Whether programs of this account run as another user than this process."""
         return self.uid != os.geteuid()
 
     @property

@@ -89,7 +89,7 @@ def shared(is_known: bool) -> Iterator[Check]:
 
 
 def guarded(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
-    """Let a check that breaks off say so, and the others follow: whoever runs doctor has trouble already."""
+    """Report a check that crashes as a problem and go on: a user who runs doctor has enough problems already."""
     try:
         yield from look()
     except Exception as error:  # noqa: BLE001  # The outermost loop: the next check may say what the matter is.
@@ -101,7 +101,7 @@ def python() -> Check:
     """Look at the Python that runs us."""
     version = sys.version.split()[0]
     if sys.version_info[:2] < OLDEST_PYTHON:
-        return Check("python", CheckStatus.PROBLEM, version, "Make the environment anew with Python 3.11 or later.")
+        return Check("python", CheckStatus.PROBLEM, version, "Recreate the environment with Python 3.11 or later.")
     return Check("python", CheckStatus.OK, version)
 
 

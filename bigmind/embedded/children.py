@@ -18,7 +18,7 @@ from bigmind.embedded.processes import end_process
 
 
 class Child:
-    """One process with its log. Starts anew as often as it is told to."""
+    """One process with its log. It can be started again any number of times."""
 
     def __init__(self, name: str, arguments: Sequence[str], home: Path, sockets: Sequence[socket.socket] = ()) -> None:
         self.name = name
@@ -80,7 +80,7 @@ def end_leftovers(home: Path) -> None:
 
 
 def end_together(children: Sequence[Child], patience: float, is_hurried: Callable[[], bool]) -> None:
-    """Ask the processes to end, and kill those that have not after `patience` seconds or when it is hurried."""
+    """Ask the processes to end. Kill those that have not ended after `patience` seconds, or sooner when hurried."""
     for child in children:
         child.stop_listening()
         child.end(signal.SIGTERM)

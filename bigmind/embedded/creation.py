@@ -44,7 +44,7 @@ def renew_password(programs: Programs, data: Path, password_file: Path) -> None:
 
 
 def _write_access(path: Path) -> None:
-    # The folder is another user's and we may be root: never through a link that somebody put there.
+    # The folder belongs to another user and we may be root: never follow a link that they placed there.
     descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
     os.write(descriptor, ACCESS.encode())
     os.close(descriptor)

@@ -28,7 +28,7 @@ def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MO
     Raises:
         CannotStart: it did not in time.
     """
-    give_up, delay, said = time.monotonic() + at_most, 0.2, ""
+    give_up, delay, reported = time.monotonic() + at_most, 0.2, ""
     while True:
         try:
             psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": 5}).close()
@@ -38,9 +38,9 @@ def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MO
             return
         if time.monotonic() > give_up:
             raise CannotStart(f"The database did not answer for {at_most:.0f} s: {reason}. Check BIGMIND_DATABASE_URL.")
-        if reason != said:
+        if reason != reported:
             say(f"Waiting for the database: {reason}.")
-            said = reason
+            reported = reason
         time.sleep(delay)
         delay = min(delay * 2, 3.0)
 

@@ -1,4 +1,4 @@
-"""Ties a child process to its parent, so that nothing outlives a kill -9 of whoever started it."""
+"""Ties a child process to its parent, so that no process outlives a kill -9 of the one that started it."""
 
 import ctypes
 import os

@@ -7,7 +7,7 @@ from bigmind.embedded.refusal import CannotStart
 
 BACKLOG = 1024
 # "localhost" is either, and which one comes first differs between clients. Both are ours, or neither:
-# on a shared machine whoever took the other one would be sent the keys that are meant for us.
+# on a shared machine, a user who listens on the other one would receive the keys that are meant for us.
 LOOPBACK = ("127.0.0.1", "::1")
 
 

@@ -1,4 +1,4 @@
-"""The log files in BIGMIND_HOME: begun anew at each start, with the one before kept."""
+"""The log files in BIGMIND_HOME: each start begins a new one and keeps the previous one."""
 
 from pathlib import Path
 

@@ -86,7 +86,7 @@ class Cluster:
         return self._process is not None and self._process.poll() is None
 
     def how_it_ended(self) -> str:
-        """Say that the server ended, and where it said why."""
+        """Report that the server ended, and which log says why."""
         return f"ended (its log: {self.log})"
 
     def start(self) -> None:
@@ -157,7 +157,7 @@ class Cluster:
             os.chown(folder, account.uid, account.gid)
         status = folder.lstat()
         if status.st_uid != account.uid or status.st_mode & 0o777 != 0o700 or not folder.is_dir():
-            raise CannotStart(f"{folder} belongs to somebody else. Remove it, or choose a shorter BIGMIND_HOME.")
+            raise CannotStart(f"{folder} belongs to someone else. Remove it, or choose a shorter BIGMIND_HOME.")
         return str(folder)
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:

@@ -141,7 +141,7 @@ def _open_to_readers(folder: Path) -> None:
 
 
 def _check_untouched(copy: Path) -> None:
-    """Refuse a copy that somebody else could have changed: we are root and about to run it."""
+    """Refuse a copy that another user could have changed: we are root and about to run it."""
     for path in (copy, copy.parent):
         status = path.stat()
         if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -29,7 +29,7 @@ class Service(Protocol):
     name: str
 
     def start(self) -> None:
-        """Start it, anew after it died."""
+        """Start it, or start it again after it died."""
 
     def is_alive(self) -> bool:
         """Whether it runs."""
@@ -75,7 +75,7 @@ class Watch:
 
 
 class Supervisor:
-    """Runs the parts of one BigMind until it is told to stop."""
+    """Runs the parts of one BigMind until a signal stops it."""
 
     def __init__(self, say: Say) -> None:
         self.say = say

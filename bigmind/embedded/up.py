@@ -24,7 +24,7 @@ PARTS = ("web", "worker", "scheduler")
 
 
 def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None:
-    """Run BigMind until somebody asks it to stop.
+    """Run BigMind until a signal stops it.
 
     Raises:
         CannotStart: with the reason and the remedy in one sentence; whatever had started is stopped again.
@@ -50,7 +50,7 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
 
 
 def warnings(environment: Environment) -> list[str]:
-    """Say what is probably not meant the way it is set."""
+    """Print warnings about settings that are probably a mistake."""
     found = [
         f"{name} means nothing to BigMind" + (f"; did you mean {nearest}?" if nearest else ".")
         for name, nearest in unknown_variables().items()
@@ -110,7 +110,7 @@ def _welcome(environment: Environment) -> None:
         return
     first = first_run(environment.init_user or environment.user, initial(environment))
     link = None
-    # Whoever has a password needs no link that anybody who reads the output could use before them.
+    # An owner with a password needs no link: anyone who reads the output could use it before them.
     if environment.mode == "personal" or (first.is_new and not first.user.has_usable_password()):
         link = f"{environment.url}/sign-in/{make_sign_in_link(first.user)}/"
     hang_up()

@@ -17,7 +17,7 @@ from bigmind.embedded.protocol import DeadlineProtocol
 # Long answers (an agent that listens for events) must not hold up Ctrl-C.
 FINISH_WITHIN = 4
 MOST_FILES = 1 << 20
-SAID_EVERY = 60
+REPORT_EVERY = 60
 CANNOT_ACCEPT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 log = structlog.get_logger()
@@ -26,7 +26,7 @@ log = structlog.get_logger()
 class Server(uvicorn.Server):
     """uvicorn's server, which says once in a minute that no connection can be accepted, and not for each attempt."""
 
-    _said_at = float("-inf")
+    _reported_at = float("-inf")
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to accept connections."""
@@ -37,8 +37,8 @@ class Server(uvicorn.Server):
         error = context.get("exception")
         if not (isinstance(error, OSError) and error.errno in CANNOT_ACCEPT and "socket" in context):
             loop.default_exception_handler(context)
-        elif monotonic() - self._said_at >= SAID_EVERY:
-            self._said_at = monotonic()
+        elif monotonic() - self._reported_at >= REPORT_EVERY:
+            self._reported_at = monotonic()
             files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
             log.error("No connection can be accepted.", error=str(error), limit_of_open_files=files)
 

@@ -172,7 +172,7 @@ def test_a_short_socket_folder_of_somebody_else_is_refused(folder: Path) -> None
     cluster = Cluster(folder / ("d" * 120), durable=False)
     cluster.socket_folder.mkdir(mode=0o755)
 
-    with pytest.raises(CannotStart, match="belongs to somebody else"):
+    with pytest.raises(CannotStart, match="belongs to someone else"):
         cluster.start()
 
     cluster.socket_folder.rmdir()
