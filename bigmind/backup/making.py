@@ -85,7 +85,7 @@ def back_up_when_due(place: Path, *, every: timedelta, keep: int) -> Backup | No
 
 
 def backups_in(place: Path) -> list[Backup]:
-    """Return the whole backups in a folder, the newest first. Nothing else that lies there is touched or told."""
+    """Return the complete backups in a folder, the newest first. Other files there are ignored."""
     found = [path for path in sorted(place.glob(f"{PREFIX}*"), reverse=True) if _is_whole(path)]
     return [Backup(path, read_manifest(path)) for path in found]
 
@@ -134,11 +134,11 @@ def _dump(file: Path, snapshot: str) -> None:
     arguments = ["--format=custom", "--no-owner", "--no-privileges", "--schema=public", "--enable-row-security"]
     with file.open("wb") as written:
         dump = run("pg_dump", [*arguments, f"--snapshot={snapshot}"], stdout=written)
-        _, said = dump.communicate()
+        _, errors = dump.communicate()
         written.flush()
         os.fsync(written.fileno())
     if dump.returncode:
-        raise Invalid(f"pg_dump failed: {last_line(said)}", hint="`bigmind doctor` looks at the database.")
+        raise Invalid(f"pg_dump failed: {last_line(errors)}", hint="`bigmind doctor` looks at the database.")
 
 
 def _own_secret_key() -> bytes | None:
@@ -197,7 +197,7 @@ def _sync(place: Path) -> None:
         os.close(descriptor)
 
 
-def last_line(said: bytes) -> str:
-    """Return the last thing that a program said: what it failed on."""
-    lines = said.decode(errors="replace").strip().splitlines()
-    return lines[-1][:500] if lines else "it said nothing."
+def last_line(output: bytes) -> str:
+    """Return the last line of a program's output, which usually says why it failed."""
+    lines = output.decode(errors="replace").strip().splitlines()
+    return lines[-1][:500] if lines else "it gave no reason."

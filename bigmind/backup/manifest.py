@@ -63,11 +63,11 @@ def check_files(folder: Path, manifest: Manifest) -> None:
     Raises:
         Invalid: one is missing or is not what was written.
     """
-    for name, told in manifest.files.items():
+    for name, expected in manifest.files.items():
         path = folder / name
         if Path(name).name != name or path.is_symlink() or not path.is_file():
             raise Invalid(f"{folder.name}: {name} is missing.", hint="The backup is not whole: take another.")
-        if describe_file(path) != told:
+        if describe_file(path) != expected:
             hint = "The file was changed or damaged: take another backup."
             raise Invalid(f"{folder.name}: {name} is not what was written.", hint=hint)
     if DUMP not in manifest.files:

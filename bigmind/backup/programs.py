@@ -41,8 +41,8 @@ _ENVIRONMENT = {
 
 def open_connection() -> psycopg.Connection[Any]:
     """Open a connection of our own to the database, without the limits that requests have."""
-    told = {name: value for name, value in owner().get_connection_params().items() if name in _ENVIRONMENT}
-    return psycopg.connect(**told, options=_options(), application_name="bigmind-backup")
+    params = {name: value for name, value in owner().get_connection_params().items() if name in _ENVIRONMENT}
+    return psycopg.connect(**params, options=_options(), application_name="bigmind-backup")
 
 
 def server_version() -> int:
@@ -82,8 +82,8 @@ def run(
 
 def client_environment() -> dict[str, str]:
     """Return the variables by which PostgreSQL's programs reach the database."""
-    told = owner().get_connection_params()
-    reached = {variable: str(told[name]) for name, variable in _ENVIRONMENT.items() if told.get(name)}
+    params = owner().get_connection_params()
+    reached = {variable: str(params[name]) for name, variable in _ENVIRONMENT.items() if params.get(name)}
     return {**reached, "PGOPTIONS": _options(), "PGAPPNAME": "bigmind-backup", "PGCLIENTENCODING": "UTF8"}
 
 

@@ -105,7 +105,7 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
 
 def _refuse_newer(manifest: Manifest) -> None:
     migrations = MigrationLoader(None).disk_migrations
-    # A squashed migration knows those that it replaces, also when their files are gone.
+    # A squashed migration lists those that it replaces, even when their files are gone.
     known = {key for one, migration in migrations.items() for key in [one, *migration.replaces]}
     apps = {app for app, _ in known}
     unknown = [
@@ -156,15 +156,17 @@ def _load(folder: Path, manifest: Manifest) -> None:
             loading.wait()
             raise
         unpacking.wait()
-        said = loading.stderr.read() if loading.stderr else b""
+        errors = loading.stderr.read() if loading.stderr else b""
     if loading.wait():
-        raise Invalid(f"Nothing was changed: {_reason(said)}", hint="Stop whatever uses the database, or take another.")
+        raise Invalid(
+            f"Nothing was changed: {_reason(errors)}", hint="Stop whatever uses the database, or take another."
+        )
     if unpacking.returncode:
         raise Invalid("Nothing was changed: the dump cannot be unpacked.", hint="Take another backup.")
 
 
 def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manifest) -> None:
-    """Write the script. Its last word is COMMIT, and it is only said when the dump was unpacked to its end."""
+    """Write the script. COMMIT comes last, and only after the whole dump was unpacked: a torn dump changes nothing."""
     too_new = {line for line, version in NEWER_SETTINGS.items() if server_version() < version}
     hang_up()
     with into:
@@ -200,11 +202,11 @@ def _count_script(manifest: Manifest) -> str:
 def _contents(folder: Path) -> list[str]:
     """The table of contents of the dump."""
     listing = run("pg_restore", ["--list", str(folder / DUMP)], stdout=subprocess.PIPE)
-    told, said = listing.communicate()
+    output, errors = listing.communicate()
     if listing.returncode:
         hint = "The backup is damaged: take another."
-        raise Invalid(f"{folder.name}: {DUMP} cannot be read: {last_line(said)}", hint=hint)
-    return told.decode(errors="replace").splitlines()
+        raise Invalid(f"{folder.name}: {DUMP} cannot be read: {last_line(errors)}", hint=hint)
+    return output.decode(errors="replace").splitlines()
 
 
 def _restore_secret_key(folder: Path) -> None:
@@ -218,13 +220,13 @@ def _restore_secret_key(folder: Path) -> None:
     aside.replace(home / SECRET_KEY)
 
 
-def _reason(said: bytes) -> str:
+def _reason(errors: bytes) -> str:
     """What psql stumbled over; what it says after that is only that the transaction has ended."""
-    lines = list(_errors(said.decode(errors="replace")))
-    return lines[0][:500] if lines else last_line(said)
+    lines = list(_errors(errors.decode(errors="replace")))
+    return lines[0][:500] if lines else last_line(errors)
 
 
-def _errors(said: str) -> Iterator[str]:
-    for line in said.splitlines():
+def _errors(text: str) -> Iterator[str]:
+    for line in text.splitlines():
         if "ERROR:" in line or "FATAL:" in line:
             yield line.split("ERROR:", 1)[-1].split("FATAL:", 1)[-1].strip()
