@@ -24,7 +24,7 @@ from knowledge.search import hybrid
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes
-from knowledge.search.retrievers import by_meaning
+from knowledge.search.retrievers import retrieve_by_meaning
 from knowledge.search.scopes import scope_of_owner
 from knowledge.services.embedding import space_of
 from knowledge.services.entry_imports import NewEntry, import_entries
@@ -196,7 +196,7 @@ def _found(space: EmbeddingSpace, filters: Filters, questions: list[HalfVector],
     for vector in questions:
         with transaction.atomic():
             few = scope.is_large and filters.leave_few(scope)
-            found = {one.passage for one in by_meaning(vector, space, filters, scope, few=few)[:10]}
+            found = {one.passage for one in retrieve_by_meaning(vector, space, filters, scope, few=few)[:10]}
             nearest = _by_comparing(vector, space, filters, owner)
         shares.append(len(found & nearest) / len(nearest))
     return sum(shares) / len(shares)

@@ -26,7 +26,7 @@ from knowledge.references.readers.registry import generator_for
 from knowledge.references.readers.sources import Source
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.names import path_form, request_in, spell, words_typed
-from knowledge.search.splits import pieces_of
+from knowledge.search.splits import split_text
 from knowledge.transfer import readers as importers
 from knowledge.transfer.readers.bundles import bundle_from
 from knowledge.views.entry_words import heading_and_body, words_of
@@ -250,7 +250,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "counting tokens": lambda text: (count_tokens(text), cut_to_tokens(text, 1_000)),
     "screening": find_secrets,
     "signs of injection": find_injections,
-    "passages": lambda text: list(pieces_of(text)),
+    "passages": lambda text: list(split_text(text)),
     "excerpts": _excerpt,
     "error in a log": error_in,
     "errors in a lesson": errors_in,

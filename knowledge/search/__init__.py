@@ -1,1 +1,1 @@
-"""How things are found: passages written with what they are a piece of, and the queries over them."""
+"""Search: passages, written in the transaction of the thing they belong to, and the queries over them."""

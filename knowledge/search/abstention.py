@@ -1,9 +1,8 @@
-"""Abstention: whether anything that was found answers a question, or merely comes closest to it.
+"""Abstention: decides whether any hit answers a question, or merely comes closest to it.
 
-Something is always nearest in meaning, so a list that is not empty proves nothing. What counts is the best of the hits:
-how much of the question it has in its words, the rare ones counting more, and how near it is in meaning. The figures
-were fitted on the two corpora in `benchmarks/retrieval`, asked their own questions and each other's;
-docs/decisions/0024 says what they are worth.
+Something is always nearest in meaning, so a list that is not empty proves nothing. The best hit decides: by the share
+of the question's words it contains, rare words counting more, and by its similarity. The thresholds were fitted on two
+corpora, each asked its own questions and the other's (`benchmarks/retrieval`); docs/decisions/0024 has the results.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +14,7 @@ from knowledge.search.nearest import suggest_words
 FLOOR = 0.36
 """Cosine of question and passage. Below it a model says little more than that both are sentences."""
 WORDS_COUNT = 0.3
-"""How much a passage is lifted that has all words of the question; one that has common ones alone is hardly lifted."""
+"""Added to the cosine of a passage that has all words of the question; common words alone add hardly anything."""
 ALL_WORDS = 0.8
 """Share of the question's words, the rare ones counting more, that is enough whatever a model makes of it."""
 WORDS_ALONE = 0.3
@@ -31,10 +30,10 @@ class Judgement:
 
 
 def judge(query: str, found: Findings, *, names: Callable[[], Iterable[str]] = tuple) -> Judgement:
-    """Say whether anything that was found answers the question, and if not, which words that exist were meant.
+    """Return whether the findings answer the question, and if not, up to three existing words that are spelled alike.
 
     Args:
-        names: Returns topics, tags and keys that the asker may see. Asked only where nothing answers.
+        names: Returns topics, tags and keys that the user may see. Called only when nothing answers.
     """
     if is_answered(found):
         return Judgement()
@@ -42,7 +41,7 @@ def judge(query: str, found: Findings, *, names: Callable[[], Iterable[str]] = t
 
 
 def is_answered(found: Findings) -> bool:
-    """Return whether any of what was found may answer the question."""
+    """Return whether any finding may answer the question."""
     return any(_may_answer(item) for item in found.items)
 
 

@@ -1,4 +1,4 @@
-"""Keeping who wrote what: with which key, through which agent."""
+"""Authorship: records who wrote what, with which key and through which agent."""
 
 from collections.abc import Iterable
 
@@ -7,10 +7,12 @@ from knowledge.models import Kind, Writing
 
 
 def note_writings(kind: Kind | str, source_ids: Iterable[object], *, made: bool) -> None:
-    """Note that the actor of this call has written these things. What a person writes on a page needs no note.
+    """Record that the actor of this call has written these things.
+
+    Does nothing for a person on a page: without a key or an agent, the owner of the row is the author.
 
     Args:
-        kind: A kind of passages, or the word for what has none: `comment`, `feedback`.
+        kind: A kind of passages, or the word for something without passages: `comment`, `feedback`.
         made: Whether the text is the actor's own; otherwise it was there before, and the actor changed or moved it.
     """
     actor = acting()

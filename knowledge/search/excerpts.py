@@ -1,4 +1,4 @@
-"""Excerpts: of a long passage, the part that has the words it was found by."""
+"""Excerpts: cuts out the part of a long passage that contains the words it was found by."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ _WORD = re.compile(r"\w+")
 
 
 def words_like(stems: Collection[str]) -> re.Pattern[str] | None:
-    """Return what finds words with these stems and the common endings of English, or None when there are no stems."""
+    """Return a pattern for words with these stems and a common English ending, or None when there are no stems."""
     spelled = sorted({form for stem in stems for form in _spellings(stem)}, key=len, reverse=True)
     if not spelled:
         return None
@@ -19,9 +19,9 @@ def words_like(stems: Collection[str]) -> re.Pattern[str] | None:
 
 
 def excerpt_of(text: str, stems: Collection[str], *, chars: int = EXCERPT_CHARS) -> str:
-    """Return a text that is short as it is; of a long one about `chars` characters, where most of the words stand.
+    """Return about `chars` characters of a text, from where most of the words are; a short text is returned whole.
 
-    The ellipsis says where something is left out; no word is cut.
+    An ellipsis marks what is left out; no word is cut.
     """
     if len(text) <= chars:
         return text
@@ -32,7 +32,7 @@ def excerpt_of(text: str, stems: Collection[str], *, chars: int = EXCERPT_CHARS)
 
 
 def below_title(text: str, title: str) -> str:
-    """Return a text without its first line where that only repeats the title, or the end of a numbered one."""
+    """Return a text without its first line if that line only repeats the title, or the end of a numbered title."""
     first, _, rest = text.partition("\n")
     words = _WORD.findall(first.lower())
     is_repeated = bool(words) and _WORD.findall(title.lower())[-len(words) :] == words
@@ -40,7 +40,7 @@ def below_title(text: str, title: str) -> str:
 
 
 def _start(text: str, stems: Collection[str], chars: int) -> int:
-    """Where the window with the most different words begins, a little before the first of them."""
+    """Return the position a little before the first word of the window with the most different words."""
     pattern = words_like(stems)
     places = [(found.start(), found[0].lower()) for found in pattern.finditer(text)] if pattern else []
     if not places:
@@ -51,7 +51,10 @@ def _start(text: str, stems: Collection[str], chars: int) -> int:
 
 
 def _fullest(places: Sequence[tuple[int, str]], reach: int) -> int:
-    """Where the first of the windows begins that have the most different words; each place is looked at twice."""
+    """Return the start of the first window with the most different words.
+
+    A sliding window: each position enters and leaves once, so a passage full of matches costs linear time.
+    """
     within, best, most, end = Counter[str](), places[0][0], 0, 0
     for first, leaving in places:
         while end < len(places) and places[end][0] < first + reach:
@@ -76,5 +79,5 @@ def _word_end(text: str, at: int) -> int:
 
 
 def _spellings(stem: str) -> tuple[str, ...]:
-    """The stem as it is; and with a y, which English stemming turns into an i."""
+    """Return the stem, and its form with a y, which English stemming turns into an i."""
     return (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,)

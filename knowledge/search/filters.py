@@ -1,4 +1,4 @@
-"""What a search may find, as SQL: filters hold in the database, so no list of ids has to travel there."""
+"""Filters: what a search may find, as SQL. They are applied in the database, so no list of ids has to travel there."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,12 +13,13 @@ from knowledge.models import Passage
 from knowledge.search.scopes import Scope
 
 FEW = 2_000
-"""Of so few things every one is looked at: an index of many more would be asked for long, and might not find them."""
+"""Below this number of things a search compares each of them: an index over many more would be slow to yield them, and
+might miss some."""
 
 
 @dataclass(frozen=True)
 class Sql:
-    """A piece of SQL with what stands in its places."""
+    """A fragment of SQL with its parameters."""
 
     text: str
     parameters: tuple[Any, ...] = ()
@@ -29,7 +30,7 @@ class Sql:
 
 @dataclass(frozen=True)
 class Filters:
-    """What may be found. Filters hold exactly, before the best are chosen.
+    """What may be found. Filters are applied exactly, before the best candidates are chosen.
 
     Attributes:
         among: Only the things with these ids; a queryset of ids stays in the database.
@@ -46,12 +47,12 @@ class Filters:
 
     @property
     def narrowing(self) -> dict[str, QuerySet[Any]]:
-        """The querysets of `eligible` that leave something out."""
+        """The querysets of `eligible` that exclude something. The others would cost a subquery for nothing."""
         given = {str(kind): rows for kind, rows in (self.eligible or {}).items() if kind in self.kinds}
         return {kind: rows for kind, rows in given.items() if rows.query.where or rows.query.is_sliced}
 
     def leave_few(self, scope: Scope) -> bool:
-        """Whether so few things of a scope remain that each can be looked at. Never reads more than those few."""
+        """Return whether fewer than FEW things of a scope remain, so that each can be compared. Counts no further."""
         narrowing = self.narrowing
         is_each_narrowed = bool(narrowing) and len(narrowing) == len(self.kinds)
         if is_each_narrowed and _at_most_few(list(narrowing.values())):
@@ -65,10 +66,10 @@ class Filters:
         return _at_most_few([self._passages(scope)])
 
     def branches(self, scope: Scope) -> Iterator[Sql]:
-        """Yield conditions on `passage` for looking at all that passes: one for each narrowed kind, one for the others.
+        """Yield the conditions on `passage` of an exhaustive search: one for each narrowed kind, one for the others.
 
-        Apart, because PostgreSQL plans each for itself, and may begin with the things when they are few. Joined by OR
-        they would be tried on every passage.
+        They are separate because PostgreSQL plans each for itself, and can start from the things when they are few.
+        Joined by OR, all of them would be evaluated on every passage.
         """
         common, narrowing = self.common(scope), self.narrowing
         others = [str(kind) for kind in self.kinds if kind not in narrowing]
@@ -80,7 +81,7 @@ class Filters:
             yield common + Sql("passage.kind = %s", (kind,)) + chosen
 
     def roughly(self, scopes: Collection[Scope]) -> Sql:
-        """Return the condition on `passage` for counting about what is searched: owners, kinds and project."""
+        """Return the condition on `passage` for a rough count of what is searched: owners, kinds and project."""
         owners = [scope.owner for scope in scopes if scope.owner]
         shared = " OR passage.owner_id IS NULL" if self.shared else ""
         kinds = [str(kind) for kind in self.kinds]
@@ -88,12 +89,12 @@ class Filters:
         return condition + Sql("passage.project = %s", (self.project,)) if self.project else condition
 
     def one_by_one(self) -> Sql:
-        """Return the condition on `passage` for whoever reads some until they have enough: each looks up its thing."""
+        """Return the condition on `passage` for a scan that stops early: each passage looks up its own thing."""
         condition = Sql("passage.kind = ANY(%s)", ([str(kind) for kind in self.kinds],))
         for kind, rows in self.narrowing.items():
             ids = _ids(rows)
-            # Scalar, because PostgreSQL would rather read all things first than look up what EXISTS asks for. The cast
-            # is tried on ids of this kind only, whatever comes first.
+            # A scalar subquery, because PostgreSQL turns EXISTS into a join that reads all things first. The CASE
+            # keeps the cast to ids of this kind, in whatever order the conditions are evaluated.
             id_of_thing = f"CASE WHEN passage.kind = %s THEN passage.source_id::{_type_of_id(rows)} END"
             there = f"(SELECT true FROM ({ids.text}) AS eligible(pk) WHERE eligible.pk = {id_of_thing} LIMIT 1)"
             condition += Sql(f"(passage.kind <> %s OR {there})", (kind, *ids.parameters, kind))

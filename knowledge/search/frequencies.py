@@ -1,7 +1,7 @@
-"""How often words occur among what one may see: which words of a question are worth looking up.
+"""Word frequencies: which words of a question are worth looking up, and how much each weighs.
 
-Counted over one scope at a time, the asker's own or the shared one. A share of everybody's passages would let a
-question tell whether a word stands in someone else's memory: by which words are left out, and by how much each weighs.
+Counted over one scope at a time, the user's own or the shared one. Frequencies over all users' passages would disclose
+whether a word occurs in someone else's memory: by which words are left out, and by how much each weighs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,17 +17,17 @@ from knowledge.search.filters import scope_of
 from knowledge.search.scopes import Scope
 
 MATCHED = 5_000
-"""About how many passages of a large scope are ranked for a question."""
+"""About how many passages of a large scope are ranked for a question. More would take longer than a search may."""
 MOST_WORDS = 60
-"""Of a question: as many as there are bits in a number, and more than anybody asks with."""
+"""Words of a question that are looked up: the bits of a bigint hold one each, and no real question has more."""
 SAMPLED = 2_000
-"""Of a large scope. A word in one of a hundred passages stands in twenty of these."""
+"""Passages of a large scope that are sampled. A word in one of a hundred passages occurs in twenty of these."""
 COMMON_WORDS = 1_000
-BELIEVED_SECONDS = 600.0
-LARGE_SCOPES = 100
-"""So many a process remembers the words of."""
+CACHE_SECONDS = 600.0
+CACHED_SCOPES = 100
+"""Scopes whose word frequencies a process caches."""
 
-# Sampled by the digest of the text: whatever others store, of the same passages it is the same sample.
+# Sampled by the digest of the text, so that the same passages give the same sample whatever others store.
 _COMMON_WORDS = f"""
 WITH sample AS (
     SELECT passage.lexemes FROM knowledge_passage AS passage
@@ -41,7 +41,7 @@ GROUP BY word.lexeme ORDER BY count(*) DESC, word.lexeme LIMIT {COMMON_WORDS}
 
 @dataclass(frozen=True)
 class _Statistics:
-    """In what part of a scope's passages each common word stands, and when it was counted."""
+    """The share of a scope's passages that contain each common word, and when it was counted."""
 
     shares: dict[str, float]
     read_at: float
@@ -50,11 +50,11 @@ class _Statistics:
 _known: dict[UUID | None, _Statistics] = {}
 
 
-def telling_words(lexemes: Sequence[str], scope: Scope) -> list[str]:
-    """Return the rarest of these words: all that together stand in about 5,000 passages of a scope, but at least one.
+def selective_words(lexemes: Sequence[str], scope: Scope) -> list[str]:
+    """Return the rarest of these words: as many as occur in about 5,000 passages of a scope together, at least one.
 
-    A question of ten words has some that stand in most passages; looking those up would rank nearly everything, for a
-    word that tells nothing. What is found by the rare words is still ranked by all of them.
+    A question of ten words has some that occur in most passages; looking those up would rank nearly everything by
+    words that distinguish nothing. What the rare words find is still ranked by all of them.
     """
     shares = _shares(scope)
     # A word that is not among the thousand most common ones is rarer than they are.
@@ -70,36 +70,37 @@ def telling_words(lexemes: Sequence[str], scope: Scope) -> list[str]:
 
 
 def forget_statistics() -> None:
-    """Count again before the next search: what is stored has just changed much."""
+    """Clear the cached frequencies, so that the next search counts again. For imports that change much at once."""
     _known.clear()
 
 
-def most_telling(lexemes: Sequence[str], scopes: Sequence[Scope]) -> list[str]:
-    """Return as many words of a question as can be looked for at once, those that tell most."""
+def most_selective(lexemes: Sequence[str], scopes: Sequence[Scope]) -> list[str]:
+    """Return the words of a question, or of a very long one the MOST_WORDS rarest."""
     if len(lexemes) <= MOST_WORDS:
         return list(lexemes)
     return rarest(lexemes, max(scopes, key=lambda scope: scope.passages))[:MOST_WORDS]
 
 
 def rarest(lexemes: Sequence[str], scope: Scope) -> list[str]:
-    """Return the words in the order of how much they tell: the rarest first, of those not known the longest.
+    """Return the words, the rarest first; of those without a frequency, the longest first.
 
-    Nothing is known of a small scope: to count its words would take longer than to look all of them up.
+    A small scope has no frequencies: counting its words would take longer than looking all of them up.
     """
     shares = _shares(scope)
     return sorted(lexemes, key=lambda lexeme: (shares.get(lexeme, 0.0), -len(lexeme), lexeme))
 
 
 def count_words(lexemes: Sequence[str], scope: Scope) -> list[float | None]:
-    """Return in about how many passages of a scope each word stands; of those that are not common, nothing is known."""
+    """Return in about how many passages of a scope each word occurs; None for words that are not common."""
     shares = _shares(scope)
     return [shares[lexeme] * scope.passages if lexeme in shares else None for lexeme in lexemes]
 
 
 def word_weights(counts: Sequence[Sequence[float]]) -> list[float]:
-    """Return how much each word of a question weighs, by in how many passages of each scope it stands.
+    """Return the weight of each word of a question, from the number of passages that contain it in each scope.
 
-    Over all scopes that are asked together, so that what they found can be compared.
+    The weight is an inverse document frequency, as in BM25. It is computed over all searched scopes together, so that
+    their scores can be compared.
     """
     passages = [sum(scopes) for scopes in zip(*counts, strict=True)]
     most = max(passages, default=0.0)
@@ -107,7 +108,10 @@ def word_weights(counts: Sequence[Sequence[float]]) -> list[float]:
 
 
 def coverage(has: Mapping[int, int], weights: Sequence[float]) -> dict[int, float]:
-    """Return how much of a question each passage has that has any of it, by the bits of its words: 1 is all of it."""
+    """Return for each passage the share of the question's weight that its words have: 1 is all of it.
+
+    A passage without any of the words is left out. Passages with the same words share one computation.
+    """
     whole = sum(weights)
     scores = {
         bits: sum(weight for number, weight in enumerate(weights) if bits >> number & 1) / whole
@@ -118,16 +122,16 @@ def coverage(has: Mapping[int, int], weights: Sequence[float]) -> dict[int, floa
 
 
 def _shares(scope: Scope) -> dict[str, float]:
-    """In what part of a large scope's passages each common word stands, as of some minutes ago."""
+    """Return the share of a large scope's passages that contain each common word, up to ten minutes old."""
     if not scope.is_large:
         return {}
     known = _known.get(scope.owner)
-    if known is None or monotonic() - known.read_at > BELIEVED_SECONDS:
+    if known is None or monotonic() - known.read_at > CACHE_SECONDS:
         condition = scope_of("passage", scope)
         with connection.cursor() as cursor:
             cursor.execute(_COMMON_WORDS.format(scope=condition.text), condition.parameters)
             known = _Statistics(dict(cursor.fetchall()), monotonic())
-        if len(_known) >= LARGE_SCOPES:
+        if len(_known) >= CACHED_SCOPES:
             _known.clear()
         _known[scope.owner] = known
     return known.shares

@@ -1,14 +1,15 @@
-"""Fusion: one ranking of two. `docs/benchmarks.md` has the figures of every recipe; the default is the one they chose.
+"""Fusion: merges two rankings into one. `docs/benchmarks.md` has the figures of every recipe; they chose the default.
 
-What comes in, for every candidate, whichever arm found it: `keyword`, how much of the question's words a passage holds,
+The input, for every candidate of either retriever: `keyword`, the share of the question's words that a passage has,
 rare words counting more (0…1, where 1 is all of them), and `vector`, the cosine of question and passage.
 
-`blend` adds 0.4 of the one and 0.6 of the other, both as they are: a score means the same in every answer, and the best
-of nothing but poor matches stays poor. `rrf` adds reciprocal ranks: no score is read, so none can mislead, nor help.
+`blend` adds 0.4 of the one and 0.6 of the other without normalising them per query: a score means the same in every
+answer, and the best of nothing but poor matches stays poor. `rrf` is reciprocal rank fusion (Cormack, Clarke and
+Büttcher, 2009): it reads no scores, so a misleading score does no harm, and a clear one does no good.
 
-What was stored a moment ago and has no vector yet is taken to be as near as what was found by words usually is. Were it
-taken to be far, it would stand behind whatever is nearest; were its words to count alone, a collection that waits for
-its vectors would stand before everything that has one.
+A passage stored a moment ago has no vector yet. It is scored with the median similarity of what the words found. Scored
+with 0, it would rank below whatever is nearest; scored by its words alone, a collection that waits for its vectors
+would rank above everything that has them.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,43 +24,44 @@ Place = tuple[object, int]
 WORDS, MEANING = 0.4, 0.6
 RRF_K = 60
 NEIGHBOUR_SHARE = 0.3
-# How much of a neighbour counts by its distance: the one after next has less to do with it.
+# How much of a neighbour's score counts, by its distance: the one after next is less related.
 REACH = {1: 1.0, 2: 0.5}
 
 
 @dataclass(frozen=True)
 class Fused:
-    """The score of one passage, which arms know it, and what each of them adds to the score."""
+    """The score of one passage, the retrievers that scored it, and what each of them adds to the score."""
 
     score: float
-    arms: tuple[str, ...]
+    retrievers: tuple[str, ...]
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
 def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fused]:
-    """Join the scores of both arms, by passage. Without any vector the words decide alone.
+    """Merge the scores of both retrievers; return the result by passage. Without any vector only the words count.
 
     Args:
-        keyword: Of the passages that have any of the words.
-        vector: Of all candidates; one that is not among them has no vector yet.
+        keyword: Scores of the passages that have any of the words.
+        vector: Scores of all candidates; one without a score has no vector yet.
         recipe: One of RECIPES. Default: the setting `BIGMIND_SEARCH_FUSION`.
     """
-    arms = RECIPES[recipe or settings.SEARCH_FUSION](keyword, vector)
-    used = {name: arm for name, arm in arms.items() if arm.scores}
-    # Of meaning nothing can be said: words are all there is. Words that stand nowhere say something: that they do not.
-    whole = sum(arm.weight for name, arm in arms.items() if name in used or name == "keyword")
-    passages = dict.fromkeys(passage for arm in used.values() for passage in arm.scores)
+    rankings = RECIPES[recipe or settings.SEARCH_FUSION](keyword, vector)
+    used = {name: ranking for name, ranking in rankings.items() if ranking.scores}
+    # Without vectors the words count in full, because nothing is known of the meaning. Without keyword matches the
+    # words keep their weight: that none of them occurs is known, and lowers every score.
+    whole = sum(ranking.weight for name, ranking in rankings.items() if name in used or name == "keyword")
+    passages = dict.fromkeys(passage for ranking in used.values() for passage in ranking.scores)
     return {passage: _fused(passage, used, whole) for passage in passages}
 
 
 def support_neighbours(scores: Scores, places: Mapping[int, Place]) -> dict[int, float]:
-    """Let exchanges that follow each other in a session lift one another: the answer often stands beside the question.
+    """Return the scores with those of neighbouring exchanges added: the answer is often next to the question.
 
-    Only what stands beside something better than the usual neighbour is lifted. If every exchange were, any of them
-    would pass a fact that fits as well but, being a fact, has no neighbours.
+    A passage is lifted only by neighbours that are better than the average neighbour. If every exchange were lifted,
+    any of them would outrank a fact that fits as well but, being a fact, has no neighbours.
 
     Args:
-        places: For each passage of a conversation, the session and the place in it.
+        places: For each passage of a conversation, the session and its position there.
     """
     by_place: dict[Place, float] = {}
     for passage, place in places.items():
@@ -71,7 +73,7 @@ def support_neighbours(scores: Scores, places: Mapping[int, Place]) -> dict[int,
 
 
 def _beside(place: Place, by_place: Mapping[Place, float]) -> float:
-    """What stands before or after a place, the better of each distance."""
+    """Return the weighted scores before and after a position, the better one of each distance."""
     session, number = place
     return sum(
         share * max(by_place.get((session, number - step), 0.0), by_place.get((session, number + step), 0.0))
@@ -80,49 +82,52 @@ def _beside(place: Place, by_place: Mapping[Place, float]) -> float:
 
 
 @dataclass(frozen=True)
-class _Arm:
-    """What one arm adds: its scores, how much they weigh, and what counts for a passage that has none."""
+class _Ranking:
+    """The scores of one retriever, their weight, and the score of a passage that has none (`otherwise`)."""
 
     scores: Scores
     weight: float
     otherwise: float = 0.0
 
 
-def _fused(passage: int, arms: Mapping[str, _Arm], whole: float) -> Fused:
-    shares = {name: arm.scores.get(passage, arm.otherwise) * (arm.weight / whole) for name, arm in arms.items()}
-    known = tuple(name for name, arm in arms.items() if passage in arm.scores)
+def _fused(passage: int, rankings: Mapping[str, _Ranking], whole: float) -> Fused:
+    shares = {
+        name: ranking.scores.get(passage, ranking.otherwise) * (ranking.weight / whole)
+        for name, ranking in rankings.items()
+    }
+    known = tuple(name for name, ranking in rankings.items() if passage in ranking.scores)
     return Fused(sum(shares.values()), known, {name: shares[name] for name in known})
 
 
 def _usual(keyword: Scores, vector: Scores) -> float:
-    """How near those passages usually are that were found by their words."""
+    """Return the median similarity of the passages that the words found: a guess for one without a vector."""
     return median([vector[passage] for passage in keyword if passage in vector] or vector.values() or [0.0])
 
 
 def _positive(scores: Scores) -> dict[int, float]:
-    """A cosine below 0 says no more than 0: that both have nothing to do with each other."""
+    """Clip scores at 0: a cosine below 0 means no more than 0, that question and passage are unrelated."""
     return {passage: max(0.0, score) for passage, score in scores.items()}
 
 
-def _blend(keyword: Scores, vector: Scores) -> dict[str, _Arm]:
+def _blend(keyword: Scores, vector: Scores) -> dict[str, _Ranking]:
     near = _positive(vector)
-    return {"keyword": _Arm(keyword, WORDS), "vector": _Arm(near, MEANING, _usual(keyword, near))}
+    return {"keyword": _Ranking(keyword, WORDS), "vector": _Ranking(near, MEANING, _usual(keyword, near))}
 
 
-def _by_ranks(keyword: Scores, vector: Scores) -> dict[str, _Arm]:
+def _by_ranks(keyword: Scores, vector: Scores) -> dict[str, _Ranking]:
     words, near = _reciprocal_ranks(keyword), _reciprocal_ranks(vector)
-    return {"keyword": _Arm(words, 0.5), "vector": _Arm(near, 0.5, _usual(keyword, near))}
+    return {"keyword": _Ranking(words, 0.5), "vector": _Ranking(near, 0.5, _usual(keyword, near))}
 
 
 def _reciprocal_ranks(scores: Scores) -> dict[int, float]:
-    """Score by rank alone: the first counts 1, the 62nd half as much."""
+    """Return scores by rank alone, scaled so that the first has 1 and the 62nd half as much."""
     ranked = sorted(scores, key=lambda passage: (-scores[passage], -passage))
     return {passage: (RRF_K + 1) / (RRF_K + rank) for rank, passage in enumerate(ranked, start=1)}
 
 
-RECIPES: dict[str, Callable[[Scores, Scores], dict[str, _Arm]]] = {
+RECIPES: dict[str, Callable[[Scores, Scores], dict[str, _Ranking]]] = {
     "blend": _blend,
     "rrf": _by_ranks,
-    "keyword": lambda keyword, _: {"keyword": _Arm(keyword, 1.0)},
-    "vector": lambda _, vector: {"vector": _Arm(_positive(vector), 1.0)},
+    "keyword": lambda keyword, _: {"keyword": _Ranking(keyword, 1.0)},
+    "vector": lambda _, vector: {"vector": _Ranking(_positive(vector), 1.0)},
 }

@@ -1,4 +1,4 @@
-"""Hybrid search: by the words of a question and by its meaning, over what the actor may see, fused into one ranking."""
+"""Hybrid search: by keyword and by meaning, over what the user may see, fused into one ranking."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from knowledge.embeddings.retry import embed_query
 from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import Chunk, EmbeddingSpace, Kind
 from knowledge.search.filters import Filters, Sql
-from knowledge.search.frequencies import coverage, most_telling, word_weights
+from knowledge.search.frequencies import coverage, most_selective, word_weights
 from knowledge.search.fusion import Fused, fuse, support_neighbours
 from knowledge.search.keyword import lexemes_of
 from knowledge.search.retrievers import (
@@ -25,10 +25,10 @@ from knowledge.search.retrievers import (
     Candidate,
     alternatives,
     any_of,
-    best,
-    by_meaning,
-    by_other_arm,
-    by_words,
+    merge_candidates,
+    retrieve_by_meaning,
+    retrieve_by_words,
+    score_by_other_retriever,
     terms_of,
     tune,
 )
@@ -47,8 +47,8 @@ FROM knowledge_passage AS passage WHERE passage.id = ANY(%s)
 _SEARCHED = """
 SELECT count(*) FROM (SELECT 1 FROM knowledge_passage AS passage WHERE {condition} LIMIT {limit}) AS searched
 """
-# A search is short: to start processes that help would take longer. And each has filters of its own, which a plan made
-# for any of them would ignore.
+# A search takes milliseconds: starting parallel workers would take longer. And every search has other filters, which a
+# generic plan would ignore.
 _SHORT = {"max_parallel_workers_per_gather": "0", "plan_cache_mode": "force_custom_plan"}
 
 log = structlog.get_logger()
@@ -62,7 +62,7 @@ class Finding:
     source_id: str
     text: str
     score: float
-    arms: tuple[str, ...]
+    retrievers: tuple[str, ...]
     matched: list[str]
     created_at: datetime
     project: str
@@ -74,11 +74,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found, the best first, out of `total` candidates; `fallback` when meaning could not be asked.
+    """What was found, the best first, out of `total` candidates; `fallback` when the question could not be embedded.
 
     `milliseconds` says how long each step took: `keyword`, `vector` (with embedding the question), `fusion`;
-    `candidates` how many passages each arm found. `vector` is the question's own, in `space`. `waiting` of `searched`
-    passages have no vector yet.
+    `candidates` how many passages each retriever found. `vector` is the question's own, in `space`. `waiting` of
+    `searched` passages have no vector yet.
     """
 
     items: list[Finding]
@@ -108,7 +108,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class _Question:
-    """A question as both arms ask it. Without a vector, `reason` says why."""
+    """A question as both retrievers need it. Without a vector, `reason` says why."""
 
     lexemes: list[str]
     vector: HalfVector | None = None
@@ -119,24 +119,24 @@ class _Question:
 
 @dataclass(frozen=True)
 class _Found:
-    """The candidates of both arms, by passage, and what each arm says of all of them.
+    """The candidates of both retrievers, by passage, and the score of each retriever for all of them.
 
-    `brought` says how many candidates each arm brought, `by_keyword_alone` the seconds that the words took. Of about
-    `searched` passages `waiting` have no vector yet; when none waits, they are not counted.
+    `brought` has the number of candidates of each retriever, `keyword_seconds` the time of the keyword retriever. Of
+    about `searched` passages `waiting` have no vector yet; when none waits, they are not counted.
     """
 
     candidates: dict[int, Candidate]
     keyword: dict[int, float]
     vector: dict[int, float] = field(default_factory=dict)
     brought: dict[str, int] = field(default_factory=dict)
-    by_keyword_alone: float = 0.0
+    keyword_seconds: float = 0.0
     waiting: int = 0
     searched: int = 0
 
 
 @dataclass(frozen=True)
 class _Ranked:
-    """A passage that represents what it is a piece of, with how its score came about."""
+    """The best passage of one thing, with the parts of its score."""
 
     candidate: Candidate
     fused: Fused
@@ -147,10 +147,13 @@ class _Ranked:
 def search(
     query: str, *, owner: User, filters: Filters, limit: int, offset: int = 0, synonyms: Synonyms | None = None
 ) -> Findings:
-    """Find what fits a question best. When the embedder is away, words alone decide, and `fallback` says so.
+    """Return what fits a question best. When the embedder fails, it searches by keyword alone and sets `fallback`.
+
+    It takes the best CANDIDATES of each retriever in each scope, scores each candidate by both, fuses the scores, lifts
+    neighbouring exchanges, and returns the best passage of each thing. `limit` and `offset` cut a page out of that.
 
     Args:
-        synonyms: Of words, all that mean the same: a passage with one of them has the word of the question.
+        synonyms: For each word all that mean the same: a passage with one of them counts as having the word.
     """
     started = perf_counter()
     question = replace(_question(query), synonyms=synonyms)
@@ -161,12 +164,12 @@ def search(
     ranked = _rank(found, owner)
     items = _read_findings(ranked[offset : offset + limit], question, found)
     took = {
-        "keyword": found.by_keyword_alone,
-        "vector": embedded - started + answered - embedded - found.by_keyword_alone,
+        "keyword": found.keyword_seconds,
+        "vector": embedded - started + answered - embedded - found.keyword_seconds,
         "fusion": perf_counter() - answered,
     }
     milliseconds = {step: round(seconds * 1000, 2) for step, seconds in took.items()}
-    _count(question, took, items)
+    _count_metrics(question, took, items)
     return Findings(
         items,
         len(ranked),
@@ -181,13 +184,13 @@ def search(
     )
 
 
-def _count(question: _Question, took: Mapping[str, float], shown: Iterable[Finding]) -> None:
+def _count_metrics(question: _Question, took: Mapping[str, float], shown: Iterable[Finding]) -> None:
     SEARCHES.labels("yes" if question.reason else "no").inc()
     for step, seconds in took.items():
         SEARCH_SECONDS.labels(step).observe(seconds)
     for finding in shown:
-        for arm in finding.arms:
-            FOUND.labels(arm).inc()
+        for retriever in finding.retrievers:
+            FOUND.labels(retriever).inc()
 
 
 def _question(query: str) -> _Question:
@@ -204,24 +207,26 @@ def _question(query: str) -> _Question:
 
 
 def _candidates(question: _Question, owner: User, filters: Filters) -> _Found:
-    """Ask both arms in every scope, then each of them about what only the other found."""
+    """Run both retrievers in every scope, then let each of them score what only the other found."""
     scopes = scopes_of(owner, shared=filters.shared)
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()
-    words = most_telling(question.lexemes, scopes)
-    asked = [by_words(words, filters, scope, few=few[scope.owner], synonyms=question.synonyms) for scope in scopes]
-    named = best(found for one in asked for found in one.candidates)
+    words = most_selective(question.lexemes, scopes)
+    asked = [
+        retrieve_by_words(words, filters, scope, few=few[scope.owner], synonyms=question.synonyms) for scope in scopes
+    ]
+    named = merge_candidates(found for one in asked for found in one.candidates)
     weights = word_weights([one.counts for one in asked if one.counts])
     took = perf_counter() - started
     has = {passage: found.has for passage, found in named.items()}
     if question.vector is None or question.space is None:
-        return _Found(
-            named, coverage(has, weights), brought={"keyword": len(named), "vector": 0}, by_keyword_alone=took
-        )
+        return _Found(named, coverage(has, weights), brought={"keyword": len(named), "vector": 0}, keyword_seconds=took)
     vector, space = question.vector, question.space
-    near = best(found for scope in scopes for found in by_meaning(vector, space, filters, scope, few=few[scope.owner]))
+    near = merge_candidates(
+        found for scope in scopes for found in retrieve_by_meaning(vector, space, filters, scope, few=few[scope.owner])
+    )
     searched = filters.roughly(scopes)
-    other = by_other_arm(
+    other = score_by_other_retriever(
         terms_of(words, question.synonyms),
         vector,
         space,
@@ -234,7 +239,7 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> _Found:
         keyword=coverage(has | other.has, weights),
         vector={passage: float(found.score) for passage, found in near.items()} | other.near,
         brought={"keyword": len(named), "vector": len(near)},
-        by_keyword_alone=took,
+        keyword_seconds=took,
         waiting=other.waiting,
         searched=_count_passages(searched) if other.waiting else 0,
     )
@@ -247,7 +252,10 @@ def _count_passages(condition: Sql) -> int:
 
 
 def _rank(found: _Found, owner: User) -> list[_Ranked]:
-    """Fuse both arms, and let the best passage of each thing stand for it: the best first, among equals the newest."""
+    """Fuse the scores of both retrievers, and return the best passage of each thing, the best first.
+
+    Scores are compared at four digits, so that equals stay in one order whatever the processor rounds: newest first.
+    """
     fused = fuse(found.keyword, found.vector)
     alone = {passage: one.score for passage, one in fused.items()}
     scores = support_neighbours(alone, _places(found.candidates.values(), owner))
@@ -260,13 +268,13 @@ def _rank(found: _Found, owner: User) -> list[_Ranked]:
 
 
 def _age(candidate: Candidate) -> tuple[bool, int]:
-    """The order among equals: the newest first. Documentation has no newest, and keeps the order of its source."""
+    """Return the sort key among equals: the newest first. Documentation has no age and keeps its source's order."""
     is_documentation = candidate.kind == Kind.REFERENCE
     return is_documentation, candidate.passage if is_documentation else -candidate.passage
 
 
 def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found) -> list[Finding]:
-    """Read the passages that are shown. One that was forgotten meanwhile is left out."""
+    """Read the passages that are shown. One that was deleted meanwhile is left out."""
     with connection.cursor() as cursor:
         terms = [any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes]
         cursor.execute(_SHOWN, [question.lexemes, terms, [one.candidate.passage for one in ranked]])
@@ -282,7 +290,7 @@ def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found
                     source_id=one.candidate.source_id,
                     text=text,
                     score=round(min(1.0, one.score), 4),
-                    arms=one.fused.arms,
+                    retrievers=one.fused.retrievers,
                     matched=matched,
                     created_at=created_at,
                     project=project,
@@ -296,7 +304,7 @@ def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found
 
 
 def _places(candidates: Iterable[Candidate], owner: User) -> dict[int, tuple[object, int]]:
-    """Where the passages of flagged exchanges stand in their sessions."""
+    """Return for the passages of flagged exchanges their session and the position in it."""
     sources = {found.passage: int(found.source_id) for found in candidates if found.kind == Kind.CHUNK}
     if not sources:
         return {}

@@ -1,7 +1,7 @@
-"""Indexes over vectors: one for each large scope in each space, made and dropped as scopes grow and shrink.
+"""Indexes over vectors: one for each large scope in each space, created and dropped as scopes grow and shrink.
 
-Measured before and after (decision 11): one index over everybody's vectors, with a filter behind it, returns a fraction
-of what it should; every vector of an owner compared is exact, and fast up to some ten thousand.
+Measured before and after (decision 11): one index over all users' vectors, filtered afterwards, returns a fraction of
+what it should; comparing every vector of an owner is exact, and fast up to some ten thousand.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,10 @@ from knowledge.models import EmbeddingSpace
 from knowledge.search.scopes import PREFIX
 
 LARGE = 10_000
-"""From so many vectors on a scope has an index. It loses it below half of that, so that it does not come and go."""
+"""A scope with at least so many vectors gets an index. It is dropped below half of that: with one threshold, a scope
+near it would rebuild its index again and again."""
 MOST_DIMENSIONS = 4_000
-"""What pgvector can index of a halfvec."""
+"""The largest halfvec that pgvector can index."""
 LINKS, CARE = 24, 128
 """HNSW's m and ef_construction. With pgvector's defaults, 16 and 64, one in twenty of the nearest was missed."""
 
@@ -34,8 +35,8 @@ CREATE INDEX CONCURRENTLY {name} ON knowledge_passagevector
 USING hnsw (({vector}) halfvec_cosine_ops) WITH (m = {links}, ef_construction = {care})
 WHERE space_id = {space} AND vector IS NOT NULL AND {owner}
 """
-# In the background nobody waits: one process, within a memory that any container has.
-_AT_LEISURE = {
+# In the background nobody waits: one process, with as much memory as any container has.
+_BACKGROUND = {
     "statement_timeout": "0",
     "maintenance_work_mem": "256MB",
     "max_parallel_maintenance_workers": "0",
@@ -45,18 +46,19 @@ log = structlog.get_logger()
 
 
 def as_indexed(column: str, dimensions: int) -> str:
-    """Return how a column of vectors must be written for an index to be used: the column itself has no length."""
+    """Return the expression that the indexes are built on: the column itself has no fixed length."""
     return f"({column}::halfvec({dimensions}))"
 
 
 def keep_indexes() -> list[str]:
-    """Make the indexes that large scopes lack, drop those nobody needs; return the names of both.
+    """Create the indexes that large scopes lack, drop those that are not needed; return the names of both.
 
-    One after the other, and by one process at a time. Nobody who reads or writes has to wait meanwhile.
+    Indexes are built one after the other, by one process at a time, without blocking readers or writers. Returns
+    nothing where another process is building, or where this one may not change the schema.
     """
     if not may_change_schema():
         return []  # A worker that knows the owner of the tables does it.
-    with _alone() as is_alone, owner().cursor() as cursor:
+    with _hold_lock() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return []
         cursor.execute(_THERE, [f"{PREFIX}%"])
@@ -74,13 +76,13 @@ def keep_indexes() -> list[str]:
 
 
 def drop_indexes(space: EmbeddingSpace) -> None:
-    """Drop the indexes of a space whose vectors are all about to change: each would slow every change down.
+    """Drop the indexes of a space whose vectors are all about to change: each index would slow every change down.
 
-    Search looks at every vector until `keep_indexes` has made them again. Nobody who reads or writes has to wait.
+    Search compares every vector until `keep_indexes` has built them again. Readers and writers are not blocked.
     """
     if not may_change_schema():
         return
-    with _alone() as is_alone, owner().cursor() as cursor:
+    with _hold_lock() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return
         cursor.execute(_THERE, [f"{PREFIX}{space.pk}\\_%"])
@@ -89,7 +91,7 @@ def drop_indexes(space: EmbeddingSpace) -> None:
 
 
 def _sizes() -> dict[str, int]:
-    """The names of the indexes that there should be, or may stay, each with the number of vectors."""
+    """Return the names of the indexes that should exist, or may stay, each with the number of vectors."""
     spaces = dict(EmbeddingSpace.objects.filter(dimensions__lte=MOST_DIMENSIONS).values_list("pk", "dimensions"))
     with owner().cursor() as cursor:
         cursor.execute(_SIZES, [LARGE // 2])
@@ -110,8 +112,11 @@ def _definition(name: str) -> str:
 
 
 @contextmanager
-def _alone() -> Iterator[bool]:
-    """Take the one turn there is, for as long as it takes; say whether it was free."""
+def _hold_lock() -> Iterator[bool]:
+    """Hold the advisory lock of index building; yield False at once if another process holds it.
+
+    A session lock, not one of a transaction: CREATE INDEX CONCURRENTLY cannot run inside a transaction.
+    """
     with owner().cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
         is_alone = bool(cursor.fetchone()[0])
@@ -119,10 +124,10 @@ def _alone() -> Iterator[bool]:
             yield False
             return
         try:
-            for name, value in _AT_LEISURE.items():
+            for name, value in _BACKGROUND.items():
                 cursor.execute(f"SET {name} TO '{value}'")
             yield True
         finally:
-            for name in _AT_LEISURE:
+            for name in _BACKGROUND:
                 cursor.execute(f"RESET {name}")
             cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])

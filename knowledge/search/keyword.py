@@ -1,6 +1,6 @@
-"""The words of a question, as PostgreSQL searches for them.
+"""Keyword queries: the lexemes of a question.
 
-A question is plain words: PostgreSQL turns it into lexemes, so no operator in it can change a query or make it fail.
+PostgreSQL turns the text into lexemes as it does with passages, so no operator in it can change or break a query.
 """
 
 from django.db import connection
@@ -17,10 +17,9 @@ ORDER BY lexeme
 
 
 def lexemes_of(query: str) -> list[str]:
-    """Return what a question looks for: its words stemmed as English, and as they stand; any one is enough.
+    """Return the words of a question, stemmed as English and unchanged; a passage needs any one of them.
 
-    Words like “what” and “the” stand in nearly every passage and tell nothing: they are left out, unless there is
-    nothing else.
+    Stop words like “what” and “the” occur in nearly every passage: they are left out, unless there is nothing else.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LEXEMES, {"query": query})

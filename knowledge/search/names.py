@@ -1,4 +1,4 @@
-"""Names as they are looked up: of commands, of endpoints, of anything, however somebody has typed them."""
+"""Names in the form they are looked up in: commands, endpoints, anything, however the user has typed them."""
 
 import re
 import shlex
@@ -11,8 +11,9 @@ from urllib.parse import unquote, urlsplit
 from knowledge.models.references import NAME_CHARS
 
 PARAMETER = "{}"
-"""What stands for a parameter in a path."""
+"""Placeholder of a parameter in a path."""
 MOST_CANDIDATES = 1024
+"""Limit of the templates tried for one path: they double with every segment."""
 
 _WORD = re.compile(r"[^\W_]+")
 _QUOTES = str.maketrans(dict.fromkeys("`'\"“”‘’«»", ""))
@@ -27,20 +28,20 @@ _WHOLE = re.compile(r":\w[\w-]*|\$\w+|\*")
 
 
 class Request(NamedTuple):
-    """A request that somebody named: its method in capitals, or none, and the path as it was written."""
+    """A request as the user named it: its method in capitals, or none, and the path as it was written."""
 
     method: str
     path: str
 
 
 def spell(text: str) -> str:
-    """Return a name as it is looked up: its words with single spaces, whatever the case, quotes and punctuation."""
+    """Return the lookup form of a name: its words, lower case, single spaces, without quotes and punctuation."""
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
     return " ".join(_WORD.findall(plain))[:NAME_CHARS]
 
 
 def words_typed(text: str) -> list[str]:
-    """Return a command line as a shell would split it, without a prompt. An open quote is taken as it stands."""
+    """Return the words of a command line as a shell splits them, without a prompt; at spaces if a quote stays open."""
     line = _PROMPT.sub("", text.strip().strip("`"))
     try:
         return shlex.split(line)
@@ -49,13 +50,13 @@ def words_typed(text: str) -> list[str]:
 
 
 def request_in(text: str) -> Request | None:
-    """Return the request that a text is, such as `GET /users/12` or an address; nothing when it is something else."""
+    """Return a text as a request, such as `GET /users/12` or an address; None when it is something else."""
     found = _REQUEST.match(text.strip().strip("`'\""))
     return Request((found["method"] or "").upper(), found["path"]) if found else None
 
 
 def path_form(path: str) -> str:
-    """Return a path as it is looked up: `/users/{}` for `/users/{id}/`, `/users/:id` and `https://host/users/<id>?a=b`.
+    """Return the lookup form of a path: `/users/{}` for `/users/{id}/`, `/users/:id`, `https://host/users/<id>?a=b`.
 
     A path with values in it, such as `/users/123`, stays as it is: see `path_candidates`.
     """
@@ -66,9 +67,9 @@ def path_form(path: str) -> str:
 
 
 def path_candidates(form: str) -> list[str]:
-    """Return every template that a path may be a case of, itself included: any segment may be a value.
+    """Return every template that a path may match, itself included: any segment may be a value.
 
-    Of a very long path only the last segments may.
+    In a very long path only the last segments are varied, so that there are at most MOST_CANDIDATES.
     """
     choices = [_choices(segment) for segment in form.split("/")[1:]]
     for place, options in enumerate(choices):
@@ -83,7 +84,7 @@ def _segment(segment: str) -> str:
 
 
 def _choices(segment: str) -> list[str]:
-    """What a segment may stand for: itself, a parameter, or one with an ending such as `.json` or `:activate`."""
+    """Return what a segment may match: itself, a parameter, or one with an ending such as `.json` or `:activate`."""
     if PARAMETER in segment:
         return [segment]
     endings = [PARAMETER + segment[segment.index(mark) :] for mark in ".:" if mark in segment[1:]]

@@ -1,4 +1,4 @@
-"""Did you mean: the names that look most like one that is not there."""
+"""Did you mean: the existing names that are spelled most like one that does not exist."""
 
 import re
 from collections.abc import Iterable
@@ -7,34 +7,35 @@ from rapidfuzz import fuzz, process
 
 SUGGESTIONS = 3
 SUGGEST_FROM = 2_000
-"""Of names that are read from a table, so many are looked through."""
+"""How many names callers read from a table to compare: the rest would cost more than the hint is worth."""
 ALIKE = 60
+"""Similarity of 100 from which a name is suggested."""
 SHORTEST = 3
-"""Of letters: what is shorter looks like too much."""
+"""Letters that a word needs: shorter ones resemble too many others."""
 MISSPELT = 80
-"""Of 100: two letters that changed places in a word of eight."""
+"""Similarity of 100 of a misspelt word: two swapped letters in a word of eight still pass."""
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
-    """Return up to three of the names that look most like this one: what exists, never inventions, nor itself."""
+    """Return up to three of the names that are spelled most like this one, best first, never the name itself."""
     others = [one for one in dict.fromkeys(names) if one != name]
     return [one for one, *_ in process.extract(name, others, limit=SUGGESTIONS, score_cutoff=ALIKE)]
 
 
 def nearest_or(name: str, names: Iterable[str], otherwise: str) -> str:
-    """Return a hint that names the nearest, or what to do where nothing is near."""
+    """Return a hint with the nearest names, or `otherwise` when none is near."""
     near = nearest(name, names)
     return f"The nearest: {', '.join(near)}." if near else otherwise
 
 
 def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()) -> list[str]:
-    """Return up to three names, or whole words of texts, that may be what a misspelt word of a question meant.
+    """Return up to three names, or words of the texts, that a misspelt word of a question may stand for.
 
     Args:
-        names: Topics, tags and keys that the asker may see.
-        texts: What was found: any of its words may be meant.
+        names: Topics, tags and keys that the user may see.
+        texts: Texts that were found: each of their words is a possible correction.
     """
     asked, known = _WORD.findall(query.casefold()), list(dict.fromkeys(names))
     choices = {word: name for name in known for word in (name.casefold(), *_WORD.findall(name.casefold()))}

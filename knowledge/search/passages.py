@@ -1,4 +1,4 @@
-"""Writing passages: in the transaction that writes what they are a piece of."""
+"""Writing passages, in the same transaction as the thing they belong to."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage
 from knowledge.models.passages import FORM
 from knowledge.search.authorship import note_writings
-from knowledge.search.splits import heads_of, pieces_of
+from knowledge.search.splits import heads_of, split_text
 
 _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)
@@ -27,7 +27,7 @@ _OF_SOURCES = "SELECT id FROM knowledge_passage WHERE kind = %s AND source_id = 
 
 
 class Indexed(NamedTuple):
-    """One thing to be found by its text. `head`: what makes it understandable alone, such as who said it, and when."""
+    """One thing to index by its text. `head`: what makes it understandable alone, such as who said it, and when."""
 
     source_id: object
     text: str
@@ -42,11 +42,11 @@ class Written(NamedTuple):
     head: int
 
 
-def written(pieces: Sequence[str], head: str = "") -> Iterator[Written]:
-    """Write the pieces of a text, each with the head of the whole and the headings that it stands under."""
-    for piece, headings in zip(pieces, heads_of(pieces), strict=True):
+def add_heads(splits: Sequence[str], head: str = "") -> Iterator[Written]:
+    """Yield each split of a text below the head of the whole text and the headings it belongs to."""
+    for split, headings in zip(splits, heads_of(splits), strict=True):
         above = "".join(f"{part}\n" for part in (head, headings) if part)
-        yield Written(above + piece, len(above))
+        yield Written(above + split, len(above))
 
 
 def index_passages(
@@ -59,16 +59,16 @@ def index_passages(
     head: str = "",
     made: bool = False,
 ) -> None:
-    """Make `texts` the passages of one thing, in place of those it had. Blank texts are left out.
+    """Replace the passages of one thing by those of `texts`. Blank texts are left out, long ones are split.
 
-    Call this in the transaction that writes the thing: what is stored can be found by keyword at once, and by meaning
-    as soon as a worker has made its vectors. Long texts become several passages. Without an owner it is shared.
+    Call this in the transaction that writes the thing: it is found by keyword at once, and by meaning as soon as a
+    worker has embedded it. Without an owner the passages are shared.
 
     Args:
-        head: What makes it understandable alone, such as who said it and when. It is searched, and never shown.
-        made: Whether the actor of this call is the one who made the thing; else they changed it or brought it back.
+        head: What makes the text understandable alone, such as who said it and when. It is searched, and never shown.
+        made: Whether the actor of this call created the thing; otherwise they changed or restored it.
     """
-    digests = _let_go(kind, [source_id])
+    digests = _delete_passages(kind, [source_id])
     passages = Passage.objects.bulk_create(
         Passage(
             kind=kind,
@@ -81,7 +81,7 @@ def index_passages(
             form=FORM,
             digest=digest(text),
         )
-        for ordinal, (text, above) in enumerate(one for text in texts for one in written([*pieces_of(text)], head))
+        for ordinal, (text, above) in enumerate(one for text in texts for one in add_heads([*split_text(text)], head))
     )
     queue_vectors([passage.pk for passage in passages])
     forget_vectors(digests)
@@ -91,12 +91,12 @@ def index_passages(
 
 
 def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> None:
-    """Write the passages of many things that have none yet, as `index_passages` does for one, at the speed of COPY."""
+    """Write the passages of many new things, as `index_passages` does for one, with COPY (ten times as fast)."""
     owner_id, now = owner.pk if owner else None, timezone.now()
     rows = (
         (kind.value, str(thing.source_id), owner_id, thing.project, ordinal, text, above, FORM, digest(text), now)
         for thing in things
-        for ordinal, (text, above) in enumerate(written([*pieces_of(thing.text)], thing.head))
+        for ordinal, (text, above) in enumerate(add_heads([*split_text(thing.text)], thing.head))
     )
     copy_in(Passage, _COLUMNS, rows)
     with connection.cursor() as cursor:
@@ -106,25 +106,25 @@ def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> N
 
 
 def queue_vectors(passage_ids: Sequence[int]) -> None:
-    """Note that these passages wait for a vector in every space that is built, and wake a worker."""
+    """Queue these passages for a vector in every active or growing space, and wake a worker after the commit."""
     with connection.cursor() as cursor:
         cursor.execute(_QUEUE, [list(passage_ids)])
     after_commit("knowledge.tasks.embed_pending")
 
 
 def mark_outdated(kind: Kind, source_ids: Iterable[object]) -> None:
-    """Let the passages of things be rewritten in the background: what their heads say has changed."""
+    """Mark the passages of things for rewriting in the background, because the content of their heads has changed."""
     Passage.objects.filter(kind=kind, source_id__in=[str(source_id) for source_id in source_ids]).update(form=0)
     after_commit("knowledge.tasks.rewrite_passages")
 
 
 def erase_passages(kind: Kind, source_ids: Iterable[object]) -> None:
-    """Delete the passages of things that are erased, and the cached vectors of texts that nothing else has."""
-    forget_vectors(_let_go(kind, source_ids))
+    """Delete the passages of erased things, and the cached vectors of texts that no other passage has."""
+    forget_vectors(_delete_passages(kind, source_ids))
 
 
 def forget_vectors(digests: Collection[str]) -> None:
-    """Forget the cached vectors of texts that no passage has any more."""
+    """Delete the cached vectors of texts that no passage has any more: they would let an erased text be recognised."""
     if not digests:
         return
     kept = Passage.objects.filter(digest__in=digests).values("digest")
@@ -132,11 +132,11 @@ def forget_vectors(digests: Collection[str]) -> None:
 
 
 def forget_passages(kind: Kind, source_ids: Iterable[object]) -> None:
-    """Delete the passages of things that get others at once; their cached vectors stay, for texts that come back."""
-    _let_go(kind, source_ids)
+    """Delete the passages of things, but keep their cached vectors, for texts that come back."""
+    _delete_passages(kind, source_ids)
 
 
-def _let_go(kind: Kind, source_ids: Iterable[object]) -> set[str]:
+def _delete_passages(kind: Kind, source_ids: Iterable[object]) -> set[str]:
     """Delete passages, and return the digests of their texts."""
     passages = Passage.objects.filter(kind=kind, source_id__in=[str(source_id) for source_id in source_ids])
     digests = set(passages.values_list("digest", flat=True))

@@ -1,8 +1,7 @@
-"""The two arms of a search, each asking one scope for its best candidates: by words, and by meaning.
+"""The two retrievers of a search: each returns the best candidates of one scope, by keyword or by meaning.
 
-A small scope is searched by looking at every passage that may be found: exactly. A large one is asked through its
-index, which may miss a little; whenever filters leave few things, or the index comes back with too little, everything
-that passes the filters is looked at after all.
+A small scope is searched exhaustively, so exactly. A large one is searched through its index, which may miss a little;
+when the filters leave few things, or the index returns too few, everything that passes the filters is compared.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,18 +13,18 @@ from pgvector import HalfVector
 
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Filters, Sql, scope_of
-from knowledge.search.frequencies import count_words, telling_words
+from knowledge.search.frequencies import count_words, selective_words
 from knowledge.search.indexes import as_indexed
 from knowledge.search.scopes import Scope
 from knowledge.search.synonyms import Synonyms
 
 CANDIDATES = 200
 MOST_COUNTED = 10_000
-"""Of texts that wait for their vectors, and of those that were searched."""
+"""Where counting ends, of texts that wait for a vector and of all that were searched: a notice says “more than”."""
 
-# How much of the question a passage has: each word weighs the more, the fewer passages have it. Passages with the same
-# words have the same score, so it is computed once for each set of words; a set is the bits of a number. Below the
-# passages stands how many have each word: with those of the other scopes they weigh the words of what is fused.
+# The share of the question that a passage has: a word weighs more, the fewer passages have it. Passages with the same
+# words have the same score, so it is computed once for each set of words; a set is the bits of a number. The rows after
+# the passages count how many have each word: over all scopes these counts give the weights that fusion uses.
 _RANKED = """
 WITH passage AS MATERIALIZED ({found}),
 sets AS (SELECT has, count(*) AS passages FROM passage GROUP BY has),
@@ -54,15 +53,15 @@ FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON pass
 WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
 ORDER BY distance, passage.id DESC LIMIT {limit}
 """
-# Without a second key of order, which an index over vectors does not have.
+# Without a second sort key: PostgreSQL would sort all rows instead of reading them in the order of the index.
 _NEAREST = """
 SELECT passage.id, passage.kind, passage.source_id, {vector} <=> %s::halfvec({dimensions}) AS distance
 FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
 WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
 ORDER BY distance LIMIT {limit}
 """
-# What one arm found, the other has not scored.
-_OTHER_ARM = """
+# Fusion needs both scores of every candidate, and what one retriever found the other has not scored.
+_OTHER_RETRIEVER = """
 SELECT passage.id, {bits} AS has, NULL::float8 AS distance
 FROM knowledge_passage AS passage WHERE passage.id = ANY(%s)
 UNION ALL
@@ -71,7 +70,7 @@ FROM knowledge_passagevector AS vector WHERE vector.space_id = %s AND vector.pas
 UNION ALL
 SELECT NULL, count(*), NULL FROM ({waiting}) AS waiting
 """
-# Spelled like the condition of the index `vector_waiting`: usually nothing is in it.
+# Spelled like the condition of the partial index `vector_waiting`, so that it is used: usually it is empty.
 _WAITING = """
 SELECT 1 FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
 WHERE vector.space_id = %s AND vector.vector IS NULL AND NOT (vector.vector IS NOT NULL AND vector.trouble = '')
@@ -89,7 +88,7 @@ _ALWAYS = Sql("true")
 
 
 class Candidate(NamedTuple):
-    """A passage that an arm found. `has`: by words, which of them it has, as the bits of a number."""
+    """A passage that a retriever found. `has`: which words of the question it has, as the bits of a number."""
 
     passage: int
     kind: str
@@ -98,56 +97,59 @@ class Candidate(NamedTuple):
     has: int = 0
 
 
-class ByWords(NamedTuple):
-    """What the words found in one scope, and in how many of its passages each word stands."""
+class KeywordCandidates(NamedTuple):
+    """What the keyword retriever found in one scope, and in how many of its passages each word occurs."""
 
     candidates: list[Candidate]
     counts: list[float]
 
 
-def by_words(
+def retrieve_by_words(
     words: Sequence[str], filters: Filters, scope: Scope, *, few: bool, synonyms: Synonyms | None = None
-) -> ByWords:
-    """Return the passages of a scope with any of these words, ranked by all of them. `few`: the filters leave few.
-
-    A passage with a synonym of a word has the word.
+) -> KeywordCandidates:
+    """Return the passages of a scope with any of these words, ranked by all of them. A synonym counts as the word.
 
     Args:
-        words: No more than there are bits in a number: `most_telling` chooses them.
+        words: At most as many as a bigint has bits: `most_selective` chooses them.
+        few: Whether the filters leave so few things that an exhaustive search is faster.
     """
     if not words:
-        return ByWords([], [])
+        return KeywordCandidates([], [])
     terms = terms_of(words, synonyms)
     if few or not scope.is_large:
-        return _counted(_rank_by_words(terms, words, list(filters.branches(scope))))
-    telling = telling_words(words, scope)
+        return _read_candidates(_rank_by_words(terms, words, list(filters.branches(scope))))
+    selective = selective_words(words, scope)
     known = count_words(words, scope)
     branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
-    return _counted(_rank_by_words(terms, telling, [branch], known=known, condition=filters.one_by_one()))
+    return _read_candidates(_rank_by_words(terms, selective, [branch], known=known, condition=filters.one_by_one()))
 
 
-def by_meaning(
+def retrieve_by_meaning(
     vector: HalfVector, space: EmbeddingSpace, filters: Filters, scope: Scope, *, few: bool
 ) -> list[Candidate]:
-    """Return the passages of a scope whose vectors are nearest. `few`: the filters leave few."""
+    """Return the passages of a scope whose vectors are nearest.
+
+    Args:
+        few: Whether the filters leave so few things that comparing all of them is faster than the index.
+    """
     if space.pk in scope.indexed and not few:
         with tune(_IN_ORDER_OF_INDEX):
-            near = _ask(_nearest(vector, space, scope, filters.common(scope) + filters.one_by_one()))
+            near = _read_rows(_nearest(vector, space, scope, filters.common(scope) + filters.one_by_one()))
         if len(near) >= CANDIDATES:
-            return _best(_similar(near))
+            return _take_best(_as_similarities(near))
     compared = [_compare_vectors(vector, space, scope, branch) for branch in filters.branches(scope)]
-    return _best(_similar(_ask(_all_of(compared))))
+    return _take_best(_as_similarities(_read_rows(_union_all(compared))))
 
 
-class OtherArm(NamedTuple):
-    """Of what only one arm found: which words it has, and how near it is; and how many passages wait for a vector."""
+class OtherScores(NamedTuple):
+    """Words (`has`) and similarities (`near`) of what only the other retriever found; how many wait for a vector."""
 
     has: dict[int, int]
     near: dict[int, float]
     waiting: int
 
 
-def by_other_arm(
+def score_by_other_retriever(
     terms: Mapping[str, str],
     vector: HalfVector,
     space: EmbeddingSpace,
@@ -155,62 +157,67 @@ def by_other_arm(
     without_words: Collection[int],
     without_distance: Collection[int],
     searched: Sql,
-) -> OtherArm:
-    """Score by each arm what only the other found. What has no vector yet is left out.
+) -> OtherScores:
+    """Return the words and the similarities of passages that only the other retriever found, in one query.
+
+    Passages without a vector have no similarity.
 
     Args:
-        searched: The condition on `passage` of all that is searched, for counting what waits.
+        without_words: Passages that only the vector retriever found.
+        without_distance: Passages that only the keyword retriever found.
+        searched: The condition on `passage` of all that is searched, for counting what waits for a vector.
     """
     waiting = _WAITING.format(condition=searched.text, limit=MOST_COUNTED)
-    text = _OTHER_ARM.format(bits=_bits(terms), waiting=waiting)
+    text = _OTHER_RETRIEVER.format(bits=_bits(terms), waiting=waiting)
     compared = (vector.to_text(), space.pk, list(without_distance))
     with connection.cursor() as cursor:
         cursor.execute(text, [*terms.values(), list(without_words), *compared, space.pk, *searched.parameters])
         *rows, (_, count, _) = cursor.fetchall()
     has = {passage: bits for passage, bits, distance in rows if bits is not None}
-    return OtherArm(has, {passage: 1 - distance for passage, _, distance in rows if distance is not None}, count)
+    return OtherScores(has, {passage: 1 - distance for passage, _, distance in rows if distance is not None}, count)
 
 
-def best(found: Iterable[Candidate]) -> dict[int, Candidate]:
-    """Return the best candidates of several scopes, by passage."""
-    return {candidate.passage: candidate for candidate in _best(found)}
+def merge_candidates(found: Iterable[Candidate]) -> dict[int, Candidate]:
+    """Return the best CANDIDATES of several scopes, by passage."""
+    return {candidate.passage: candidate for candidate in _take_best(found)}
 
 
 @contextmanager
 def tune(parameters: dict[str, str]) -> Iterator[None]:
-    """Set parameters of PostgreSQL for what is asked within, inside a transaction."""
+    """Set parameters of PostgreSQL for the queries inside the `with`. Needs a transaction."""
     with connection.cursor() as cursor:
         names = ", ".join("set_config(%s, %s, true)" for _ in parameters)
         cursor.execute(f"SELECT {names}", [part for pair in parameters.items() for part in pair])
         yield
-        # Whoever opened the transaction may have more to do in it. After a query that failed all of it is rolled back.
+        # The caller may go on with its transaction. No `finally`: after a query that failed all of it is rolled back.
         cursor.execute("; ".join(f"SET LOCAL {name} TO DEFAULT" for name in parameters))
 
 
-def _ask(question: Sql) -> list[Candidate]:
+def _read_rows(question: Sql) -> list[Candidate]:
     with connection.cursor() as cursor:
         cursor.execute(question.text, question.parameters)
         return [Candidate(*row) for row in cursor.fetchall()]
 
 
-def _counted(question: Sql) -> ByWords:
-    rows = _ask(question)
-    return ByWords(
-        _best(row for row in rows if row.passage is not None), [float(row.score) for row in rows if row.passage is None]
+def _read_candidates(question: Sql) -> KeywordCandidates:
+    rows = _read_rows(question)
+    return KeywordCandidates(
+        _take_best(row for row in rows if row.passage is not None),
+        [float(row.score) for row in rows if row.passage is None],
     )
 
 
-def _all_of(branches: Sequence[Sql]) -> Sql:
+def _union_all(branches: Sequence[Sql]) -> Sql:
     text = " UNION ALL ".join(f"({branch.text})" for branch in branches)
     return Sql(text, tuple(parameter for branch in branches for parameter in branch.parameters))
 
 
-def _similar(found: Iterable[Candidate]) -> Iterator[Candidate]:
-    """The similarity in place of the distance."""
+def _as_similarities(found: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Yield the candidates with the similarity in place of the distance."""
     return (candidate._replace(score=1 - candidate.score) for candidate in found)
 
 
-def _best(found: Iterable[Candidate]) -> list[Candidate]:
+def _take_best(found: Iterable[Candidate]) -> list[Candidate]:
     return sorted(found, key=lambda candidate: (-candidate.score, -candidate.passage))[:CANDIDATES]
 
 
@@ -224,7 +231,7 @@ def _rank_by_words(
 ) -> Sql:
     bits = _bits(terms)
     any_sought = " | ".join(terms[word] for word in sought)
-    found = _all_of(
+    found = _union_all(
         [
             Sql(_FOUND.format(bits=bits, condition=branch.text), (*terms.values(), any_sought, *branch.parameters))
             for branch in branches
@@ -235,7 +242,7 @@ def _rank_by_words(
 
 
 def _bits(terms: Collection[str]) -> str:
-    """Which words a passage has, as the bits of a number."""
+    """Return SQL for the words that a passage has, as the bits of a number."""
     tests = [f"((passage.lexemes @@ %s::tsquery)::int::bigint << {number})" for number in range(len(terms))]
     return " | ".join(tests) or "0::bigint"
 
@@ -254,15 +261,15 @@ def _nearest(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition:
 
 
 def terms_of(words: Iterable[str], synonyms: Synonyms | None) -> dict[str, str]:
-    """Return for each word the tsquery that any passage satisfies which has the word or a synonym."""
+    """Return for each word a tsquery that matches passages with the word or a synonym."""
     return {word: any_of(alternatives(word, synonyms)) for word in words}
 
 
 def alternatives(word: str, synonyms: Synonyms | None) -> list[str]:
-    """Return a word and all that mean the same."""
+    """Return a word and its synonyms."""
     return sorted({word} | (synonyms or {}).get(word, frozenset()))
 
 
 def any_of(lexemes: Sequence[str]) -> str:
-    """Return the tsquery that any of these words satisfies. Quoted, so that no word can be an operator."""
+    """Return a tsquery that matches any of these words. They are quoted, so that no word can be an operator."""
     return " | ".join("'{}'".format(lexeme.replace("\\", "\\\\").replace("'", "''")) for lexeme in lexemes)

@@ -1,4 +1,4 @@
-"""Scopes: whose passages are searched. A large one has an index of its own over its vectors."""
+"""Scopes: the owners whose passages are searched. A large scope has an index of its own over its vectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Scope:
     """The passages of one owner, or without an owner the shared ones.
 
     Attributes:
-        indexed: For each space whose vectors have an index here, about how many they are.
+        indexed: For each space with an index for this scope, about how many vectors the index has.
     """
 
     owner: UUID | None
@@ -28,27 +28,27 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """How it is called in the name of an index."""
+        """The scope's part of the name of an index."""
         return self.owner.hex if self.owner else "shared"
 
     @property
     def is_large(self) -> bool:
-        """Whether it is too large to look at every passage."""
+        """Whether it is too large to compare every passage."""
         return bool(self.indexed)
 
     @property
     def passages(self) -> int:
-        """About how many passages a large one has. PostgreSQL says 0 or -1 of an index it has not counted yet."""
+        """About how many passages a large scope has. PostgreSQL says 0 or -1 of an index it has not analysed yet."""
         return max([1, *self.indexed.values()])
 
 
 def scopes_of(owner: User, *, shared: bool) -> list[Scope]:
-    """Return the scopes that somebody searches: their own, and the shared one where asked for."""
+    """Return the scopes that a user searches: their own, and with `shared` the shared one."""
     return _scopes([owner.pk, None] if shared else [owner.pk])
 
 
 def scope_of_owner(owner: User | None) -> Scope:
-    """Return the scope of one owner, or without one the shared scope."""
+    """Return the scope of one owner, or for None the shared scope."""
     return _scopes([owner.pk if owner else None])[0]
 
 

@@ -1,12 +1,12 @@
-"""Cutting long texts into passages: at structure first, with overlap, so that each piece can be found by itself.
+"""Splits: long texts cut into passages, at structure first, with overlap, so that each split is found by itself.
 
-A later piece says little without the title of its text and the heading that it stands under: both are its head.
+A later split says little without the title of its text and the heading above it: both become its head.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
-PIECE_CHARS = 900
+SPLIT_CHARS = 900
 OVERLAP_CHARS = 150
 TITLE_CHARS = 100
 
@@ -15,39 +15,40 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 
 
-def pieces_of(text: str) -> Iterator[str]:
-    """Yield the passages of a text: the text itself when it is short, else pieces of about 900 characters.
+def split_text(text: str) -> Iterator[str]:
+    """Yield the splits of a text: the text itself when it is short, otherwise about 900 characters each.
 
-    The built-in model reads 256 tokens, so a longer piece would be found by its beginning only. A text is cut at
-    headings and empty lines, then at sentences, then between words; each piece begins with the end of the one before.
+    The built-in model reads 256 tokens, so a longer split would be found by its beginning only. A text is cut at
+    headings and empty lines, then at sentences, then within them; each split begins with the end of the one before, so
+    that a sentence about the cut is whole in one of them.
     """
     if not text.strip():
         return
-    if len(text) <= PIECE_CHARS:
+    if len(text) <= SPLIT_CHARS:
         yield text
         return
-    piece = ""
+    split = ""
     for part in _parts(text):
-        if piece and len(piece) + len(part) + 1 > PIECE_CHARS:
-            yield piece
-            piece = _tail(piece)
-        piece = f"{piece}\n{part}" if piece else part
-    if piece.strip():
-        yield piece
+        if split and len(split) + len(part) + 1 > SPLIT_CHARS:
+            yield split
+            split = _tail(split)
+        split = f"{split}\n{part}" if split else part
+    if split.strip():
+        yield split
 
 
-def heads_of(pieces: Sequence[str]) -> Iterator[str]:
-    """Yield for each piece of a text the title and the heading it stands under, where it does not say so itself."""
+def heads_of(splits: Sequence[str]) -> Iterator[str]:
+    """Yield for each split of a text its title and the heading above it, except what the split itself contains."""
     title = section = ""
-    for number, piece in enumerate(pieces):
-        yield "\n".join(line for line in dict.fromkeys([title, section]) if line and line not in piece)
-        headings = _HEADING.findall(piece)
-        title = title if number else _title(piece)
+    for number, split in enumerate(splits):
+        yield "\n".join(line for line in dict.fromkeys([title, section]) if line and line not in split)
+        headings = _HEADING.findall(split)
+        title = title if number else _title(split)
         section = headings[-1].strip()[:TITLE_CHARS] if headings else section
 
 
 def _title(text: str) -> str:
-    """The first line, if it is a heading, or short and no sentence."""
+    """Return the first line, if it is a heading, or short and not a sentence."""
     first, _, rest = text.strip().partition("\n")
     heading = _HEADING.match(first)
     if heading:
@@ -57,19 +58,19 @@ def _title(text: str) -> str:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The blocks of a text; a block that is too long gives its sentences, a sentence its words in runs."""
+    """Yield the blocks of a text; of a long block its sentences, and of a long sentence pieces of a fixed length."""
     for block in _BLOCK.split(text):
-        if len(block) <= PIECE_CHARS:
+        if len(block) <= SPLIT_CHARS:
             yield from [block] if block.strip() else []
             continue
         for sentence in _SENTENCE.split(block):
             yield from (
-                sentence[start : start + PIECE_CHARS - OVERLAP_CHARS]
-                for start in range(0, len(sentence), PIECE_CHARS - OVERLAP_CHARS)
+                sentence[start : start + SPLIT_CHARS - OVERLAP_CHARS]
+                for start in range(0, len(sentence), SPLIT_CHARS - OVERLAP_CHARS)
             )
 
 
-def _tail(piece: str) -> str:
-    """The last words of a piece, from a word's beginning."""
-    tail = piece[-OVERLAP_CHARS:]
+def _tail(split: str) -> str:
+    """Return the last words of a split, from the beginning of a word."""
+    tail = split[-OVERLAP_CHARS:]
     return tail.partition(" ")[2] or tail

@@ -1,7 +1,7 @@
-"""What PostgreSQL believes of the tables that search reads: how many rows they have, and whose.
+"""Planner statistics of the tables that search reads: how many rows they have, and whose.
 
-It looks by itself once a minute at the most. After a large import it would take a table for as good as empty until
-then, and compare every passage with every vector: seconds, where it takes milliseconds once it knows better.
+Autovacuum analyses tables once a minute at most. After a large import the planner would believe until then that a table
+is almost empty, and compare every passage with every vector: seconds instead of milliseconds.
 """
 
 import structlog
@@ -21,10 +21,10 @@ log = structlog.get_logger()
 
 
 def keep_statistics() -> list[str]:
-    """Let PostgreSQL look at the tables of memory that have changed much since it last did; return their names.
+    """Analyse the tables of memory that have changed much since the last time; return their names.
 
-    Workers call this while they work off what was stored. It reads a sample, less than a second even of a large table,
-    and keeps nobody from reading or writing. One that somebody else is looking at now is left to them.
+    Workers call this while they embed what was stored. ANALYZE reads a sample, in less than a second even of a large
+    table, and blocks neither readers nor writers. A table that is being analysed already is skipped.
     """
     with owner().cursor() as cursor:
         cursor.execute(_OUTDATED, [CHANGED_ROWS, CHANGED_SHARE])
@@ -37,5 +37,5 @@ def keep_statistics() -> list[str]:
                 cursor.execute(f'ANALYZE (SKIP_LOCKED) "{name}"')
         finally:
             cursor.execute("RESET statement_timeout")
-    log.info("PostgreSQL has looked at tables that changed much.", tables=tables)
+    log.info("Analysed tables that changed much.", tables=tables)
     return tables

@@ -13,14 +13,14 @@ BUILT_IN: dict[str, tuple[str, ...]] = {
     "users": ("user", "people", "members", "employees"),
     "groups": ("group", "teams", "team"),
 }
-"""The table of the design: who asks to “get all users” means the command that lists them."""
+"""The table of the specification: a question about “get all users” means the command that lists them."""
 
 Synonyms = Mapping[str, frozenset[str]]
-"""Of each word, all that mean the same; of a stem too, as PostgreSQL makes it."""
+"""For each word, and each stem as PostgreSQL computes it, all words that mean the same."""
 
 
 def synonyms_of(*tables: Mapping[str, Iterable[str]]) -> Synonyms:
-    """Join the built-in table with those of collections. Groups that share a word are one."""
+    """Return the built-in synonyms merged with those of collections. Groups that share a word become one group."""
     groups: list[set[str]] = []
     for table in (BUILT_IN, *tables):
         for word, others in table.items():
@@ -33,7 +33,7 @@ def synonyms_of(*tables: Mapping[str, Iterable[str]]) -> Synonyms:
 
 
 def canonical(words: Iterable[str], synonyms: Synonyms) -> str:
-    """Return words with one word in place of all that mean the same, so that names can be compared by meaning."""
+    """Return words with each replaced by one representative of its synonyms, so that names compare by meaning."""
     return " ".join(min(synonyms[word]) if word in synonyms else word for word in words)
 
 

@@ -195,4 +195,4 @@ def _relevance(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], 
 
 
 def _hit(item: Finding, entry: CompanyEntry) -> CompanyHit:
-    return CompanyHit(entry, item.score, excerpt_of(item.text, item.matched), item.matched, item.arms)
+    return CompanyHit(entry, item.score, excerpt_of(item.text, item.matched), item.matched, item.retrievers)

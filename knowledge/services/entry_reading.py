@@ -225,4 +225,4 @@ def _filter(role: str | None, tags: Sequence[str] | None, entry_type: str | None
 
 
 def _hit(item: Finding, entry: Entry) -> EntryHit:
-    return EntryHit(entry, item.score, excerpt_of(item.text, item.matched), item.matched, item.arms)
+    return EntryHit(entry, item.score, excerpt_of(item.text, item.matched), item.matched, item.retrievers)

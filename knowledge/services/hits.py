@@ -20,7 +20,7 @@ from knowledge.services.sources import Things, read_things
 
 @dataclass(frozen=True)
 class Reckoning:
-    """How a score came about: what each arm says of this, how much of that the score has, and neighbours."""
+    """How a score came about: what each retriever says of this, how much of that the score has, and neighbours."""
 
     keyword: float | None
     vector: float | None
@@ -162,7 +162,7 @@ def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
         excerpt=excerpt_of(below_title(finding.text, title), finding.matched),
         score=finding.score,
         matched=finding.matched,
-        arms=finding.arms,
+        arms=finding.retrievers,
         created_at=moment,
         age_days=max(0, (timezone.now() - moment).days),
         project=finding.project,

@@ -15,7 +15,7 @@ from knowledge.models import EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import rarest
 from knowledge.search.keyword import lexemes_of
-from knowledge.search.retrievers import by_meaning, by_words
+from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
 from knowledge.search.scopes import scope_of_owner
 
 ALIKE_IN_WORDS = 90.0
@@ -50,7 +50,7 @@ def lookalikes(text: str, *, kind: Kind, owner: User | None, among: QuerySet[Any
     """
     scope = scope_of_owner(owner)
     words = rarest(lexemes_of(text[:SOUGHT_CHARS]), scope)[:SOUGHT_WORDS]
-    found = by_words(words, Filters([kind]), scope, few=False).candidates
+    found = retrieve_by_words(words, Filters([kind]), scope, few=False).candidates
     ids = list(dict.fromkeys(candidate.source_id for candidate in found))[:COMPARED]
     similar = [
         Similar(row.pk, round(likeness / 100, 2), getattr(row, field)[:EXCERPT_CHARS])
@@ -78,7 +78,7 @@ def _point(space: EmbeddingSpace, row: PassageVector) -> int:
     if not things.exists():
         return 0
     filters = Filters([Kind(passage.kind)])
-    near = by_meaning(HalfVector(row.vector), space, filters, scope_of_owner(passage.owner), few=False)
+    near = retrieve_by_meaning(HalfVector(row.vector), space, filters, scope_of_owner(passage.owner), few=False)
     alike = [found.passage for found in near if found.score > ALIKE_IN_MEANING and found.passage < passage.pk]
     older = Passage.objects.filter(pk__in=alike, ordinal=0).exclude(source_id=passage.source_id)
     by_id = older.in_bulk()

@@ -10,7 +10,7 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from knowledge.models import Chunk, Kind, Passage, PassageVector
 from knowledge.models.passages import FORM, OUTDATED
-from knowledge.search.passages import forget_vectors, written
+from knowledge.search.passages import add_heads, forget_vectors
 from knowledge.services.embedding import AGAIN
 from knowledge.services.sessions import head_of
 
@@ -77,7 +77,7 @@ def _free(sources: Sequence[Source]) -> dict[Source, list[Passage]]:
 
 
 def _with_heads(passages: Sequence[Passage], head: str) -> Sequence[Passage]:
-    for passage, (text, above) in zip(passages, written([one.words for one in passages], head), strict=True):
+    for passage, (text, above) in zip(passages, add_heads([one.words for one in passages], head), strict=True):
         passage.text, passage.head = text, above
     return passages
 

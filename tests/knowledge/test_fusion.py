@@ -68,13 +68,13 @@ def test_no_missing_vector_makes_words_count_more():
 def test_while_no_vector_is_there_the_order_is_that_of_the_words():
     found = fuse({1: 0.4, 2: 0.2}, {})
 
-    assert (found[1].score, found[1].arms) == (0.4, ("keyword",))
+    assert (found[1].score, found[1].retrievers) == (0.4, ("keyword",))
 
 
 def test_where_no_word_stands_the_order_is_that_of_the_meaning():
     found = fuse({}, {1: 0.1, 2: 0.7})
 
-    assert (order({passage: one.score for passage, one in found.items()})[0], found[2].arms) == (2, ("vector",))
+    assert (order({passage: one.score for passage, one in found.items()})[0], found[2].retrievers) == (2, ("vector",))
 
 
 def test_nothing_found_is_nothing_fused():
@@ -84,10 +84,10 @@ def test_nothing_found_is_nothing_fused():
 def test_each_passage_says_which_arms_know_it_and_what_they_add():
     found = fuse({1: 0.5}, {1: 0.9, 2: 0.3})
 
-    assert found[1].arms == ("keyword", "vector")
+    assert found[1].retrievers == ("keyword", "vector")
     assert found[1].parts == pytest.approx({"keyword": 0.2, "vector": 0.54})
     assert sum(found[1].parts.values()) == pytest.approx(found[1].score)
-    assert found[2].arms == ("vector",)
+    assert found[2].retrievers == ("vector",)
 
 
 def test_reciprocal_ranks_ask_for_places_and_not_for_scores():

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from knowledge.models import Chunk, Kind, Passage, PassageVector
-from knowledge.search.splits import heads_of, pieces_of
+from knowledge.search.splits import heads_of, split_text
 from knowledge.services.embedding import AGAIN, embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.passage_rewriting import rewrite_passages
@@ -104,4 +104,4 @@ def test_later_pieces_of_a_long_text_are_found_by_its_title_and_shown_without_it
 def test_a_text_that_begins_with_a_sentence_has_no_title():
     text = "It rained all day, and nobody went out.\n" + "The rain did not stop until the evening came. " * 60
 
-    assert set(heads_of([*pieces_of(text)])) == {""}
+    assert set(heads_of([*split_text(text)])) == {""}

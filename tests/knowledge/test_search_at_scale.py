@@ -14,8 +14,8 @@ from knowledge.models import EmbeddingSpace, Entry, Kind, Passage, PassageVector
 from knowledge.search import filters, indexes
 from knowledge.search import retrievers as arms
 from knowledge.search.filters import Filters
-from knowledge.search.frequencies import count_words, forget_statistics, telling_words
-from knowledge.search.retrievers import by_meaning, by_words
+from knowledge.search.frequencies import count_words, forget_statistics, selective_words
+from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
 from knowledge.search.scopes import scope_of_owner
 from knowledge.search.statistics import keep_statistics
 from knowledge.services.embedding import embed_pending, progress, space_of, start_again
@@ -90,9 +90,9 @@ def _recall(space: EmbeddingSpace, wanted: Filters, owner: User | None, *, top: 
     for row in _vectors(QUESTIONS, seed=99):
         with transaction.atomic():
             vector = HalfVector(row.tolist())
-            exact = by_meaning(vector, space, wanted, scope, few=True)[:top]
+            exact = retrieve_by_meaning(vector, space, wanted, scope, few=True)[:top]
             few = scope.is_large and wanted.leave_few(scope)
-            found = {one.passage for one in by_meaning(vector, space, wanted, scope, few=few)[:top]}
+            found = {one.passage for one in retrieve_by_meaning(vector, space, wanted, scope, few=few)[:top]}
         shares.append(sum(one.passage in found for one in exact) / len(exact))
     return sum(shares) / len(shares)
 
@@ -129,7 +129,7 @@ def test_a_filter_that_says_little_by_itself_still_finds_all_it_should(at_scale)
     wanted = Filters([Kind.ENTRY], shared=True, eligible={Kind.ENTRY: eligible})
 
     with transaction.atomic():
-        found = by_meaning(HalfVector(question.tolist()), space, wanted, scope_of_owner(None), few=False)
+        found = retrieve_by_meaning(HalfVector(question.tolist()), space, wanted, scope_of_owner(None), few=False)
 
     nearest = sorted(far, key=lambda row: -np.dot(row.vector, question))[: len(found)]
     assert len(found) == arms.CANDIDATES
@@ -145,7 +145,7 @@ def test_a_large_scope_is_asked_through_its_index_and_a_small_one_is_not(at_scal
 
     def plan(wanted: Filters, person: User | None) -> str:
         with _explained() as plans, transaction.atomic():
-            by_meaning(vector, space, wanted, scope_of_owner(person), few=False)
+            retrieve_by_meaning(vector, space, wanted, scope_of_owner(person), few=False)
         return "\n".join(plans)
 
     assert f"Index Scan using knowledge_near_{space.pk}_shared" in plan(Filters([Kind.ENTRY], shared=True), None)
@@ -211,8 +211,8 @@ def test_in_a_large_scope_words_that_stand_everywhere_are_not_looked_up(at_scale
 
     words = ["the", "number", "1234", "deploy"]
 
-    telling = telling_words(words, scope_of_owner(None))
-    found = by_words(words, Filters([Kind.ENTRY], shared=True), scope_of_owner(None), few=False).candidates
+    telling = selective_words(words, scope_of_owner(None))
+    found = retrieve_by_words(words, Filters([Kind.ENTRY], shared=True), scope_of_owner(None), few=False).candidates
 
     assert "the" not in telling
     assert set(telling) == {"1234", "deploy"}

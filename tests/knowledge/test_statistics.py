@@ -7,7 +7,7 @@ from pgvector import HalfVector
 from knowledge.embeddings.providers import provider
 from knowledge.models import Kind
 from knowledge.search.filters import Filters
-from knowledge.search.retrievers import by_meaning
+from knowledge.search.retrievers import retrieve_by_meaning
 from knowledge.search.scopes import scope_of_owner
 from knowledge.search.statistics import keep_statistics
 from knowledge.services.embedding import embed_pending, space_of
@@ -33,7 +33,9 @@ def test_vectors_are_compared_without_reading_all_of_them_for_each_passage(known
 
     pages = []
     with connection.execute_wrapper(_counting(pages)), transaction.atomic():
-        found = by_meaning(vector, space_of(provider()), Filters([Kind.ENTRY]), scope_of_owner(None), few=False)
+        found = retrieve_by_meaning(
+            vector, space_of(provider()), Filters([Kind.ENTRY]), scope_of_owner(None), few=False
+        )
 
     assert len(found) == 200
     assert sum(pages) < 10 * IMPORTED
