@@ -1,1 +1,1 @@
-"""Turning texts into vectors: the built-in model, any OpenAI-compatible endpoint, and what to do when it is away."""
+"""Embedders: the built-in model, any OpenAI-compatible endpoint, and what happens while the endpoint fails."""

@@ -1,6 +1,6 @@
 """The daily budget of paid embedders, in tokens: a run-away import may cost a day's money, not a month's.
 
-The meter is a row for each day, so that web and workers spend from the same budget, and a restart forgets nothing.
+The meter is one row for each day, so that web and workers share the budget, and a restart does not reset it.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,10 @@ from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import EmbeddingDay
 
 SHARE_OF_BATCHES = 0.95
-"""What an import may use of the budget: the rest is for questions, or a large import would end search by meaning."""
+"""The share of the budget that imports may use. The rest is for questions: otherwise one large import would end search
+by meaning for the day."""
 
-# One statement: of two processes at the line, the second sees what the first has spent.
+# Check and update in one statement: of two processes at the limit, the second sees what the first has spent.
 _SPEND = """
 INSERT INTO knowledge_embeddingday AS today (day, tokens) VALUES (%(day)s, %(tokens)s)
 ON CONFLICT (day) DO UPDATE SET tokens = today.tokens + EXCLUDED.tokens
@@ -28,7 +29,7 @@ RETURNING tokens
 
 
 class BudgetSpent(EmbedderError):
-    """Today's tokens are spent. `retry_after` is the seconds until midnight UTC, when there are new ones."""
+    """Today's tokens are spent. `retry_after` is the seconds until midnight UTC, when the budget starts again."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__("The embedding budget of today is spent (BIGMIND_EMBEDDING_DAILY_TOKENS).")
@@ -36,20 +37,25 @@ class BudgetSpent(EmbedderError):
 
 
 def pay(embedder: Embedder, texts: Sequence[str], *, share: float = 1.0) -> None:
-    """Spend what these texts cost, where embedding them costs anything.
+    """Charge these texts to today's budget, if the embedder is paid.
+
+    Args:
+        share: The part of the budget that this caller may use up.
 
     Raises:
-        BudgetSpent: this share of the budget is used up.
+        BudgetSpent: that part is used up. Nothing is charged.
     """
     if embedder.is_paid:
         spend(sum(map(count_tokens, texts)), share=share)
 
 
 def spend(tokens: int, *, share: float = 1.0) -> None:
-    """Spend tokens of today's budget. Those that cross the line still pass: else a small budget would never be used.
+    """Charge tokens to today's budget. A limit of 0 means no limit.
+
+    The batch that crosses the limit still passes: otherwise a budget smaller than a batch could never be used.
 
     Raises:
-        BudgetSpent: the line was crossed before. Nothing is spent.
+        BudgetSpent: the limit was reached before. Nothing is charged.
     """
     limit = ceil(settings.EMBEDDING_DAILY_TOKENS * share)
     with connection.cursor() as cursor:
@@ -59,7 +65,7 @@ def spend(tokens: int, *, share: float = 1.0) -> None:
 
 
 def tokens_today() -> int:
-    """Return how many tokens were spent since midnight UTC."""
+    """Return how many tokens were charged since midnight UTC."""
     return EmbeddingDay.objects.filter(day=_today()).values_list("tokens", flat=True).first() or 0
 
 

@@ -1,7 +1,7 @@
-"""The circuit breaker: after three failures in a row nobody calls the embedder for a while, in no process.
+"""The circuit breaker: after three failures in a row no process calls the embedder for a while.
 
 Its state is in the cache, so that web and workers share it where the cache is shared. A state that was lost or has
-expired is a closed circuit: the next three failures open it again.
+expired means a closed circuit: the next three failures open it again.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from django.core.cache import cache
 
 FAILURES = 3
 SHORTEST = 60.0
-"""Seconds that the circuit is open the first time. Each failed probe doubles them."""
+"""Seconds that the circuit is open the first time. Each failed probe doubles them, up to LONGEST."""
 LONGEST = 600.0
 
 _PROBE = 60
@@ -20,30 +20,30 @@ _REMEMBERED = 3600
 
 @dataclass(frozen=True)
 class Circuit:
-    """The way to the embedder of one space: closed (calls pass), open (none does), or half-open (one probes)."""
+    """The circuit of one space: closed (all calls pass), open (none passes), or half-open (one call probes)."""
 
     space: str
 
     def is_open(self) -> bool:
-        """Whether calling is pointless now. Of half-open, this is not yet true."""
+        """Return whether calls are refused now. A half-open circuit is no longer open."""
         return cache.get(self._key("open")) is not None
 
     def admits(self) -> bool:
-        """Whether the caller may call now. Half-open, only the first who asks may; the others would all wait."""
+        """Return whether the caller may call now. While half-open, only the first caller may: others would all wait."""
         if self.is_open():
             return False
         return not cache.get(self._key("trips")) or cache.add(self._key("probe"), True, timeout=_PROBE)
 
     def note_success(self) -> None:
-        """Close the circuit: the embedder has answered."""
+        """Close the circuit, because the embedder has answered."""
         cache.delete_many([self._key(part) for part in ("open", "probe", "trips", "failures")])
 
     def note_failure(self, retry_after: float | None = None) -> None:
-        """Count a failure. The third in a row opens the circuit for a minute; a probe's opens it for twice as long.
+        """Count a failure. The third in a row opens the circuit for a minute; a failed probe doubles the time.
 
-        An embedder that said when to come back is left alone until then, ten minutes at most.
+        An embedder that sent a `Retry-After` is not called until then, ten minutes at most.
         """
-        if self.is_open():  # Another call, begun before it opened, has failed as well. That is no news.
+        if self.is_open():  # A call that began before the circuit opened has failed as well: not another failed probe.
             return
         asked = retry_after or 0.0
         if cache.get(self._key("trips")) or self._count("failures") >= FAILURES:
@@ -60,5 +60,5 @@ class Circuit:
             return 1
 
     def _key(self, part: str) -> str:
-        # Hashed, because a model's name may have characters that a cache does not take.
+        # Hashed, because a model's name may have characters that a cache key may not.
         return f"embedding-circuit:{hashlib.sha256(self.space.encode()).hexdigest()[:16]}:{part}"

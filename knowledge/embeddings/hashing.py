@@ -1,4 +1,4 @@
-"""A deterministic embedder for tests: texts that share words, or parts of words, are near each other."""
+"""A deterministic embedder for tests: texts that share words, or parts of words, are similar."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Hashing:
-    """A bag of hashed words and of the three-letter pieces of words. It knows no meaning, and needs no model."""
+    """Feature hashing of words and their trigrams (Weinberger et al., 2009). It knows no meaning and needs no model."""
 
     dimensions: int = 64
     is_paid: bool = False
@@ -25,15 +25,16 @@ class Hashing:
         return f"hashing:{self.dimensions}"
 
     def embed(self, texts: Sequence[str], *, timeout: float = 0) -> Vectors:
-        """Return the vectors of the texts, the same in every process and on every machine."""
+        """Return the vectors of the texts: the same in every process and on every machine."""
         vectors = [self._vector(text) for text in texts]
         return check_vectors(vectors, count=len(texts), dimensions=self.dimensions)
 
     def _vector(self, text: str) -> Vectors:
         vector = np.zeros(self.dimensions, dtype=np.float32)
         for feature, weight in _features(text):
-            place, sign = divmod(crc32(feature.encode("utf-8", "surrogatepass")), 2)
-            vector[place % self.dimensions] += weight if sign else -weight
+            # A random sign lets collisions of features cancel out on average instead of adding up.
+            bucket, sign = divmod(crc32(feature.encode("utf-8", "surrogatepass")), 2)
+            vector[bucket % self.dimensions] += weight if sign else -weight
         if not vector.any():  # A text without words, or one whose features cancel out, still needs a direction.
             vector[0] = 1
         return vector

