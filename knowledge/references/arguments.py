@@ -87,7 +87,7 @@ def _unchangeable(value: Any) -> Any:
 
 _FIELDS = {"id": "key", "type": "kind", "relatedIds": "related"}
 _PASSED_OVER = frozenset({"lastUpdated"})
-_TOLD = (
+_DRAFTS_DESCRIPTION = (
     "Up to 1,000 items, each with key (or id), kind (or type: command, api, guide, feature, troubleshooting, setting),"
     " title, content in markdown, and where known: name (the exact command, or GET /path), category, subcategory,"
     " summary, keywords, aliases, examples [{description, code, output}], related, source, version, command, endpoint."
@@ -96,7 +96,9 @@ _TOLD = (
 Drafts = Annotated[
     list[Annotated[ReferenceDraft, BeforeValidator(_as_draft)]],
     Field(min_length=0, max_length=MOST_DRAFTS),
-    WithJsonSchema({"type": "array", "items": {"type": "object"}, "maxItems": MOST_DRAFTS, "description": _TOLD}),
+    WithJsonSchema(
+        {"type": "array", "items": {"type": "object"}, "maxItems": MOST_DRAFTS, "description": _DRAFTS_DESCRIPTION}
+    ),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Checking what somebody is about to run or send: whether it exists, with these options, and what comes nearest."""
+"""Checks of a command line or request before it is run: whether it exists as written, and the nearest forms."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,13 @@ from knowledge.models import Reference, ReferenceType
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.arguments import CheckedText, CollectionName
 from knowledge.references.completeness import completeness_of, is_listed_whole, lists_all
-from knowledge.references.lookup import CommandLine, Shelves, commands_in, find_endpoints, shelves
+from knowledge.references.lookup import (
+    CommandLine,
+    SearchedCollections,
+    commands_in,
+    find_endpoints,
+    select_collections,
+)
 from knowledge.references.nearest import nearest_references
 from knowledge.references.texts_by_hand import count_use, note_unanswered
 from knowledge.search.names import Request, request_in, words_typed
@@ -23,7 +29,7 @@ _ALWAYS = frozenset({"--help", "-h", "--version"})
 
 
 class CheckVerdict(StrEnum):
-    """What a check found."""
+    """The result of a check."""
 
     EXISTS = "exists"
     DOES_NOT_EXIST = "does_not_exist"
@@ -62,7 +68,7 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
     Call this whenever you wrote one yourself. Says whether it exists, exists with an option or value that does not,
     or lacks an argument, with the nearest valid forms; `cannot_tell` where the documentation may not list all there is.
     """
-    among = shelves(collection)
+    among = select_collections(collection)
     request = request_in(command)
     checked = _of_request(command, request, among) if request else _of_line(command, among)
     if checked.reference is None:
@@ -72,7 +78,7 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
     return checked
 
 
-def _of_request(asked: str, request: Request, among: Shelves) -> Checked:
+def _of_request(asked: str, request: Request, among: SearchedCollections) -> Checked:
     endpoints = [match.reference for match in find_endpoints(request, among)]
     if not endpoints:
         verdict = CheckVerdict.DOES_NOT_EXIST if lists_all(among, ReferenceKind.API) else CheckVerdict.CANNOT_TELL
@@ -89,7 +95,7 @@ def _of_request(asked: str, request: Request, among: Shelves) -> Checked:
     return Checked(asked, True, CheckVerdict.EXISTS, chosen[0], nearest=[str(one) for one in chosen[1:]], note=note)
 
 
-def _of_line(asked: str, among: Shelves) -> Checked:
+def _of_line(asked: str, among: SearchedCollections) -> Checked:
     checks = [_of_command(asked, line, among) for line in commands_in(asked, among)]
     if checks:
         return next((one for one in checks if one.exists), checks[0])
@@ -98,12 +104,12 @@ def _of_line(asked: str, among: Shelves) -> Checked:
     return Checked(asked, False, verdict, nearest=nearest, note=_UNSURE if verdict == CheckVerdict.CANNOT_TELL else "")
 
 
-def _verdict_on_nothing(asked: str, among: Shelves) -> CheckVerdict:
-    """Say whether a line that names no command can be known to name none."""
+def _verdict_on_nothing(asked: str, among: SearchedCollections) -> CheckVerdict:
+    """Return the verdict on a line that names no command: that is only certain where all commands are listed."""
     return CheckVerdict.DOES_NOT_EXIST if is_listed_whole(words_typed(asked), among) else CheckVerdict.CANNOT_TELL
 
 
-def _of_command(asked: str, line: CommandLine, among: Shelves) -> Checked:
+def _of_command(asked: str, line: CommandLine, among: SearchedCollections) -> Checked:
     command = line.match.reference
     valid = [_valid_form(command)]
     if not _is_written_so(asked, line):
@@ -130,15 +136,15 @@ def _of_command(asked: str, line: CommandLine, among: Shelves) -> Checked:
 
 
 def _wrong_with(
-    line: CommandLine, command: Reference, form: Mapping[str, Any], among: Shelves
+    line: CommandLine, command: Reference, form: Mapping[str, Any], among: SearchedCollections
 ) -> tuple[CheckVerdict, list[str], list[str]] | None:
     """Return what is wrong with a line as far as the documentation tells: the verdict, the problems, valid forms."""
-    told = _parse_call(line.rest, form.get("options", []))
-    if form.get("is_group") and not {name for name, _ in told.options} & _ALWAYS:
+    call = _parse_call(line.rest, form.get("options", []))
+    if form.get("is_group") and not {name for name, _ in call.options} & _ALWAYS:
         below = among.references().filter(kind=ReferenceType.COMMAND, name__startswith=f"{command.name} ")
         names = list(below.order_by("name").values_list("name", flat=True)[:10])
         return CheckVerdict.INCOMPLETE, [f"`{command.name}` only holds further commands."], names
-    wrong, missing, surplus = _wrong_options(told, form.get("options", [])), _missing(told, form), _surplus(told, form)
+    wrong, missing, surplus = _wrong_options(call, form.get("options", [])), _missing(call, form), _surplus(call, form)
     for verdict, problems in (
         (CheckVerdict.UNKNOWN_OPTION, wrong),
         (CheckVerdict.UNEXPECTED, surplus),
@@ -175,7 +181,7 @@ def _parse_call(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> _Par
 
 
 def _behind_options(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what stands behind the options of a group, such as `worker` of `-A shop worker`; nothing if unknown."""
+    """Return the words after the options of a group, such as `worker` of `-A shop worker`; nothing if unknown."""
     by_form, words = _by_form(known), list(rest)
     while words and words[0].startswith("-"):
         for name, value in _switches(words.pop(0), by_form):
@@ -187,7 +193,7 @@ def _behind_options(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> 
 
 
 def _by_form(known: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return options by everything that may be typed for them."""
+    """Return the options by each of their spellings."""
     return {
         form: option
         for option in known
@@ -217,10 +223,10 @@ def _switches(word: str, by_form: Mapping[str, Mapping[str, Any]]) -> list[tuple
     return found
 
 
-def _wrong_options(told: _ParsedCall, known: Sequence[Mapping[str, Any]]) -> list[str]:
+def _wrong_options(call: _ParsedCall, known: Sequence[Mapping[str, Any]]) -> list[str]:
     by_form = _by_form(known)
     problems = []
-    for name, value in told.options:
+    for name, value in call.options:
         option = by_form.get(name)
         if option is None and name not in _ALWAYS:
             problems.append(f"It has no option `{name}`.{_did_you_mean(name, by_form)}")
@@ -231,16 +237,16 @@ def _wrong_options(told: _ParsedCall, known: Sequence[Mapping[str, Any]]) -> lis
     return problems
 
 
-def _surplus(told: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
-    """Say which words stand where the command takes none."""
+def _surplus(call: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
+    """Return a problem for each word beyond the arguments that the command takes."""
     arguments = form.get("arguments", [])
     if any("..." in f"{argument['name']}{argument.get('value', '')}" for argument in arguments):
         return []
-    return [f"It takes no further argument: `{value}`." for value in told.values[len(arguments) :]]
+    return [f"It takes no further argument: `{value}`." for value in call.values[len(arguments) :]]
 
 
-def _missing(told: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
-    given = {name for name, _ in told.options}
+def _missing(call: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
+    given = {name for name, _ in call.options}
     if given & _ALWAYS:
         return []
     options = [
@@ -249,7 +255,7 @@ def _missing(told: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
         if option.get("required") and not given & set(_by_form([option]))
     ]
     required = [argument["name"] for argument in form.get("arguments", []) if argument.get("required")]
-    return options + [f"The argument {name} is missing." for name in required[len(told.values) :]]
+    return options + [f"The argument {name} is missing." for name in required[len(call.values) :]]
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:

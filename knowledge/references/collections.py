@@ -1,4 +1,4 @@
-"""The shelf of documentation: its collections, what stands in one, and how well it is covered."""
+"""Collections of documentation: listing them, browsing one, and measuring how well it is covered."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -31,7 +31,7 @@ CATEGORIES = 30
 
 @dataclass(frozen=True)
 class CollectionPage:
-    """A page of a collection, with the numbers beside it: by kind, and by category within the kind."""
+    """A page of a collection, with the counts of each kind, and of each category within the kind."""
 
     collection: ReferenceCollection
     page: Page[Reference]
@@ -41,7 +41,7 @@ class CollectionPage:
 
 @dataclass(frozen=True)
 class Missing:
-    """Something that documentation should say and does not: how often, and the first where."""
+    """Something that documentation lacks: how often, and the first places."""
 
     says: str
     number: int
@@ -50,7 +50,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How well a collection is covered, and what waits for somebody."""
+    """How well a collection is covered, and what waits for a person."""
 
     collection: ReferenceCollection
     kinds: list[tuple[str, str, int]]
@@ -106,15 +106,15 @@ def browse_references(
     offset: Offset = 0,
 ) -> CollectionPage:
     """Browse a collection by kind and category, in the order of names."""
-    shelf = see_collection(actor, collection=collection)
-    there = Reference.objects.current().filter(collection=shelf)
+    chosen = see_collection(actor, collection=collection)
+    there = Reference.objects.current().filter(collection=chosen)
     kinds = dict(there.order_by("kind").values_list("kind").annotate(Count("pk")))
     of_kind = there if type == ALL else there.filter(kind=type)
     categories = of_kind.order_by("category").values_list("category").annotate(Count("pk"))
     narrowed = of_kind.in_category(category) if category else of_kind
     listed = narrowed.select_related("collection").order_by("kind", "name", "title", "key")
     return CollectionPage(
-        shelf,
+        chosen,
         page_of(listed, limit=limit, offset=offset),
         kinds,
         {name: number for name, number in categories[:CATEGORIES] if name},

@@ -1,19 +1,19 @@
-"""What the documentation can know: whether a collection lists all commands or endpoints, or only some."""
+"""Completeness: whether a collection lists all commands or endpoints, so that what it lacks does not exist."""
 
 from collections.abc import Iterable, Sequence
 
 from knowledge.models import Reference, ReferenceType
 from knowledge.reference_vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
-from knowledge.references.lookup import Shelves
+from knowledge.references.lookup import SearchedCollections
 
 
 def completeness_of(references: Iterable[Reference]) -> dict[ReferenceKind, Completeness]:
-    """Return how complete the sources are that these commands and endpoints came from, by type."""
+    """Return for each type how complete the sources of these commands and endpoints are."""
     return _states((one.collection.completeness, one.origin, one.kind) for one in references)
 
 
-def lists_all(among: Shelves, kind: ReferenceKind, *, program: str = "") -> bool:
-    """Whether what is documented of a type is all there is: every source of it says so.
+def lists_all(among: SearchedCollections, kind: ReferenceKind, *, program: str = "") -> bool:
+    """Return whether all things of a type are documented: every source declares itself complete.
 
     Of commands only the collections of a program count, unless one was named: nobody lists all programs.
     """
@@ -24,13 +24,13 @@ def lists_all(among: Shelves, kind: ReferenceKind, *, program: str = "") -> bool
     return _states(rows).get(kind) == Completeness.COMPLETE
 
 
-def is_listed_whole(words: Sequence[str], among: Shelves) -> bool:
-    """Whether all is known that there could be under the words of a line: then what is not listed does not exist.
+def is_listed_whole(words: Sequence[str], among: SearchedCollections) -> bool:
+    """Return whether all commands that begin like a line are listed, so that what is not listed does not exist.
 
     The longest command that the words begin with decides; where they begin with none, the collection of the program.
     """
     wanted = {" ".join(words[:length]) for length in range(1, len(words) + 1)}
-    programs = [shelf.program for shelf in among.all if shelf.program]
+    programs = [one.program for one in among.all if one.program]
     wanted |= {f"{program} {words_}" for program in programs for words_ in list(wanted)}
     forms = among.references().filter(kind=ReferenceType.COMMAND, name__in=wanted).values_list("name", "form")
     by_length = sorted(forms, key=lambda found: -len(found[0]))

@@ -1,4 +1,4 @@
-"""Drift: sources that say something new about what people have changed, and which text stands after all."""
+"""Drift: a source changed a text that a person had edited; a person decides which text is kept."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -12,12 +12,12 @@ from accounts.actor import Actor
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.vocabulary import RowId
 from knowledge.models import Reference, ReferenceDrift
-from knowledge.references.imports import find_anew, keep_versions, remove_references, require_documentarian
+from knowledge.references.imports import keep_versions, reindex, remove_references, require_documentarian
 from knowledge.references.texts import Text, write_text
 from knowledge.references.texts_by_hand import rewrite
 
 DriftId = Annotated[RowId, Field(description="The number of the decision.")]
-TOLD = {
+FIELD_LABELS = {
     "title": "Title",
     "name": "Name",
     "category": "Category",
@@ -90,8 +90,8 @@ def decide_drift(
 
 def differences(before: Text | None, after: Text | None) -> list[Difference]:
     """Return in which parts two texts differ."""
-    pairs = {name: (text_part(before, name), text_part(after, name)) for name in TOLD}
-    return [Difference(TOLD[name], *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
+    pairs = {name: (text_part(before, name), text_part(after, name)) for name in FIELD_LABELS}
+    return [Difference(FIELD_LABELS[name], *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
 
 
 def text_part(text: Text | None, name: str) -> str:
@@ -103,7 +103,7 @@ def text_part(text: Text | None, name: str) -> str:
 
 
 def _keep(reference: Reference, drift: ReferenceDrift) -> None:
-    """Let the person's text stand, and take what the source says now for known."""
+    """Keep the person's text, and record the source's text as known, so that it does not drift again."""
     reference.digest = drift.digest or reference.digest
     reference.generated = drift.now or reference.generated
     if drift.now is None:
@@ -121,4 +121,4 @@ def _take(actor: Actor, reference: Reference, drift: ReferenceDrift) -> None:
     reference.edited_at = reference.edited_by = None
     reference.updated_at = timezone.now()
     reference.save()
-    find_anew([reference], reference.collection)
+    reindex([reference], reference.collection)

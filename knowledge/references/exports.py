@@ -1,4 +1,4 @@
-"""Taking references out: each collection as drafts, in the form that an import takes back."""
+"""Exports of references: each collection as drafts, in the form that an import accepts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def draft_again(reference: Reference) -> ReferenceDraft:
     """Return the draft that a reference would be imported from as it is now."""
     form, kind = reference.form, reference.kind
     text = {name: getattr(reference, name) for name in COLUMNS.names() if name in ReferenceDraft.model_fields}
-    # The schema wants a text, which a reference that somebody imported need not have.
+    # The schema wants a text, which a reference that someone imported need not have.
     text["content"] = reference.content or reference.summary or reference.title
     return ReferenceDraft(
         **text,

@@ -1,4 +1,4 @@
-"""Bringing references in: what a source says now against what is known, without touching what people have written."""
+"""Imports of references: compares a source with what is stored, and never overwrites what people have edited."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,9 +59,9 @@ from knowledge.references.texts import (
 from knowledge.search.passages import Indexed, forget_passages, index_new
 
 BATCH = 500
-TROUBLES = 1_000
-NAMED = 50
-"""Of each list of keys in a report, so many are named; all are counted."""
+MOST_PROBLEMS = 1_000
+KEYS_SHOWN = 50
+"""How many keys of each list a report names; it counts all of them."""
 _NAME_COLUMNS = ("reference_id", "sort", "said", "lookup", "method")
 
 
@@ -82,7 +82,7 @@ class ImportedReferences:
 
 @dataclass(frozen=True)
 class _SourceItem:
-    """One item as its source tells it now."""
+    """One item as its source has it now, and the digest of its text."""
 
     text: Text
     digest: str
@@ -90,7 +90,7 @@ class _SourceItem:
 
 @dataclass
 class _Plan:
-    """What has to be done, by key."""
+    """What the import has to do, as lists of keys. `returned`: removed once, and now in the source again."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -101,7 +101,7 @@ class _Plan:
 
 
 def require_documentarian(actor: Actor) -> None:
-    """Refuse who may not change documentation that everybody reads: curators and admins may, and whoever is alone.
+    """Require the right to change shared documentation: curators and admins have it, in personal mode every user.
 
     Raises:
         Forbidden: a member of a team, or a key without the scope.
@@ -140,37 +140,37 @@ def import_references(
     added, changed, removed, unchanged.
     """
     require_documentarian(actor)
-    _take_ones_time()
-    told = _read_drafts(drafts, version)
-    shelf = None if dry_run else _shelf(collection, title)
+    _allow_long_transaction()
+    items = _read_drafts(drafts, version)
+    stored = None if dry_run else _lock_collection(collection, title)
     known = {one.key: one for one in Reference.objects.filter(collection__slug=collection).only(*_KNOWN)}
-    plan = _make_plan(told, known, origin=source, complete=complete)
-    troubles = _fit_all(told, plan) + _twice(drafts)
+    plan = _make_plan(items, known, origin=source, complete=complete)
+    troubles = _fit_all(items, plan) + _find_repeated_keys(drafts)
     report = _report(collection, plan, troubles, dry_run=dry_run)
-    if shelf is not None:
+    if stored is not None:
         rebased = _describe(
-            shelf, told, description=description, program=program, base_path=base_path, synonyms=synonyms
+            stored, items, description=description, program=program, base_path=base_path, synonyms=synonyms
         )
-        _note_completeness(shelf, source, told, completeness or {}, plan)
-        _carry_out(actor.user, shelf, plan, told, known, origin=source)
+        _note_completeness(stored, source, items, completeness or {}, plan)
+        _carry_out(actor.user, stored, plan, items, known, origin=source)
         if rebased:
-            name_anew(shelf, Reference.objects.filter(collection=shelf).current())
-        _note_import(actor.user, shelf, report, source=source, version=version, generated_at=generated_at)
+            rewrite_names(stored, Reference.objects.filter(collection=stored).current())
+        _note_import(actor.user, stored, report, source=source, version=version, generated_at=generated_at)
     return report
 
 
 def _note_import(
     by: User,
-    shelf: ReferenceCollection,
+    collection: ReferenceCollection,
     report: ImportedReferences,
     *,
     source: str,
     version: str,
     generated_at: datetime | None,
 ) -> None:
-    """Keep that there was an import, with its numbers."""
+    """Record the import with its numbers."""
     ReferenceImport.objects.create(
-        collection=shelf,
+        collection=collection,
         source=source,
         version=version,
         generated_at=generated_at or timezone.now(),
@@ -179,11 +179,11 @@ def _note_import(
     )
 
 
-def name_anew(shelf: ReferenceCollection, references: Iterable[Reference]) -> None:
-    """Write what these references are looked up by, in place of what was there."""
+def rewrite_names(collection: ReferenceCollection, references: Iterable[Reference]) -> None:
+    """Replace the names by which these references are looked up."""
     rows = list(references)
     ReferenceName.objects.filter(reference__in=[row.pk for row in rows]).delete()
-    names = (name for row in rows for name in names_of(row, base_path=shelf.base_path))
+    names = (name for row in rows for name in names_of(row, base_path=collection.base_path))
     copy_in(
         ReferenceName,
         _NAME_COLUMNS,
@@ -192,7 +192,7 @@ def name_anew(shelf: ReferenceCollection, references: Iterable[Reference]) -> No
 
 
 def keep_versions(references: Sequence[Reference], *, why: str, by: User | None) -> None:
-    """Keep what these references say, before it is changed."""
+    """Store the current texts of these references as versions. Call this before changing them."""
     counted = ReferenceVersion.objects.filter(reference__in=[one.pk for one in references])
     last = dict(counted.values_list("reference").annotate(Max("number")))
     ReferenceVersion.objects.bulk_create(
@@ -204,19 +204,19 @@ def keep_versions(references: Sequence[Reference], *, why: str, by: User | None)
     )
 
 
-def find_anew(references: Sequence[Reference], shelf: ReferenceCollection) -> None:
-    """Let these references be found by what they say now.
+def reindex(references: Sequence[Reference], collection: ReferenceCollection) -> None:
+    """Rebuild the passages and names of these references, after their texts have changed.
 
-    Some at a time: no statement may take as long as thousands of long texts do.
+    In batches: a statement over thousands of long texts would exceed the time limit of statements.
     """
     for some in _batches(references):
         forget_passages(Kind.REFERENCE, [one.pk for one in some])
         index_new(Kind.REFERENCE, [Indexed(one.pk, passage_of(one), "") for one in some], owner=None)
-        name_anew(shelf, some)
+        rewrite_names(collection, some)
 
 
 def remove_references(references: Sequence[Reference], *, by: User | None) -> None:
-    """Mark references as removed: they stay on record, and nothing finds them any more."""
+    """Mark references as removed: they stay on record, but no search or lookup finds them."""
     keep_versions(references, why="removal", by=by)
     ids = [one.pk for one in references]
     Reference.objects.filter(pk__in=ids).update(removed_at=timezone.now(), edited_at=None, edited_by=None)
@@ -224,8 +224,8 @@ def remove_references(references: Sequence[Reference], *, by: User | None) -> No
     ReferenceName.objects.filter(reference__in=ids).delete()
 
 
-def _take_ones_time() -> None:
-    """Let this transaction wait while thousands of long texts are screened between two statements of it."""
+def _allow_long_transaction() -> None:
+    """Lift the limit on idle time: screening thousands of long texts between two statements takes longer than that."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout TO 0")
 
@@ -233,16 +233,16 @@ def _take_ones_time() -> None:
 _KNOWN = ("id", "key", "digest", "edited_at", "removed_at", "origin", "source", "version", "collection")
 
 
-def _shelf(slug: str, title: str | None) -> ReferenceCollection:
-    """The collection, locked: of two imports at once the second sees what the first has done."""
+def _lock_collection(slug: str, title: str | None) -> ReferenceCollection:
+    """Return the collection, created if needed and locked: a concurrent import waits, and then sees the result."""
     ReferenceCollection.objects.get_or_create(slug=slug, defaults={"title": title or slug})
-    shelf = ReferenceCollection.objects.select_for_update().get(slug=slug)
-    shelf.title = title or shelf.title
-    return shelf
+    row = ReferenceCollection.objects.select_for_update().get(slug=slug)
+    row.title = title or row.title
+    return row
 
 
 def _read_drafts(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _SourceItem]:
-    told: dict[str, _SourceItem] = {}
+    items: dict[str, _SourceItem] = {}
     for draft in drafts:
         if not draft.key.strip() or len(draft.key) > NAME_CHARS or REFUSED.search(draft.key):
             called = show_hidden(draft.title[:60])
@@ -250,31 +250,34 @@ def _read_drafts(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _S
             raise Invalid(f"drafts: {problem}.", problems=[{"field": "drafts", "message": problem}])
         text = text_of_draft(draft)
         text["version"] = text["version"] or version
-        told[draft.key] = _SourceItem(text, digest_of(text))
-    return told
+        items[draft.key] = _SourceItem(text, digest_of(text))
+    return items
 
 
-def _fit_all(told: dict[str, _SourceItem], plan: _Plan) -> list[str]:
-    """Make fit to be stored what is about to be, and say what that took. What is unchanged has been through it."""
-    troubles = []
+def _fit_all(items: dict[str, _SourceItem], plan: _Plan) -> list[str]:
+    """Make the texts storable that the plan writes, in place; return notes on what was changed.
+
+    Unchanged texts are skipped, because they went through this when they were stored.
+    """
+    notes = []
     for key in (*plan.added, *plan.changed, *plan.returned, *plan.drifted):
-        if key in told:
-            text, said = fit_to_store(told[key].text)
-            told[key] = _SourceItem(text, told[key].digest)
-            troubles += [f"{key}: {trouble}." for trouble in said]
-    return troubles
+        if key in items:
+            text, problems = fit_to_store(items[key].text)
+            items[key] = _SourceItem(text, items[key].digest)
+            notes += [f"{key}: {problem}." for problem in problems]
+    return notes
 
 
-def _twice(drafts: Sequence[ReferenceDraft]) -> list[str]:
+def _find_repeated_keys(drafts: Sequence[ReferenceDraft]) -> list[str]:
     counted = Counter(draft.key for draft in drafts)
     return [f"{key}: {number} items have this key; the last is taken." for key, number in counted.items() if number > 1]
 
 
 def _make_plan(
-    told: Mapping[str, _SourceItem], known: Mapping[str, Reference], *, origin: str, complete: bool
+    items: Mapping[str, _SourceItem], known: Mapping[str, Reference], *, origin: str, complete: bool
 ) -> _Plan:
     plan = _Plan()
-    for key, item in told.items():
+    for key, item in items.items():
         there = known.get(key)
         if there is None:
             plan.added.append(key)
@@ -285,7 +288,7 @@ def _make_plan(
         else:
             (plan.unchanged if there.digest == item.digest else plan.changed).append(key)
     if complete:
-        gone = [one for one in known.values() if one.origin == origin and not one.removed_at and one.key not in told]
+        gone = [one for one in known.values() if one.origin == origin and not one.removed_at and one.key not in items]
         plan.removed = [one.key for one in gone if not one.edited_at]
         plan.drifted += [one.key for one in gone if one.edited_at]
     return plan
@@ -303,86 +306,86 @@ def _report(collection: str, plan: _Plan, troubles: list[str], *, dry_run: bool)
         collection,
         **counts,
         unchanged=len(plan.unchanged),
-        keys={name: listed[:NAMED] for name, listed in keys.items() if listed},
-        troubles=troubles[:TROUBLES],
+        keys={name: listed[:KEYS_SHOWN] for name, listed in keys.items() if listed},
+        troubles=troubles[:MOST_PROBLEMS],
         dry_run=dry_run,
     )
 
 
 def _describe(
-    shelf: ReferenceCollection,
-    told: Mapping[str, _SourceItem],
+    collection: ReferenceCollection,
+    items: Mapping[str, _SourceItem],
     *,
     description: str | None,
     program: str | None,
     base_path: str | None,
     synonyms: dict[str, list[str]] | None,
 ) -> bool:
-    """Note what was said of the collection, or can be read from its items; return whether its paths begin anew."""
-    before = shelf.base_path
-    texts = [item.text for item in told.values()]
-    shelf.description = shelf.description if description is None else description
-    shelf.synonyms = shelf.synonyms if synonyms is None else synonyms
+    """Update the collection from the arguments or from its items; return whether its base path has changed."""
+    before = collection.base_path
+    texts = [item.text for item in items.values()]
+    collection.description = collection.description if description is None else description
+    collection.synonyms = collection.synonyms if synonyms is None else synonyms
     commands = [text["name"] for text in texts if text["kind"] == ReferenceType.COMMAND]
     # A verb that an earlier version took for a program is read once more.
-    known = shelf.program if shelf.program.casefold() not in PLAIN_VERBS else ""
-    shelf.program = (known or program_of(commands)) if program is None else program
+    known = collection.program if collection.program.casefold() not in PLAIN_VERBS else ""
+    collection.program = (known or program_of(commands)) if program is None else program
     paths = [path_of(text) for text in texts if text["kind"] == ReferenceType.API]
-    shelf.base_path = (shelf.base_path or base_path_of(paths)) if base_path is None else base_path
-    shelf.save()
-    return shelf.base_path != before
+    collection.base_path = (collection.base_path or base_path_of(paths)) if base_path is None else base_path
+    collection.save()
+    return collection.base_path != before
 
 
 def _note_completeness(
-    shelf: ReferenceCollection,
+    collection: ReferenceCollection,
     source: str,
-    told: Mapping[str, _SourceItem],
+    items: Mapping[str, _SourceItem],
     declared: Mapping[Literal["command", "api"], str],
     plan: _Plan,
 ) -> None:
-    """Note what a source says of itself. One that adds items without a word about that is not known to be whole."""
-    said = dict(shelf.completeness.get(source, {}))
-    changed = {told[key].text["kind"] for key in (*plan.added, *plan.changed, *plan.returned) if key in told}
+    """Record how complete a source declares itself. If it adds items without a declaration, that becomes unknown."""
+    stated = dict(collection.completeness.get(source, {}))
+    changed = {items[key].text["kind"] for key in (*plan.added, *plan.changed, *plan.returned) if key in items}
     for kind in ("command", "api"):
         if kind in changed or kind in declared:
-            said[kind] = declared.get(kind, Completeness.UNKNOWN.value)
-    shelf.completeness = {**shelf.completeness, source: said}
-    shelf.save(update_fields=["completeness"])
+            stated[kind] = declared.get(kind, Completeness.UNKNOWN.value)
+    collection.completeness = {**collection.completeness, source: stated}
+    collection.save(update_fields=["completeness"])
 
 
 def _carry_out(
     by: User,
-    shelf: ReferenceCollection,
+    collection: ReferenceCollection,
     plan: _Plan,
-    told: Mapping[str, _SourceItem],
+    items: Mapping[str, _SourceItem],
     known: Mapping[str, Reference],
     *,
     origin: str,
 ) -> None:
     fresh = []
     for key in plan.added:
-        made = Reference(collection=shelf, key=key, digest=told[key].digest, origin=origin)
-        write_text(made, told[key].text)
+        made = Reference(collection=collection, key=key, digest=items[key].digest, origin=origin)
+        write_text(made, items[key].text)
         fresh.append(made)
     for some in _batches(fresh):
         copy_new(some, unique="id")
-    rewritten = _rewrite(by, [known[key].pk for key in (*plan.changed, *plan.returned)], told, origin=origin)
-    find_anew([*fresh, *rewritten], shelf)
+    rewritten = _rewrite(by, [known[key].pk for key in (*plan.changed, *plan.returned)], items, origin=origin)
+    reindex([*fresh, *rewritten], collection)
     if plan.removed:
         remove_references(list(Reference.objects.filter(pk__in=[known[key].pk for key in plan.removed])), by=by)
-    _open_drifts([known[key].pk for key in plan.drifted], told)
+    _open_drifts([known[key].pk for key in plan.drifted], items)
     same = [known[key] for key in plan.unchanged]
-    # A source that says again what it said when a person changed the text has nothing left to decide.
+    # If the source is back at the text it had when a person edited it, there is nothing to decide any more.
     ReferenceDrift.objects.filter(reference__in=[row.pk for row in same if row.edited_at], decided_at=None).delete()
-    _note_provenance(same, told, origin=origin)
+    _note_provenance(same, items, origin=origin)
 
 
-def _rewrite(by: User, ids: Sequence[UUID], told: Mapping[str, _SourceItem], *, origin: str) -> list[Reference]:
+def _rewrite(by: User, ids: Sequence[UUID], items: Mapping[str, _SourceItem], *, origin: str) -> list[Reference]:
     rows = list(Reference.objects.filter(pk__in=ids))
     keep_versions(rows, why="import", by=by)
     now = timezone.now()
     for row in rows:
-        item = told[row.key]
+        item = items[row.key]
         if not row.edited_at:  # What a person wrote comes back as they wrote it.
             write_text(row, item.text)
         row.digest, row.origin, row.removed_at, row.updated_at = item.digest, origin, None, now
@@ -390,21 +393,21 @@ def _rewrite(by: User, ids: Sequence[UUID], told: Mapping[str, _SourceItem], *, 
     return rows
 
 
-def _open_drifts(ids: Sequence[UUID], told: Mapping[str, _SourceItem]) -> None:
-    """Let each wait for a decision, once: what the source says at the next import takes the place of this."""
+def _open_drifts(ids: Sequence[UUID], items: Mapping[str, _SourceItem]) -> None:
+    """Open a drift for each of these references, or update the open one: only the newest text of the source counts."""
     for row in Reference.objects.filter(pk__in=ids):
-        item = told.get(row.key)
+        item = items.get(row.key)
         now = {"now": item.text if item else None, "digest": item.digest if item else ""}
         ReferenceDrift.objects.update_or_create(
             reference=row, decided_at=None, defaults=now, create_defaults={**now, "before": row.generated}
         )
 
 
-def _note_provenance(rows: Sequence[Reference], told: Mapping[str, _SourceItem], *, origin: str) -> None:
-    """Note where an unchanged text stands now: lines move, versions grow."""
+def _note_provenance(rows: Sequence[Reference], items: Mapping[str, _SourceItem], *, origin: str) -> None:
+    """Update where unchanged texts come from: line numbers move, versions grow."""
     moved = []
     for row in rows:
-        text = told[row.key].text
+        text = items[row.key].text
         if (row.source, row.version, row.origin) != (text["source"], text["version"], origin):
             row.source, row.version, row.origin = text["source"], text["version"], origin
             moved.append(row)
@@ -416,7 +419,7 @@ def _batches(rows: Sequence[Reference]) -> Iterator[Sequence[Reference]]:
 
 
 def _store(rows: Sequence[Reference], fields: list[str]) -> None:
-    """Write rows that are there already. As an upsert it takes a tenth of the time that an UPDATE of many rows does."""
+    """Write existing rows as an upsert, which takes a tenth of the time of a bulk UPDATE."""
     Reference.objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["id"], update_fields=fields, batch_size=BATCH
     )

@@ -1,4 +1,4 @@
-"""Looking references up by name: exactly, however it was typed."""
+"""Lookup of references by their exact names, independent of case, spacing and quotes."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,22 +14,22 @@ from knowledge.references.texts import PLAIN_VERBS
 from knowledge.search.names import Request, path_candidates, path_form, spell, words_typed
 from knowledge.search.synonyms import Synonyms, synonyms_of
 
-# Words of sentences: a line with one of them is a question, though it begins with the name of a program.
+# Function words: a line with one of them is a question, even if it begins with the name of a program.
 _OF_A_QUESTION = frozenset(
     """a an and are be can cannot could do does for from how i in into is it my not of on or should that the there this
     to was we what when where which who why will with would you your""".split()  # noqa: SIM905 (reads better)
 )
-# What no command is called: a placeholder, an address, a number, a path, a sentence in quotes.
+# Words that are no command's name: a placeholder, an address, a number, a path, a quoted sentence.
 _VALUE = re.compile(r"[<>\[\]{}@/=.:\s\d]|^[A-Z_]+$")
 FLAG = re.compile(r"(?:^|\s)-{1,2}[A-Za-z]")
 
 
 @dataclass(frozen=True)
-class Shelves:
-    """The collections that are looked through.
+class SearchedCollections:
+    """The collections that a lookup covers.
 
     Attributes:
-        slug: The one that was asked for; empty for all.
+        slug: The requested collection; empty for all.
     """
 
     all: Sequence[ReferenceCollection]
@@ -37,28 +37,28 @@ class Shelves:
 
     @property
     def synonyms(self) -> Synonyms:
-        """Words that mean the same here."""
-        return synonyms_of(*(shelf.synonyms for shelf in self.all))
+        """The built-in synonyms and those of the collections."""
+        return synonyms_of(*(one.synonyms for one in self.all))
 
     @property
     def programs(self) -> list[str]:
-        """The programs whose name may be left out, as names are looked up; the longest first."""
-        return sorted({spell(shelf.program) for shelf in self.all if shelf.program}, key=len, reverse=True)
+        """The programs whose name may be left out of a command line, in lookup form, the longest first."""
+        return sorted({spell(one.program) for one in self.all if one.program}, key=len, reverse=True)
 
     def references(self) -> ReferenceQuerySet:
-        """Return what there is in them now."""
+        """Return the current references of these collections."""
         rows = Reference.objects.current()
         return rows.filter(collection__slug=self.slug) if self.slug else rows
 
     def names(self) -> QuerySet[ReferenceName]:
-        """Return what that is called."""
+        """Return the names of their current references."""
         names = ReferenceName.objects.filter(reference__removed_at=None)
         return names.filter(reference__collection__slug=self.slug) if self.slug else names
 
 
 @dataclass(frozen=True)
 class Match:
-    """A reference that is called so, and which of its names it was."""
+    """A reference found by one of its names: the sort of name, and the name as it was written (`said`)."""
 
     reference: Reference
     sort: str
@@ -66,40 +66,40 @@ class Match:
 
     @property
     def matched_on(self) -> str:
-        """What it was found by, in words."""
+        """What it was found by, for the reader."""
         return {"name": "exact name", "path": "path", "key": "key", "title": "title"}.get(
             self.sort, f"alias “{self.said}”"
         )
 
 
-def shelves(collection: str = "") -> Shelves:
-    """Return the collections to look through: all, or the one of this name.
+def select_collections(collection: str = "") -> SearchedCollections:
+    """Return the collections to search: all, or the one with this name.
 
     Raises:
         NotFound: there is no collection of this name.
     """
     rows = list(ReferenceCollection.objects.order_by("slug"))
     if not collection:
-        return Shelves(rows, "")
+        return SearchedCollections(rows, "")
     chosen = [row for row in rows if row.slug == collection]
     if not chosen:
         names = ", ".join(row.slug for row in rows[:20])
         raise NotFound(f"There is no collection {collection}.", hint=f"There are: {names or 'none yet'}.")
-    return Shelves(chosen, collection)
+    return SearchedCollections(chosen, collection)
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A command line as it was typed: which command it names, and what follows that."""
+    """A command line as it was typed: the command it names, and the words after it."""
 
     match: Match
     rest: list[str]
 
 
-def find_by_name(text: str, among: Shelves, *, kinds: Iterable[str] = ()) -> list[Match]:
-    """Return what is called so: by its exact name first, then by an alias, its key or its title.
+def find_by_name(text: str, among: SearchedCollections, *, kinds: Iterable[str] = ()) -> list[Match]:
+    """Return the references with this name: by exact name first, then by alias, key or title.
 
-    Whoever names a program means a command line: no alias is then read into what follows it.
+    A text that begins with a program is a command line, so the program is not prepended to it again.
     """
     matches: dict[Any, Match] = {}
     for name in _names_of(_spellings(spell(text), among), among, kinds):
@@ -107,10 +107,10 @@ def find_by_name(text: str, among: Shelves, *, kinds: Iterable[str] = ()) -> lis
     return list(matches.values())
 
 
-def commands_in(line: str, among: Shelves) -> list[CommandLine]:
-    """Return the commands that a line with arguments and options may be: as many of its words as name one.
+def commands_in(line: str, among: SearchedCollections) -> list[CommandLine]:
+    """Return the commands that a line with arguments and options may name: the longest match of its first words.
 
-    What follows has to be what can follow: `helios gw users frobnicate` is not `helios gw users`.
+    The remaining words must be possible there: `helios gw users frobnicate` is not `helios gw users`.
     """
     words = words_typed(line)
     lengths: dict[str, int] = {}
@@ -126,10 +126,10 @@ def commands_in(line: str, among: Shelves) -> list[CommandLine]:
     return [one for one in found.values() if len(one.rest) == longest]
 
 
-def find_endpoints(request: Request, among: Shelves) -> list[Match]:
-    """Return the endpoints that a request goes to, whatever its method: those with the most literal path.
+def find_endpoints(request: Request, among: SearchedCollections) -> list[Match]:
+    """Return the endpoints of a request's path, whatever the method: those with the fewest parameters.
 
-    `/users/me` is itself before it is a case of `/users/{id}`, as servers see it.
+    As in the routers of servers, `/users/me` wins over `/users/{id}`.
     """
     form = path_form(request.path)
     names = among.names().filter(sort=ReferenceName.Sort.PATH, lookup__in=path_candidates(form))
@@ -138,8 +138,8 @@ def find_endpoints(request: Request, among: Shelves) -> list[Match]:
     return [Match(row.reference, row.sort, row.said) for row in rows if row.lookup.count("{}") == fewest]
 
 
-def is_command_line(text: str, among: Shelves) -> bool:
-    """Whether somebody typed a command rather than a question: it begins with a program that is known here."""
+def is_command_line(text: str, among: SearchedCollections) -> bool:
+    """Return whether a text is a command rather than a question: it begins with a documented program."""
     words = spell(text).split()
     if not words or text.rstrip().endswith("?") or _OF_A_QUESTION & set(words):
         return False
@@ -149,8 +149,11 @@ def is_command_line(text: str, among: Shelves) -> bool:
     return (len(words) > 1 or bool(FLAG.search(text))) and _begins_commands(words[0], among)
 
 
-def _begins_commands(word: str, among: Shelves) -> bool:
-    """Whether most commands of a collection without a program begin with a word: `git`, of `git add` and `git push`."""
+def _begins_commands(word: str, among: SearchedCollections) -> bool:
+    """Return whether most commands of a collection begin with a word, as `git add` and `git push` do with `git`.
+
+    Only collections that declare no program: the others are compared by their program.
+    """
     if word in PLAIN_VERBS:
         return False
     commands = among.names().filter(
@@ -166,29 +169,29 @@ def _begins_commands(word: str, among: Shelves) -> bool:
     return any(number * 2 > all_of[collection] for collection, number in counted.items())
 
 
-_TELLING = Case(
+_BY_SORT = Case(
     *(When(sort=sort, then=Value(place)) for place, sort in enumerate(ReferenceName.Sort.values)),
     output_field=IntegerField(),
 )
 
 
-def _spellings(asked: str, among: Shelves) -> set[str]:
-    """How a name may be spelled: as it stands, or with the program that was left out."""
+def _spellings(asked: str, among: SearchedCollections) -> set[str]:
+    """Return the possible spellings of a name: unchanged, and with each program that may have been left out."""
     programs = among.programs
     if not asked or any(asked == name or asked.startswith(f"{name} ") for name in programs):
         return {asked} - {""}
     return {asked, *(f"{name} {asked}" for name in programs)}
 
 
-def _names_of(lookups: Iterable[str], among: Shelves, kinds: Iterable[str]) -> list[ReferenceName]:
+def _names_of(lookups: Iterable[str], among: SearchedCollections, kinds: Iterable[str]) -> list[ReferenceName]:
     names = among.names().filter(lookup__in=list(lookups)).exclude(sort=ReferenceName.Sort.PATH)
     if wanted := list(kinds):
         names = names.filter(reference__kind__in=wanted)
-    return list(names.select_related("reference__collection").order_by(_TELLING, "reference__collection__slug", "pk"))
+    return list(names.select_related("reference__collection").order_by(_BY_SORT, "reference__collection__slug", "pk"))
 
 
 def _can_follow(rest: Sequence[str], command: Reference) -> bool:
-    """Whether words may be options or values of a command, rather than a command below it that is not there."""
+    """Return whether words may be options or values of a command, rather than a subcommand that does not exist."""
     if not rest or rest[0].startswith("-"):
         return True
     form = command.form or {}

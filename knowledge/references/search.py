@@ -1,4 +1,4 @@
-"""Searching references: by exact name first, then by words, synonyms and meaning, and never with an invention."""
+"""Search of references: by exact name first, then by words, synonyms and meaning."""
 
 import re
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
 from knowledge.references.lookup import (
     Match,
-    Shelves,
+    SearchedCollections,
     commands_in,
     find_by_name,
     find_endpoints,
     is_command_line,
-    shelves,
+    select_collections,
 )
 from knowledge.references.nearest import nearest_references
 from knowledge.references.texts import passage_of
@@ -33,18 +33,18 @@ from knowledge.search.synonyms import Synonyms
 from knowledge.services.gaps import note_gap
 
 RANKED = 20
-"""Before what people said of them moves their order, so many are ranked."""
+"""How many hits are read before feedback reorders them: feedback may lift one from beyond the page."""
 STEPS = {Usefulness.USEFUL: 0.03, Usefulness.OUTDATED: -0.04, Usefulness.WRONG: -0.06}
-"""How far one voice moves the score of a reference."""
+"""How far one feedback moves the score of a reference."""
 MOST_MOVED = 0.15
-"""How far all voices together move it: they decide between answers that fit alike, not over a better fit."""
+"""How far all feedback together moves it: enough to decide between similar answers, not to beat a better fit."""
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
 class Voices:
-    """What people and agents said of a reference, and how far that moves its score."""
+    """The open feedback on a reference, and how far it moves the score."""
 
     useful: int = 0
     wrong: int = 0
@@ -52,14 +52,14 @@ class Voices:
 
     @property
     def moves(self) -> float:
-        """How far its score is moved, bounded."""
-        said = {Usefulness.USEFUL: self.useful, Usefulness.WRONG: self.wrong, Usefulness.OUTDATED: self.outdated}
-        moved = sum(STEPS[verdict] * number for verdict, number in said.items())
+        """How far the score is moved, at most MOST_MOVED either way."""
+        counts = {Usefulness.USEFUL: self.useful, Usefulness.WRONG: self.wrong, Usefulness.OUTDATED: self.outdated}
+        moved = sum(STEPS[verdict] * number for verdict, number in counts.items())
         return round(max(-MOST_MOVED, min(MOST_MOVED, moved)), 3)
 
     def __str__(self) -> str:
-        said = {"useful": self.useful, "wrong": self.wrong, "outdated": self.outdated}
-        return ", ".join(f"{number} × {verdict}" for verdict, number in said.items() if number)
+        counts = {"useful": self.useful, "wrong": self.wrong, "outdated": self.outdated}
+        return ", ".join(f"{number} × {verdict}" for verdict, number in counts.items() if number)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def search_knowledge(
     command, an option or an endpoint. Returns the best first, with what each matched on. When it returns none, try
     list_commands, then say that you have no information.
     """
-    among = shelves(collection)
+    among = select_collections(collection)
     eligible = _eligible(among, type, category)
     request = request_in(query)
     is_line = request is None and is_command_line(query, among)
@@ -118,29 +118,35 @@ def search_knowledge(
 
 
 def voices_of(ids: Sequence[UUID]) -> dict[UUID, Voices]:
-    """Return what was said of these references."""
-    said = Feedback.objects.filter(kind=Kind.REFERENCE, source_id__in=[str(id) for id in ids], settled_at=None)
+    """Return the open feedback on these references. A reference without any is left out."""
+    rows = Feedback.objects.filter(kind=Kind.REFERENCE, source_id__in=[str(id) for id in ids], settled_at=None)
     counted: dict[UUID, dict[str, int]] = {}
-    for id, verdict, number in said.order_by().values_list("source_id", "verdict").annotate(Count("pk")):
+    for id, verdict, number in rows.order_by().values_list("source_id", "verdict").annotate(Count("pk")):
         counted.setdefault(UUID(id), {})[verdict] = number
     return {id: Voices(**verdicts) for id, verdicts in counted.items()}
 
 
-def _find_named(query: str, among: Shelves, *, request: Request | None, is_line: bool) -> list[Match]:
-    """What the question names exactly, endpoints and commands with arguments included."""
+def _find_named(query: str, among: SearchedCollections, *, request: Request | None, is_line: bool) -> list[Match]:
+    """Return what the question names exactly, including endpoints, and commands with arguments."""
     if request:
         found = find_endpoints(request, among)
         return [match for match in found if not request.method or match.reference.method == request.method]
     return find_by_name(query, among) or ([line.match for line in commands_in(query, among)] if is_line else [])
 
 
-def _eligible(among: Shelves, kind: str, category: str) -> ReferenceQuerySet:
+def _eligible(among: SearchedCollections, kind: str, category: str) -> ReferenceQuerySet:
     rows = among.references() if kind == ALL else among.references().filter(kind=kind)
     return rows.in_category(category) if category and category.casefold() != ALL else rows
 
 
 def _by_words_and_meaning(
-    actor: Actor, query: str, among: Shelves, eligible: ReferenceQuerySet, named: Sequence[Match], *, limit: int
+    actor: Actor,
+    query: str,
+    among: SearchedCollections,
+    eligible: ReferenceQuerySet,
+    named: Sequence[Match],
+    *,
+    limit: int,
 ) -> ReferenceHits:
     synonyms = among.synonyms
     filters = Filters([Kind.REFERENCE], shared=True, eligible={Kind.REFERENCE: eligible})
@@ -176,12 +182,12 @@ def _hit(found: Finding, reference: Reference, voices: Voices, synonyms: Synonym
 
 
 def _reasons_for(found: Finding, reference: Reference, synonyms: Synonyms) -> list[str]:
-    """Say which words of the question stand there, which stand there as synonyms, and whether the meaning is near."""
+    """Return the reasons of a hit: words of the question it has, words it has synonyms of, or a near meaning."""
     there = set(_WORD.findall(passage_of(reference).casefold()))
-    # Of a word and its stem, which are both looked for, the word is told.
+    # The search looks for a word and its stem; the reader sees only the word.
     words = [one for one in found.matched if not any(other != one and other.startswith(one) for other in found.matched)]
     direct = [word for word in words if any(one.startswith(word) for one in there)]
-    meant = {word: sorted(synonyms.get(word, frozenset()) & there) for word in words if word not in direct}
-    told = [f"words: {', '.join(direct)}"] if direct else []
-    told += [f"synonym: {word} → {', '.join(others)}" for word, others in meant.items() if others]
-    return [*told, "meaning"] if (found.vector or 0) >= FLOOR or not told else told
+    synonymous = {word: sorted(synonyms.get(word, frozenset()) & there) for word in words if word not in direct}
+    reasons = [f"words: {', '.join(direct)}"] if direct else []
+    reasons += [f"synonym: {word} → {', '.join(others)}" for word, others in synonymous.items() if others]
+    return [*reasons, "meaning"] if (found.vector or 0) >= FLOOR or not reasons else reasons

@@ -1,4 +1,4 @@
-"""The texts of references: as a draft tells them, as they are stored, and what they are found by."""
+"""The texts of references: from a draft to what is stored, and the names and passage they are found by."""
 
 import json
 import re
@@ -34,9 +34,9 @@ COLUMNS = ColumnCopy(
     },
 )
 FIELDS = COLUMNS.names()
-"""What makes the text of a reference; a version and a draft have the same."""
+"""The fields of a reference's text; a version and a draft have the same."""
 PROVENANCE = frozenset({"source", "version"})
-"""Where it was read says nothing about what it says: a line that moved is no change."""
+"""Left out of the digest: a text that only moved to another line has not changed."""
 FORM_BYTES = 128 * 1024
 EXAMPLES = 50
 NAMES = 100
@@ -46,14 +46,14 @@ PLAIN_VERBS = frozenset(
     open print read refresh remove rename reset restart restore retrieve revoke run search send set show
     start stop suspend sync test update upload view write""".split()  # noqa: SIM905 (reads better)
 )
-"""First words of commands and of questions alike: what only these have in common is no program."""
+"""Verbs that begin commands and questions alike. A collection whose commands all begin with one has no program."""
 CUT = "\n\n… (cut here: the source says more)"
 
 Text = dict[str, Any]
 
 
 def text_of_draft(draft: ReferenceDraft) -> Text:
-    """Return what a draft says, as it was generated: `fit_to_store` makes of it what may be stored."""
+    """Return the text of a draft as it was generated; `fit_to_store` makes it storable."""
     form = draft.command or draft.endpoint
     return {
         "kind": draft.kind.value,
@@ -74,29 +74,29 @@ def text_of_draft(draft: ReferenceDraft) -> Text:
 
 
 def digest_of(text: Text) -> str:
-    """Return by what a text is known to be the same, wherever it was read."""
-    said = {name: text[name] for name in FIELDS if name not in PROVENANCE}
-    # What no text may have, such as half a surrogate pair, is taken out only of what is about to be stored.
-    whole = json.dumps(said, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
+    """Return a digest of a text that does not depend on where it was read."""
+    content = {name: text[name] for name in FIELDS if name not in PROVENANCE}
+    # Half a surrogate pair is removed later, and only from what is stored, so it must not break the digest.
+    whole = json.dumps(content, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
     return sha256(whole).hexdigest()
 
 
 def text_of(reference: Reference) -> Text:
-    """Return what a reference says now."""
+    """Return the current text of a reference."""
     return {name: getattr(reference, name) for name in FIELDS}
 
 
 def write_text(reference: Reference, text: Mapping[str, Any]) -> None:
-    """Let a reference say this. Whoever calls it saves it, and what it is found by."""
+    """Set the text of a reference. The caller saves it, and rebuilds its passages and names."""
     for name in FIELDS:
         if name in text:
             setattr(reference, name, text[name])
 
 
 def passage_of(reference: Reference) -> str:
-    """Return what a search finds a reference by: what it is called, what it is about, and what it says.
+    """Return the text that a search finds a reference by: its names, keywords, summary and content.
 
-    A group of commands is found by what it is called: it names all commands below it, and would come before each.
+    A group of commands is found by its names alone: its content lists all its commands, and would outrank each of them.
     """
     called = [reference.title, reference.name, ", ".join(reference.aliases), ", ".join(reference.keywords)]
     if (reference.form or {}).get("is_group"):
@@ -105,15 +105,15 @@ def passage_of(reference: Reference) -> str:
 
 
 def names_of(reference: Reference, *, base_path: str) -> Iterator[ReferenceName]:
-    """Yield what a reference is looked up by. A path is looked up with what stands before every path, and without."""
+    """Yield the names a reference is looked up by. A path is found with and without the collection's base path."""
     sort = ReferenceName.Sort
     if reference.kind == ReferenceType.API:
         yield from _paths(reference, base_path)
     operation = (reference.form or {}).get("operation_id", "")
-    said = [(sort.NAME, reference.name), (sort.KEY, reference.key), (sort.TITLE, reference.title)]
-    said += [(sort.ALIAS, alias) for alias in (*reference.aliases, operation)]
+    names = [(sort.NAME, reference.name), (sort.KEY, reference.key), (sort.TITLE, reference.title)]
+    names += [(sort.ALIAS, alias) for alias in (*reference.aliases, operation)]
     seen: set[str] = set()
-    for which, name in said:
+    for which, name in names:
         lookup = spell(name)
         if lookup and lookup not in seen:
             seen.add(lookup)
@@ -121,9 +121,9 @@ def names_of(reference: Reference, *, base_path: str) -> Iterator[ReferenceName]
 
 
 def program_of(names: Iterable[str]) -> str:
-    """Return the word that all commands begin with, where they have one in common and it is no plain verb.
+    """Return the word that all commands begin with, or nothing if they differ or it is a plain verb.
 
-    `list users` and `list groups` make no program of `list`; that there is a command called just that does.
+    `list users` and `list groups` do not make `list` a program, unless `list` is a command itself.
     """
     words = [name.split() for name in names if name]
     first = {parts[0] for parts in words}
@@ -134,7 +134,7 @@ def program_of(names: Iterable[str]) -> str:
 
 
 def base_path_of(paths: Iterable[str]) -> str:
-    """Return what all paths have in common before they differ, such as `/api/v1`: as far as it names no thing."""
+    """Return the common beginning of all paths, such as `/api/v1`: only segments that name no resource."""
     parts = [path.split("/")[1:] for path in paths if path.startswith("/")]
     common: list[str] = []
     for segments in zip(*parts, strict=False):
@@ -147,9 +147,9 @@ def base_path_of(paths: Iterable[str]) -> str:
 
 def path_of(reference: Reference | Mapping[str, Any]) -> str:
     """Return the path of an endpoint as its source writes it; nothing where it says none."""
-    said = reference if isinstance(reference, Mapping) else text_of(reference)
-    named = request_in(said["name"])
-    return str((said["form"] or {}).get("path") or (named.path if named else ""))
+    text = reference if isinstance(reference, Mapping) else text_of(reference)
+    named = request_in(text["name"])
+    return str((text["form"] or {}).get("path") or (named.path if named else ""))
 
 
 _BASE = re.compile(r"api|rest|public|v\d+(?:\.\d+)*", re.IGNORECASE)
@@ -164,41 +164,41 @@ def _paths(reference: Reference, base_path: str) -> Iterator[ReferenceName]:
     forms = {whole: path}
     if base and base != "/":
         forms[whole.removeprefix(base) if whole.startswith(f"{base}/") else base + whole] = path
-    for form, said in forms.items():
+    for form, written in forms.items():
         yield ReferenceName(
             reference=reference,
             sort=ReferenceName.Sort.PATH,
-            said=f"{method} {said}".strip()[:NAME_CHARS],
+            said=f"{method} {written}".strip()[:NAME_CHARS],
             lookup=form,
             method=method,
         )
 
 
-def _names(said: Sequence[str], chars: int) -> list[str]:
-    return list(dict.fromkeys(name for one in said[:NAMES] if (name := one_line(one)[:chars])))
+def _names(names: Sequence[str], chars: int) -> list[str]:
+    return list(dict.fromkeys(name for one in names[:NAMES] if (name := one_line(one)[:chars])))
 
 
 def fit_to_store(text: Text) -> tuple[Text, list[str]]:
-    """Take out what no text here may have, cut what is too long, and say what was done."""
-    troubles = []
-    # Forms say the same few words over and over; looking at each once takes a tenth of the time.
+    """Return a text without control characters, secrets and excess length, and notes on what was removed."""
+    notes = []
+    # Forms repeat the same few strings over and over; screening each only once takes a tenth of the time.
     whole = "\n".join(dict.fromkeys(_strings(text)))
     if REFUSED.search(whole):
-        text = _map_texts(text, lambda said: REFUSED.sub("", said))
-        troubles.append("control characters were taken out")
+        text = _map_texts(text, lambda part: REFUSED.sub("", part))
+        notes.append("control characters were taken out")
     if kinds := list(dict.fromkeys(secret.kind for secret in find_secrets(whole))):
         text = _map_texts(text, redact)
-        troubles.append(f"what looks like a secret was taken out ({', '.join(kinds[:5])})")
+        notes.append(f"what looks like a secret was taken out ({', '.join(kinds[:5])})")
     for name in ("summary", "content"):
         if len(text[name].encode()) > CONTENT_BYTES:
             cut = text[name].encode()[: CONTENT_BYTES - 100].decode(errors="ignore")
             text[name] = cut[: cut.rfind("\n") + 1 or len(cut)].rstrip() + CUT
-            troubles.append(f"its {name} was longer than {CONTENT_BYTES:,} bytes and was cut")
+            notes.append(f"its {name} was longer than {CONTENT_BYTES:,} bytes and was cut")
     if text["form"] and len(json.dumps(text["form"])) > FORM_BYTES:
         bare = {name: value for name, value in text["form"].items() if name not in {"responses", "body"}}
         text["form"] = bare if len(json.dumps(bare)) <= FORM_BYTES else None
-        troubles.append("the schemas of its form were too large to keep")
-    return text, troubles
+        notes.append("the schemas of its form were too large to keep")
+    return text, notes
 
 
 def _strings(value: Any) -> list[str]:

@@ -26,8 +26,8 @@ from knowledge.references.arguments import (
     ReferenceId,
     SharedName,
 )
-from knowledge.references.imports import find_anew, keep_versions, require_documentarian
-from knowledge.references.lookup import commands_in, find_endpoints, shelves
+from knowledge.references.imports import keep_versions, reindex, require_documentarian
+from knowledge.references.lookup import commands_in, find_endpoints, select_collections
 from knowledge.references.nearest import nearest_references
 from knowledge.references.texts import text_of
 from knowledge.search.hybrid import Findings
@@ -46,7 +46,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class FoundReference:
-    """The reference that is called so, or nothing and the nearest real names."""
+    """The reference with this name, or nothing and the nearest real names."""
 
     asked: str
     reference: Reference | None
@@ -86,7 +86,7 @@ def get_command(actor: Actor, *, command: CommandText, collection: CollectionNam
     Call this before you recommend or run a command; never make one up. Returns the command, or nothing and the nearest
     real ones: then say that you have no information.
     """
-    among = shelves(collection)
+    among = select_collections(collection)
     matches = [line.match for line in commands_in(command, among)]
     if not matches:
         note_unanswered(actor, command)
@@ -111,7 +111,7 @@ def list_commands(
 
     Call this when search_knowledge found nothing, before you say that there is no such command. Returns a page of them.
     """
-    among = shelves(collection)
+    among = select_collections(collection)
     commands = among.references().filter(kind=ReferenceType.COMMAND).select_related("collection")
     if category and category.casefold() != ALL:
         commands = commands.in_category(category)
@@ -126,7 +126,7 @@ def get_api_endpoint(
     Call this before you write a request; never make an endpoint up. Values stand for parameters (/users/123), and the
     path's beginning may be left out. Returns the endpoint, or all methods of the path, or nothing and the nearest ones.
     """
-    among = shelves(collection)
+    among = select_collections(collection)
     request = _request(path, method)
     asked = f"{request.method} {request.path}".strip()
     endpoints = [match.reference for match in find_endpoints(request, among)]
@@ -186,7 +186,7 @@ def update_reference(
 
 
 def rewrite(actor: Actor, reference: Reference, changes: dict[str, Any], *, why: str) -> None:
-    """Let a reference say what a person wrote, keeping what it said and what its source says."""
+    """Write a person's text into a reference, keeping the previous version and the text of the source."""
     keep_versions([reference], why=why, by=actor.user)
     if reference.edited_at is None:
         reference.generated = text_of(reference)
@@ -195,7 +195,7 @@ def rewrite(actor: Actor, reference: Reference, changes: dict[str, Any], *, why:
     reference.edited_at = reference.updated_at = timezone.now()
     reference.edited_by = actor.user
     reference.save()
-    find_anew([reference], reference.collection)
+    reindex([reference], reference.collection)
 
 
 def read_reference(reference_id: UUID, *, lock: bool = False) -> Reference:
@@ -213,19 +213,19 @@ def read_reference(reference_id: UUID, *, lock: bool = False) -> Reference:
 
 
 def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
-    """Note that an agent was given these. Nobody's answer waits for it or fails because of it."""
-    told = list(ids)
-    if not told or (actor.agent is None and actor.key is None):
+    """Count that an agent received these references. A failure is logged only, so that no answer depends on it."""
+    counted = list(ids)
+    if not counted or (actor.agent is None and actor.key is None):
         return
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_COUNT, [told])
+            cursor.execute(_COUNT, [counted])
     except DatabaseError as error:
         log.warning("What was looked up was not counted.", error=str(error))
 
 
 def note_unanswered(actor: Actor, asked: str) -> None:
-    """Keep a name that is not known here: what agents ask for in vain is what documentation lacks."""
+    """Record a name that was not found: what agents look for in vain is what the documentation lacks."""
     note_gap(actor, asked, Findings([], 0, fallback=False))
 
 

@@ -16,7 +16,7 @@ BOUNDED = {
     "bigmind.core.screening.named._FOLLOWING": 1_200,
     "bigmind.core.screening.named._SPOKEN": 1_200,
     "knowledge.references.readers.console.helps._ROW": 400,
-    "knowledge.references.readers.help.usage._PIECE": 2_000,
+    "knowledge.references.readers.help.usage._TOKEN": 2_000,
     "knowledge.lessons.words.STEPS": 500,
 }
 

@@ -106,8 +106,8 @@ def _draft(
 ) -> ReferenceDraft:
     words, name = command.words, command.name
     below = [f"`{each[-1]}`" for each in members.get(words, ())] if command.is_group else []
-    said = command.summary or first_sentence(command.description)
-    summary = said or ("Commands: " + ", ".join(below) + "." if command.is_group else "")
+    sentence = command.summary or first_sentence(command.description)
+    summary = sentence or ("Commands: " + ", ".join(below) + "." if command.is_group else "")
     spoken = words[1:] if words[0] == program.name else words
     first = program.categories.get(spoken[0], spoken[0]) if len(spoken) > 1 or (command.is_group and spoken) else ""
     form = CommandForm(
@@ -122,7 +122,7 @@ def _draft(
     return ReferenceDraft(
         key=keys[words],
         kind=ReferenceKind.COMMAND,
-        title=said.rstrip(".") if 0 < len(said) <= TITLE_LENGTH else name,
+        title=sentence.rstrip(".") if 0 < len(sentence) <= TITLE_LENGTH else name,
         category=first or program.name,
         subcategory=spoken[1] if len(spoken) > 2 else "",
         summary=summary or f"The command `{name}`.",
@@ -165,8 +165,8 @@ def _option_line(option: Option) -> str:
     facts = [option.value and f"`{option.value}`" if not option.values else "one of " + _in_backticks(option.values)]
     facts += ["required" if option.required else "", f"default `{option.default}`" if option.default else ""]
     known = "; ".join(fact for fact in facts if fact)
-    said = " ".join(option.description.split())
-    return f"- {typed}" + (f" ({known})" if known else "") + (f": {said}" if said else "")
+    text = " ".join(option.description.split())
+    return f"- {typed}" + (f" ({known})" if known else "") + (f": {text}" if text else "")
 
 
 def _in_backticks(values: Iterable[str]) -> str:

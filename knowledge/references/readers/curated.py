@@ -67,31 +67,31 @@ def generate(source: Source) -> Generated:
         return _generated([_read(source, source.name)], [])
     files, passed_over = _files_of(source)
     read: list[_CuratedFile] = []
-    troubles: list[ReaderProblem] = []
+    problems: list[ReaderProblem] = []
     for file in files:
         place = file.relative_to(source.path)
         try:
             read.append(_read(Source(str(file)), place.as_posix(), place.parent.parts))
         except Invalid as refused:
-            troubles.append(ReaderProblem(where=place.as_posix(), says=f"{refused} The file was passed over."))
-    if not read and troubles:
-        raise Invalid(f"{troubles[0].says}", hint="Give a folder with files of entries.")
-    return _generated(read, troubles, passed_over)
+            problems.append(ReaderProblem(where=place.as_posix(), says=f"{refused} The file was passed over."))
+    if not read and problems:
+        raise Invalid(f"{problems[0].says}", hint="Give a folder with files of entries.")
+    return _generated(read, problems, passed_over)
 
 
-def _generated(read: list["_CuratedFile"], troubles: list[ReaderProblem], passed_over: Iterable[str] = ()) -> Generated:
+def _generated(read: list["_CuratedFile"], problems: list[ReaderProblem], passed_over: Iterable[str] = ()) -> Generated:
     drafts: dict[str, ReferenceDraft] = {}
     for raw in (raw for file in read for raw in file.entries):
-        entry = _check(raw, troubles)
+        entry = _check(raw, problems)
         if entry is not None and entry.id in drafts:
-            troubles.append(
+            problems.append(
                 ReaderProblem(where=raw.where, says=f"The id {entry.id} is taken by an entry above; left out.")
             )
         elif entry is not None:
             drafts[entry.id] = draft_of(entry)
     return Generated(
         drafts=tuple(drafts.values()),
-        troubles=tuple(troubles),
+        troubles=tuple(problems),
         passed_over=tuple(passed_over),
         completeness=_least(read),
     )
@@ -204,12 +204,12 @@ def _read(source: Source, name: str, folders: tuple[str, ...] = ()) -> _CuratedF
     return _CuratedFile(raw, _declared(declared, name))
 
 
-def _declared(told: Any, name: str) -> dict[ReferenceKind, Completeness]:
+def _declared(declared: Any, name: str) -> dict[ReferenceKind, Completeness]:
     """Return what a file declares to be complete; what people keep by hand is unknown otherwise."""
-    if told is None:
+    if declared is None:
         return {}
     try:
-        return _COMPLETENESS.validate_python(told)
+        return _COMPLETENESS.validate_python(declared)
     except ValidationError as error:
         raise Invalid(
             f"{name} declares a completeness that cannot be read.",
@@ -221,24 +221,24 @@ def _least(files: Iterable[_CuratedFile]) -> dict[ReferenceKind, Completeness]:
     """Return what holds of several files together: each type is as complete as its least complete file."""
     states: dict[ReferenceKind, list[Completeness]] = {}
     for file in files:
-        said = [raw.value.get("type") for raw in file.entries if isinstance(raw.value, dict)]
+        kinds = [raw.value.get("type") for raw in file.entries if isinstance(raw.value, dict)]
         for kind in CAN_BE_COMPLETE:
-            if kind in said:
+            if kind in kinds:
                 states.setdefault(kind, []).append(file.completeness.get(kind, Completeness.UNKNOWN))
     return {kind: least_complete(found) for kind, found in states.items()}
 
 
-def _check(raw: _Raw, troubles: list[ReaderProblem]) -> CuratedEntry | None:
+def _check(raw: _Raw, problems: list[ReaderProblem]) -> CuratedEntry | None:
     value, where = raw.value, raw.where
     if not isinstance(value, dict):
-        troubles.append(ReaderProblem(where=where, says="It is no object; left out."))
+        problems.append(ReaderProblem(where=where, says="It is no object; left out."))
         return None
     known = {key: given for key, given in value.items() if key in CuratedEntry.model_fields and given is not None}
     if raw.folders and not known.get("category"):
         known["category"] = raw.folders[0][:TAG_CHARS]
         known.setdefault("subcategory", "/".join(raw.folders[1:])[:TAG_CHARS])
     if others := [key[:50] for key in value if key not in CuratedEntry.model_fields][:5]:
-        troubles.append(
+        problems.append(
             ReaderProblem(where=where, says=f"Nobody knows the fields {', '.join(others)}; they were left out.")
         )
     try:
@@ -246,7 +246,7 @@ def _check(raw: _Raw, troubles: list[ReaderProblem]) -> CuratedEntry | None:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(map(str, first["loc"]))[:100]
-        troubles.append(ReaderProblem(where=where, says=f"{field}: {first['msg']}; the entry was left out."))
+        problems.append(ReaderProblem(where=where, says=f"{field}: {first['msg']}; the entry was left out."))
         return None
 
 

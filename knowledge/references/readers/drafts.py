@@ -1,6 +1,6 @@
 """Drafts: what a generator makes of a source, before anybody stores it.
 
-A draft is one reference as its source tells it. Generators only read and make drafts; whoever stores them decides what
+A draft is one reference as its source has it. Generators only read and make drafts; the import decides what
 is added, changed or gone. So every generator can be tried, tested and validated without a database.
 """
 
@@ -128,7 +128,7 @@ class Generated(ReaderModel):
 
     Attributes:
         completeness: For commands and endpoints, whether these are all that there are, as far as the source tells.
-        passed_over: Files of a folder that are of another kind, such as a README: no trouble, and not read.
+        passed_over: Files of a folder that are of another kind, such as a README: not read, and no problem.
     """
 
     drafts: tuple[ReferenceDraft, ...]

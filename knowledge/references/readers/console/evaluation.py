@@ -77,15 +77,15 @@ class Evaluation(Naming):
                 return WholeLine(put_in_front or lines[0].program)
         if values and not "".join(fragments).strip(" :.") and all(isinstance(value, Word) for value in values):
             return values[0]
-        said = string_of(node)
+        text = string_of(node)
         for value in values:
             if isinstance(value, Word) and value.position >= len(place.path):
                 place.bound.setdefault(value.position, "[value]" if value.default else "value")
         for each, value in zip(inside, values, strict=False):
             if isinstance(value, SourceText):
                 name = re.findall(r"[A-Za-z_$][\w$]*", text_of(each)[2:200])
-                said = said.replace("{" + (name[0] if name else "value") + "}", value.text)
-        return SourceText(said)
+                text = text.replace("{" + (name[0] if name else "value") + "}", value.text)
+        return SourceText(text)
 
     def _array(self, node: Node, env: Env, place: CommandPoint) -> Value:
         elements = [each for each in node.named_children if each.type != "comment"]

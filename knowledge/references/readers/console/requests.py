@@ -21,16 +21,16 @@ def request_of(
     name = text_of(callee) if callee is not None else ""
     if not _ASKS.search(name.split("(")[0]):
         return None
-    said = [value.text for value in arguments if isinstance(value, SourceText)]
-    path = next((found["path"] for text in said if (found := _PATH.match(text))), None)
+    texts = [value.text for value in arguments if isinstance(value, SourceText)]
+    path = next((found["path"] for text in texts if (found := _PATH.match(text))), None)
     if path is None:
         return None
-    return f"{_method(name, said, nodes)} {path}"
+    return f"{_method(name, texts, nodes)} {path}"
 
 
-def _method(name: str, said: Sequence[str], nodes: Sequence[Node]) -> str:
+def _method(name: str, texts: Sequence[str], nodes: Sequence[Node]) -> str:
     last = name.rpartition(".")[2].upper().replace("DEL", "DELETE").replace("DELETEETE", "DELETE")
-    by_word = next((text.upper() for text in said if text.upper() in _METHODS), "")
+    by_word = next((text.upper() for text in texts if text.upper() in _METHODS), "")
     in_options = next((found[1] for node in nodes if node.type == "object"
                        and (found := re.search(r"\bmethod:\s*['\"`](\w+)", text_of(node)))), "")  # fmt: skip
     return by_word or (last if last in _METHODS else "") or in_options.upper() or "GET"

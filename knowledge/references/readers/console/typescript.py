@@ -1,7 +1,7 @@
 """The commands of a console written in TypeScript: read from its code, which is parsed and followed, never run.
 
 What a typed line goes through is followed from function to function: words are cut off, compared, switched on and
-looked up in tables. Each point where nothing more is asked is a command. What cannot be followed is a trouble, with its
+looked up in tables. Each point where nothing more is asked is a command. What cannot be followed is a problem, with its
 line; nothing is guessed.
 """
 
@@ -189,9 +189,9 @@ class _Catalogue:
         words = self._words(place)
         is_group = any(_is_real(child) for child in place.children.values())
         usage = self._usage(place)
-        told = self.said.get(place.path, [])
+        helps = self.said.get(place.path, [])
         printed = read_help("\n".join(place.said)) if usage else read_help("")
-        described = place.described.get("description") or next((each.said for each in told if each.said), "")
+        described = place.described.get("description") or next((each.said for each in helps if each.said), "")
         summary = described or place.doc or _find_summary(place, usage)
         options = merge_options(usage.options if usage else (), printed.options, place.options.values())
         typed = self.examples.get(place.path, [])
@@ -242,10 +242,10 @@ class _Catalogue:
             elif each.is_example and (place := self._longest(each.line)) is not None:
                 self.examples.setdefault(place.path, []).append(Example(code=each.line, description=each.said))
 
-    def _take_usage(self, place: CommandPoint, told: Help) -> None:
-        line = read_usage(told.line)
+    def _take_usage(self, place: CommandPoint, help_text: Help) -> None:
+        line = read_usage(help_text.line)
         known = self.usages.get(place.path)
-        if known is None or (told.is_usage and len(line.text) > len(known.text)):
+        if known is None or (help_text.is_usage and len(line.text) > len(known.text)):
             self.usages[place.path] = line
 
     def _longest(self, line: str) -> CommandPoint | None:

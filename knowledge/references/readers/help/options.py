@@ -23,7 +23,7 @@ def is_option_row(bare: str) -> bool:
     return bool(_ROW.match(bare))
 
 
-def option_of(term: str, said: str) -> Option | None:
+def option_of(term: str, text: str) -> Option | None:
     """Return the option that a row is about; nothing when the row only looks like one."""
     forms = [
         match
@@ -36,7 +36,7 @@ def option_of(term: str, said: str) -> Option | None:
     value = next((form["rest"].strip() for form in reversed(forms) if form["rest"].strip()), "")
     # kubectl shows the default in the place of the value: `--all=false:`.
     shows_default = value.startswith("=") and value.endswith(":")
-    default = value[1:-1].strip("'\"") if shows_default else _default_in(said)
+    default = value[1:-1].strip("'\"") if shows_default else _default_in(text)
     stand_in = "" if shows_default else value.removeprefix("...").lstrip("= ").rstrip(":").strip()
     optional = _OPTIONAL.fullmatch(value)
     short = next((form["name"] for form in forms if form is not longest and len(form["name"]) <= 3), "")
@@ -44,9 +44,9 @@ def option_of(term: str, said: str) -> Option | None:
         name=longest["name"].replace("[no-]", "").rstrip("."),
         short=short,
         value=f"[{optional[1]}]" if optional else stand_in,
-        values=choices_in(stand_in) or _values_in(said),
-        description=said,
-        required=bool(_REQUIRED.search(said)),
+        values=choices_in(stand_in) or _values_in(text),
+        description=text,
+        required=bool(_REQUIRED.search(text)),
         default=default,
         others=_others([form["name"] for form in forms], longest["name"], short),
     )
@@ -55,18 +55,18 @@ def option_of(term: str, said: str) -> Option | None:
 def _others(forms: list[str], name: str, short: str) -> tuple[str, ...]:
     """Return the forms besides name and short, and the one that says no."""
     negated = [form.replace("[no-]", "no-") for form in forms if "[no-]" in form]
-    said = [form for form in forms if form not in (name, short) and "[no-]" not in form]
-    return tuple(dict.fromkeys([*said, *negated]))
+    others = [form for form in forms if form not in (name, short) and "[no-]" not in form]
+    return tuple(dict.fromkeys([*others, *negated]))
 
 
-def _default_in(said: str) -> str:
-    found = _DEFAULT.search(said)
+def _default_in(text: str) -> str:
+    found = _DEFAULT.search(text)
     return (found["value"] or found["bare"] or "").strip(" \"'") if found else ""
 
 
-def _values_in(said: str) -> tuple[str, ...]:
-    if bullets := _BULLETS.search(said):
+def _values_in(text: str) -> tuple[str, ...]:
+    if bullets := _BULLETS.search(text):
         return tuple(re.findall(r"(?:^|\s)- ([\w.-]+)(?=:|\s+-|\s*$)", bullets["bullets"]))
-    found = _VALUES.search(said)
+    found = _VALUES.search(text)
     parts = [part.strip(" \"'") for part in re.split(r"[,|]", found["values"])] if found else []
     return tuple(part for part in parts if re.fullmatch(r"[\w./+-]+", part))

@@ -91,15 +91,15 @@ _STYLING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|.\x08|[\x00-\x
 
 @dataclass
 class _HelpRow:
-    """A term and what is said of it, over as many lines as that takes."""
+    """A term and its description, which may go over several lines."""
 
     indent: int
     term: str
-    said: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        return " ".join(part for part in self.said if part)
+        return " ".join(part for part in self.parts if part)
 
 
 @dataclass
@@ -186,7 +186,7 @@ class _HelpReader:
         elif is_option_row(bare) and indent and (self.row is None or indent <= self.row.indent + 4):
             self._start(_Section.OPTIONS, bare, indent)
         elif indent and self.row is not None and is_option_row(self.row.term) and indent > self.row.indent:
-            self.row.said.append(bare)
+            self.row.parts.append(bare)
         elif self.section is _Section.USAGE and self._is_usage(bare, indent):
             self._use(bare)
         elif self.section is _Section.USAGE:
@@ -199,7 +199,7 @@ class _HelpReader:
         elif indent == 0:
             self.row = None
         elif self._continues(bare, indent):
-            self.row.said.append(bare)  # type: ignore[union-attr]
+            self.row.parts.append(bare)  # type: ignore[union-attr]
         elif self.section in (_Section.COMMANDS, _Section.ARGUMENTS):
             self._start(self.section, bare, indent)
 
@@ -237,8 +237,8 @@ class _HelpReader:
     def _start(self, section: _Section, bare: str, indent: int) -> None:
         if section is _Section.ARGUMENTS and self.base is not None and indent == self.base + 2:
             section = _Section.COMMANDS
-        term, said = _columns(bare)
-        self.row = _HelpRow(indent, term, [said])
+        term, text = _columns(bare)
+        self.row = _HelpRow(indent, term, [text])
         if section is not _Section.COMMANDS or self.section is _Section.COMMANDS:
             self.base = indent
         self.rows[section].append(self.row)
@@ -266,14 +266,14 @@ class _HelpReader:
                     yield found
 
     def _examples(self) -> Iterator[Example]:
-        said = ""
+        text = ""
         for row in self.rows[_Section.EXAMPLES]:
             line = f"{row.term}  {row.text}".strip()
             if line.startswith("#"):
-                said = line.lstrip("# ")
+                text = line.lstrip("# ")
             else:
-                yield Example(code=line.removeprefix("$ "), description=said)
-                said = ""
+                yield Example(code=line.removeprefix("$ "), description=text)
+                text = ""
 
 
 def _with_what_all_require(lines: list[UsageLine]) -> list[UsageLine]:
@@ -298,8 +298,8 @@ def _columns(bare: str) -> tuple[str, str]:
     # curl leaves one space between a value and what is said: `-X, --request <method> Specify a method`.
     if close := _CLOSE_ROW.match(bare):
         return close["term"], close["said"].strip()
-    term, _, said = re.sub(r"\s{2,}", "\0", bare, count=1).partition("\0")
-    return term, said
+    term, _, text = re.sub(r"\s{2,}", "\0", bare, count=1).partition("\0")
+    return term, text
 
 
 def _commands_in(row: _HelpRow) -> Iterator[Subcommand]:

@@ -127,56 +127,56 @@ def _visit(
         if words:
             walk.found.append(FoundCommand((name, *words), summary=listed.summary, source=f"{name} --help"))
         return []
-    said = read_help(text) if words else _with_fuller_help(walk, name, read_help(text))
+    help_text = read_help(text) if words else _with_fuller_help(walk, name, read_help(text))
     # A program that answers every word with the same help knows no such subcommand.
     told_before = texts.setdefault(text.strip(), words)
-    below = [] if told_before != words else [each for each in said.subcommands if each.name not in _NOT_ASKED]
+    below = [] if told_before != words else [each for each in help_text.subcommands if each.name not in _NOT_ASKED]
     if told_before != words:
-        said = HelpText(summary=listed.summary)
+        help_text = HelpText(summary=listed.summary)
     if below and len(words) >= deepest:
         walk.troubles.append(ReaderProblem(where=where, says=f"Has {len(below)} commands deeper than {deepest} words."))
         walk.lists_all = False
-    walk.lists_all = walk.lists_all and (bool(words) or said.lists_all)
-    from_usages = _from_usages((name, *words), said) if not said.subcommands else {}
-    walk.found.append(_command(name, words, listed, said, from_usages))
+    walk.lists_all = walk.lists_all and (bool(words) or help_text.lists_all)
+    from_usages = _from_usages((name, *words), help_text) if not help_text.subcommands else {}
+    walk.found.append(_command(name, words, listed, help_text, from_usages))
     walk.found += from_usages.values()
     walk.found += [
         FoundCommand((name, *words, each.name), summary=each.summary, source=where + " --help")
-        for each in said.subcommands
+        for each in help_text.subcommands
         if each.name in _NOT_ASKED and told_before == words
     ]
     return [((*words, each.name), each) for each in below] if len(words) < deepest else []
 
 
-def _with_fuller_help(walk: _Walk, name: str, said: HelpText) -> HelpText:
+def _with_fuller_help(walk: _Walk, name: str, help_text: HelpText) -> HelpText:
     """Return the help of a program with what the fuller one says that it names, such as `git help -a`."""
-    if walk.run is None or not said.fuller:
-        return said
+    if walk.run is None or not help_text.fuller:
+        return help_text
     try:
-        fuller = read_help(walk.run(said.fuller))
+        fuller = read_help(walk.run(help_text.fuller))
     except NoHelp as trouble:
-        walk.troubles.append(ReaderProblem(where=f"{name} {' '.join(said.fuller)}", says=str(trouble)))
-        return said
-    if len(fuller.subcommands) <= len(said.subcommands) and len(fuller.options) <= len(said.options):
-        return said
-    subcommands = {each.name: each for each in (*said.subcommands, *fuller.subcommands)}
+        walk.troubles.append(ReaderProblem(where=f"{name} {' '.join(help_text.fuller)}", says=str(trouble)))
+        return help_text
+    if len(fuller.subcommands) <= len(help_text.subcommands) and len(fuller.options) <= len(help_text.options):
+        return help_text
+    subcommands = {each.name: each for each in (*help_text.subcommands, *fuller.subcommands)}
     return replace(
-        said,
+        help_text,
         subcommands=tuple(subcommands.values()),
-        options=merge_options(said.options, fuller.options),
-        lists_all=not _only_some(fuller, said),
+        options=merge_options(help_text.options, fuller.options),
+        lists_all=not _only_some(fuller, help_text),
     )
 
 
-def _only_some(fuller: HelpText, said: HelpText) -> bool:
+def _only_some(fuller: HelpText, help_text: HelpText) -> bool:
     """Whether the fuller help names one that is fuller still."""
-    return not fuller.lists_all and fuller.fuller != said.fuller
+    return not fuller.lists_all and fuller.fuller != help_text.fuller
 
 
-def _from_usages(whole: tuple[str, ...], said: HelpText) -> dict[str, FoundCommand]:
+def _from_usages(whole: tuple[str, ...], help_text: HelpText) -> dict[str, FoundCommand]:
     """Return the commands that only usage lines name: `git stash list`, `git stash drop [<stash>]`."""
     found: dict[str, FoundCommand] = {}
-    lines = [line for usage in said.usages if (line := read_usage(usage)).words[: len(whole)] == whole]
+    lines = [line for usage in help_text.usages if (line := read_usage(usage)).words[: len(whole)] == whole]
     for line in lines:
         word = next(iter((*line.words[len(whole) :], *line.behind)), "")
         # A program of one command may have words of its own there.
@@ -192,10 +192,10 @@ def _from_usages(whole: tuple[str, ...], said: HelpText) -> dict[str, FoundComma
     return found
 
 
-def _does_something_alone(whole: tuple[str, ...], said: HelpText) -> bool:
+def _does_something_alone(whole: tuple[str, ...], help_text: HelpText) -> bool:
     """Whether a usage line needs no further word: there is none, or it is optional, as in `git stash [push …]`."""
     name = " ".join(whole)
-    lines = [read_usage(usage) for usage in said.usages]
+    lines = [read_usage(usage) for usage in help_text.usages]
     return any(
         (line.text.startswith(f"{name} [") and line.text[len(name) + 2 :][:1].isalpha())
         or (line.words == whole and not line.behind and not any(each.required for each in line.arguments))
@@ -204,34 +204,34 @@ def _does_something_alone(whole: tuple[str, ...], said: HelpText) -> bool:
 
 
 def _command(
-    name: str, words: tuple[str, ...], listed: Subcommand, said: HelpText, from_usages: dict[str, FoundCommand]
+    name: str, words: tuple[str, ...], listed: Subcommand, help_text: HelpText, from_usages: dict[str, FoundCommand]
 ) -> FoundCommand:
     whole = (name, *words)
-    alone = bool(from_usages) and _does_something_alone(whole, said)
+    alone = bool(from_usages) and _does_something_alone(whole, help_text)
     below = "[<command>]" if alone else "<command>"
-    whole_list = said.subcommands and said.lists_all
+    whole_list = help_text.subcommands and help_text.lists_all
     before = " ".join(whole[:-1])
     return FoundCommand(
         words=whole,
-        summary=listed.summary or said.summary,
-        description=said.description or listed.summary,
-        syntax=f"{' '.join(whole)} {below}" if from_usages else _syntax(whole, said),
-        options=said.options,
-        arguments=() if said.subcommands or from_usages else said.arguments,
-        examples=said.examples,
+        summary=listed.summary or help_text.summary,
+        description=help_text.description or listed.summary,
+        syntax=f"{' '.join(whole)} {below}" if from_usages else _syntax(whole, help_text),
+        options=help_text.options,
+        arguments=() if help_text.subcommands or from_usages else help_text.arguments,
+        examples=help_text.examples,
         aliases=tuple(f"{before} {alias}" for alias in listed.aliases) if words else (),
-        notes=("**Usage:**\n```\n" + "\n".join(said.usages) + "\n```",) if len(said.usages) > 1 else (),
+        notes=("**Usage:**\n```\n" + "\n".join(help_text.usages) + "\n```",) if len(help_text.usages) > 1 else (),
         source=" ".join((*whole, "--help")),
-        is_group=bool(said.subcommands or from_usages) and not alone,
+        is_group=bool(help_text.subcommands or from_usages) and not alone,
         holds_commands=alone,
         # A help text may keep options back; the commands that it lists are those there are, unless it says otherwise.
         completeness=Completeness.COMPLETE if whole_list else Completeness.PARTIAL,
     )
 
 
-def _syntax(whole: tuple[str, ...], said: HelpText) -> str:
+def _syntax(whole: tuple[str, ...], help_text: HelpText) -> str:
     """Return the first usage line; openssl leaves the program out of it."""
-    first = said.usages[0] if said.usages else ""
+    first = help_text.usages[0] if help_text.usages else ""
     return f"{whole[0]} {first}" if first.split()[: len(whole) - 1] == [*whole[1:]] and whole[1:] else first
 
 
@@ -253,8 +253,8 @@ def _ask(argv: Sequence[str], words: Sequence[str], folder: Path) -> str:
 
 
 def _looks_like_help(text: str) -> bool:
-    said = read_help(text)
-    return bool(said.usages or said.options or said.subcommands)
+    help_text = read_help(text)
+    return bool(help_text.usages or help_text.options or help_text.subcommands)
 
 
 def _output_of(command: Sequence[str], folder: Path) -> str:

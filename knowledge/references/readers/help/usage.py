@@ -7,7 +7,7 @@ from knowledge.references.readers.drafts import Option
 
 LONGEST_LINE = 2_000
 
-_PIECE = re.compile(r"""
+_TOKEN = re.compile(r"""
     \[ (?: [^\[\]] | \[ [^\[\]]* \] )* \]\S*   # [optional], one level of nesting
   | \( (?: [^()] | \( [^()]* \) )* \)\S*       # (one | other)
   | \{ [^{}]* \}\S*                            # {a,b,c}
@@ -45,8 +45,8 @@ class UsageLine:
 def read_usage(text: str) -> UsageLine:
     """Read one usage line; what has no meaning in the notation is passed over."""
     line = " ".join(text[:LONGEST_LINE].split())
-    reader = _Reader(_PIECE.findall(line), has_placeholders="<" in line)
-    for place in range(len(reader.pieces)):
+    reader = _Reader(_TOKEN.findall(line), has_placeholders="<" in line)
+    for place in range(len(reader.tokens)):
         reader.take(place)
     return UsageLine(
         line,
@@ -62,7 +62,7 @@ def read_usage(text: str) -> UsageLine:
 class _Reader:
     """Reads piece by piece: words, then options and arguments."""
 
-    pieces: list[str]
+    tokens: list[str]
     has_placeholders: bool
     words: list[str] = field(default_factory=list)
     behind: list[str] = field(default_factory=list)
@@ -73,37 +73,37 @@ class _Reader:
 
     def take(self, place: int) -> None:
         """Read one piece."""
-        piece = self.pieces[place]
+        token = self.tokens[place]
         took_value, self.takes_value = self.takes_value, False
-        if piece in ("...", "…"):
+        if token in ("...", "…"):
             self._repeat()
-        elif _OPTIONS_PLACE.match(piece):
+        elif _OPTIONS_PLACE.match(token):
             self.says_options = True
-        elif _is_option(piece):
+        elif _is_option(token):
             self._take_options(place)
-        elif took_value and piece.startswith(("<", "{")):
+        elif took_value and token.startswith(("<", "{")):
             pass
-        elif piece.startswith("("):
-            self._take_group(piece)
-        elif self._is_word(piece):
-            (self.behind if self.options or self.says_options else self.words).append(piece)
-        elif (argument := _argument_of(piece)) is not None:
+        elif token.startswith("("):
+            self._take_group(token)
+        elif self._is_word(token):
+            (self.behind if self.options or self.says_options else self.words).append(token)
+        elif (argument := _argument_of(token)) is not None:
             # `<a> | <b>`: neither has to be there.
-            is_one_of = "|" in self.pieces[max(0, place - 1) : place + 2]
+            is_one_of = "|" in self.tokens[max(0, place - 1) : place + 2]
             self.arguments.append(argument.model_copy(update={"required": False}) if is_one_of else argument)
 
-    def _is_word(self, piece: str) -> bool:
-        if self.arguments or not _WORD.match(piece) or _is_placeholder(piece):
+    def _is_word(self, token: str) -> bool:
+        if self.arguments or not _WORD.match(token) or _is_placeholder(token):
             return False
         # argparse writes its arguments as bare words; who has brackets for them means a bare word as it stands.
-        return not self.options or (self.has_placeholders and piece.islower())
+        return not self.options or (self.has_placeholders and token.islower())
 
     def _take_options(self, place: int) -> None:
-        piece = self.pieces[place]
-        following = self.pieces[place + 1] if place + 1 < len(self.pieces) else ""
-        found = _options_of(piece, following)
+        token = self.tokens[place]
+        following = self.tokens[place + 1] if place + 1 < len(self.tokens) else ""
+        found = _options_of(token, following)
         self.options += found
-        self.takes_value = bool(found) and not piece.startswith("[") and "=" not in piece and bool(found[-1].value)
+        self.takes_value = bool(found) and not token.startswith("[") and "=" not in token and bool(found[-1].value)
 
     def _take_group(self, group: str) -> None:
         """Read `(-a | --all | <branch>)`: one of several, none of which has to be there by itself."""
@@ -121,22 +121,22 @@ class _Reader:
             self.arguments[-1] = last.model_copy(update={"name": f"{last.name}..."})
 
 
-def _is_option(piece: str) -> bool:
+def _is_option(token: str) -> bool:
     """Say whether a piece is an option, or a group of nothing but options."""
-    if piece.startswith("("):
-        return all(part.strip().startswith("-") for part in _ALTERNATIVES.split(piece[1:].rpartition(")")[0]))
-    return bool(re.match(r"\[?\(?--?(?:\[no-\])?[A-Za-z0-9?]", piece))
+    if token.startswith("("):
+        return all(part.strip().startswith("-") for part in _ALTERNATIVES.split(token[1:].rpartition(")")[0]))
+    return bool(re.match(r"\[?\(?--?(?:\[no-\])?[A-Za-z0-9?]", token))
 
 
-def _is_placeholder(piece: str) -> bool:
+def _is_placeholder(token: str) -> bool:
     """Say whether a bare word stands for something: FILE, PATH_TO, `arg...`."""
-    return (piece.isupper() and len(piece) > 1) or piece.endswith("...")
+    return (token.isupper() and len(token) > 1) or token.endswith("...")
 
 
-def _options_of(piece: str, following: str) -> list[Option]:
+def _options_of(token: str, following: str) -> list[Option]:
     """Return the options of a piece: `[-q | --quiet]` is one, `[--tags | --no-tags]` are two."""
-    optional = piece.startswith("[")
-    inner = piece[1 : piece.rindex("]")] if optional and "]" in piece else piece
+    optional = token.startswith("[")
+    inner = token[1 : token.rindex("]")] if optional and "]" in token else token
     inner = inner.replace("(", "").replace(")", "")
     forms = re.split(r"\|\s*(?=-)", inner)
     found = [match for form in forms if (match := _OPTION.match(form.strip()))]
@@ -186,9 +186,9 @@ def _stand_in(value: str) -> str:
     return value if not value or value.startswith(("<", "{", '"', "'")) else f"<{value}>" if "|" in value else value
 
 
-def _argument_of(piece: str) -> Option | None:
-    optional = piece.startswith("[")
-    inner = piece[1:].replace("]", "", 1).strip() if optional else piece
+def _argument_of(token: str) -> Option | None:
+    optional = token.startswith("[")
+    inner = token[1:].replace("]", "", 1).strip() if optional else token
     if not re.search(r"\w", inner):
         return None
     # `{on|off}` says what may stand there, and `on|off` which words do.

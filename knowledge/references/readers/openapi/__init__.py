@@ -61,7 +61,7 @@ def references_of(document: ApiDocument) -> Generated:
         related = tuple(keys[other] for other in groups.find_related(place))
         drafts.append(_reference(endpoint, *shared, groups, key=keys[place], related=related, version=version))
     # Webhooks are no paths: that there are some says nothing about these.
-    unread = any(trouble.where != WEBHOOKS for trouble in document.troubles)
+    unread = any(problem.where != WEBHOOKS for problem in document.troubles)
     state = Completeness.PARTIAL if unread else Completeness.COMPLETE
     return Generated(drafts=tuple(drafts), troubles=document.troubles, completeness={ReferenceKind.API: state})
 
@@ -98,11 +98,11 @@ def _title(endpoint: ApiEndpoint) -> str:
 def _form(endpoint: ApiEndpoint, schemas: Schemas, request: Body | None, responses: dict[str, Body]) -> EndpointForm:
     parameters = []
     for parameter in endpoint.parameters:
-        told = {"name": parameter.name, "in": parameter.place, "required": parameter.is_required}
+        described = {"name": parameter.name, "in": parameter.place, "required": parameter.is_required}
         if description := line(parameter.raw.get("description"), SUMMARY_CHARS):
-            told["description"] = description
+            described["description"] = description
         schema = schemas.write_out(parameter.schema, endpoint.where, parts=PARAMETER_PARTS)
-        parameters.append({**told, "schema": schema})
+        parameters.append({**described, "schema": schema})
     return EndpointForm(
         method=endpoint.method,
         path=endpoint.full_path,

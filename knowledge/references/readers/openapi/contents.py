@@ -79,8 +79,8 @@ def _responses(responses: dict[str, Body], outlines: Outlines) -> str:
 
 
 def _outline(media: tuple[Media, ...], outlines: Outlines) -> list[str]:
-    told = [outlines.of(one.schema, lines=RESPONSE_LINES, depth=RESPONSE_DEPTH, is_sent=False) for one in media]
-    return [part for part in _each_once(told) if part]
+    outlined = [outlines.of(one.schema, lines=RESPONSE_LINES, depth=RESPONSE_DEPTH, is_sent=False) for one in media]
+    return [part for part in _each_once(outlined) if part]
 
 
 def _each_once(parts: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ EMPTY_WORDS = frozenset({"api", "apis", "rest", "v", "the", "a", "an", "of", "by
 def keys_of(endpoints: Sequence[ApiEndpoint]) -> dict[int, str]:
     """Return the key of each endpoint by its position, such as `api-get-users-id`.
 
-    Where two would have the same one (`/users/{id}` and `/users/id`), each is told apart by a digest of its path,
+    Where two would have the same one (`/users/{id}` and `/users/id`), each gets a digest of its path,
     so that no key depends on the order of the document.
     """
     plain = [_plain_key(endpoint) for endpoint in endpoints]

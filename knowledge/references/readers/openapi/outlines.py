@@ -104,8 +104,8 @@ def _bullets(schema: dict[str, Any], depth: int, level: int, left_out: str) -> I
 
 def _bullet(name: str, field: dict[str, Any], *, is_required: bool) -> str:
     marks = [kind_in_words(field), *(["required"] if is_required else []), *([field[CUT]] if CUT in field else [])]
-    told = about(field)
-    return f"{code(name)} ({', '.join(marks)})".lstrip() + (f": {told}" if told else "")
+    description = about(field)
+    return f"{code(name)} ({', '.join(marks)})".lstrip() + (f": {description}" if description else "")
 
 
 def _has_fields(schema: dict[str, Any]) -> bool:

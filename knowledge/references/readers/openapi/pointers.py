@@ -7,7 +7,7 @@ from knowledge.references.readers.drafts import ReaderProblem
 from knowledge.references.readers.openapi.reading import mapping, shorten
 
 HOPS = 32
-TROUBLES = 1_000
+MOST_PROBLEMS = 1_000
 POINTER_CHARS = 200
 SIBLINGS = ("summary", "description")
 
@@ -27,7 +27,7 @@ class ApiDocument:
 
     def note(self, where: str, says: str) -> None:
         """Note that something could not be read."""
-        if len(self._troubles) < TROUBLES:
+        if len(self._troubles) < MOST_PROBLEMS:
             where, says = shorten(where, POINTER_CHARS), shorten(says, 2 * POINTER_CHARS)
             self._troubles.setdefault((where, says), ReaderProblem(where=where, says=says))
 

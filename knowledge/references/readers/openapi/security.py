@@ -63,7 +63,7 @@ def _in_words(endpoint: ApiEndpoint, choice: dict[str, Any]) -> str:
 def _scheme_in_words(endpoint: ApiEndpoint, name: str, scopes: Any) -> str:
     scheme = _scheme(endpoint, name)
     kind = text(scheme.get("type"))
-    told = {
+    description = {
         "http": f"HTTP {text(scheme.get('scheme'))}".strip(),
         "basic": "HTTP basic",
         "apiKey": f"{text(scheme.get('in'))} {text(scheme.get('name'))}".strip(),
@@ -71,5 +71,5 @@ def _scheme_in_words(endpoint: ApiEndpoint, name: str, scopes: Any) -> str:
         "openIdConnect": "OpenID Connect",
         "mutualTLS": "client certificate",
     }.get(kind, kind)
-    parts = [part for part in (told, ", ".join(texts(scopes))) if part]
+    parts = [part for part in (description, ", ".join(texts(scopes))) if part]
     return line(f"{name} ({'; '.join(parts)})" if parts else name, 300)

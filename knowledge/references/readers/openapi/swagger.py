@@ -1,4 +1,4 @@
-"""Swagger 2.0 documents, told in the words of OpenAPI 3: bodies, types, servers and security."""
+"""Swagger 2.0 documents, converted to OpenAPI 3: bodies, types, servers and security."""
 
 from typing import Any
 
@@ -49,9 +49,9 @@ def _operation(raw: dict[str, Any], operation: dict[str, Any], shared: list[Any]
     own = [one for one in map(_parameter, listing(operation.get("parameters"))) if one]
     own = [one for one in own if _follow(raw, one).get("in") not in {"body", "formData"}]
     answers = {status: _answer(raw, one, gives) for status, one in mapping(operation.get("responses")).items()}
-    told = {**operation, "parameters": own, "responses": answers}
+    converted = {**operation, "parameters": own, "responses": answers}
     body = _body(given, takes)
-    return {**told, "requestBody": body} if body else told
+    return {**converted, "requestBody": body} if body else converted
 
 
 def _follow(raw: dict[str, Any], parameter: Any) -> dict[str, Any]:
@@ -93,13 +93,13 @@ def _answer(raw: dict[str, Any], answer: Any, gives: list[str]) -> Any:
     pointer = mapping(answer).get("$ref")
     if isinstance(pointer, str) and pointer.startswith("#/responses/"):
         answer = mapping(raw.get("responses")).get(pointer.removeprefix("#/responses/"), answer)
-    told, examples = mapping(answer), mapping(mapping(answer).get("examples"))
-    if "schema" not in told and not examples:
+    converted, examples = mapping(answer), mapping(mapping(answer).get("examples"))
+    if "schema" not in converted and not examples:
         return answer
-    media = {name: {"schema": told.get("schema", {})} for name in gives}
+    media = {name: {"schema": converted.get("schema", {})} for name in gives}
     for name, example in examples.items():
-        media[name] = {**media.get(name, {"schema": told.get("schema", {})}), "example": example}
-    return {**told, "content": media}
+        media[name] = {**media.get(name, {"schema": converted.get("schema", {})}), "example": example}
+    return {**converted, "content": media}
 
 
 def _scheme(scheme: dict[str, Any]) -> dict[str, Any]:

@@ -55,12 +55,12 @@ def generate_from_click(command: click.Command, *, name: str = "", source: str =
     if not isinstance(command, click.Command):
         raise Invalid("That is no click command.", hint="Name the decorated function: `package.cli:main`.")
     program = name or command.name or "command"
-    troubles: list[ReaderProblem] = []
-    found = list(_click_tree(click.Context(command, info_name=program), (program,), source, troubles))
+    problems: list[ReaderProblem] = []
+    found = list(_click_tree(click.Context(command, info_name=program), (program,), source, problems))
     return Generated(
         drafts=drafts_of(found, DocumentedProgram(program, version)),
-        troubles=tuple(troubles),
-        completeness=_whole(troubles),
+        troubles=tuple(problems),
+        completeness=_whole(problems),
     )
 
 
@@ -86,7 +86,7 @@ def generate_from_django(
     Args:
         apps: Only the commands that these apps bring; those of all when left out.
     """
-    troubles: list[ReaderProblem] = []
+    problems: list[ReaderProblem] = []
     found: list[FoundCommand] = []
     for name, app in sorted(get_commands().items()):
         app_name = app if isinstance(app, str) else app.__module__.partition(".management")[0]
@@ -96,20 +96,20 @@ def generate_from_django(
             command = app if isinstance(app, BaseCommand) else load_command_class(app, name)
             parser = command.create_parser(program, name)
         except Exception as error:  # noqa: BLE001 - a command may fail to load in any way; the others stand
-            troubles.append(ReaderProblem(where=f"{program} {name}", says=f"Cannot be loaded: {error}."))
+            problems.append(ReaderProblem(where=f"{program} {name}", says=f"Cannot be loaded: {error}."))
             continue
         words = (program, name)
         found += _argparse_tree(parser, words, command.help or "", source or type(command).__module__, _django_noise())
-    state = _whole(troubles)[ReferenceKind.COMMAND]
+    state = _whole(problems)[ReferenceKind.COMMAND]
     group = FoundCommand(
         (program,), syntax=f"{program} <command>", source=source or program, is_group=True, completeness=state
     )
     drafts = drafts_of([group, *found] if found else [], DocumentedProgram(program, version))
-    return Generated(drafts=drafts, troubles=tuple(troubles), completeness=_whole(troubles))
+    return Generated(drafts=drafts, troubles=tuple(problems), completeness=_whole(problems))
 
 
-def _whole(troubles: Sequence[ReaderProblem]) -> dict[ReferenceKind, Completeness]:
-    return {ReferenceKind.COMMAND: Completeness.PARTIAL if troubles else Completeness.COMPLETE}
+def _whole(problems: Sequence[ReaderProblem]) -> dict[ReferenceKind, Completeness]:
+    return {ReferenceKind.COMMAND: Completeness.PARTIAL if problems else Completeness.COMPLETE}
 
 
 def _django_noise() -> tuple[str, ...]:
@@ -118,18 +118,18 @@ def _django_noise() -> tuple[str, ...]:
 
 
 def _click_tree(
-    context: click.Context, words: tuple[str, ...], source: str, troubles: list[ReaderProblem]
+    context: click.Context, words: tuple[str, ...], source: str, problems: list[ReaderProblem]
 ) -> Iterator[FoundCommand]:
     command = context.command
     if command.hidden:
         return
-    members = _click_members(context, troubles)
-    said = inspect.cleandoc(command.help or "").partition("\f")[0].strip()
+    members = _click_members(context, problems)
+    description = inspect.cleandoc(command.help or "").partition("\f")[0].strip()
     options = [_click_option(each) for each in command.params if isinstance(each, click.Option) and not each.hidden]
     yield FoundCommand(
         words,
-        summary=command.short_help or first_sentence(said),
-        description=said,
+        summary=command.short_help or first_sentence(description),
+        description=description,
         syntax=" ".join((*words, *command.collect_usage_pieces(context))),
         options=tuple(options),
         arguments=tuple(_click_argument(each) for each in command.params if isinstance(each, click.Argument)),
@@ -139,14 +139,14 @@ def _click_tree(
         completeness=Completeness.PARTIAL if context.ignore_unknown_options else Completeness.COMPLETE,
     )
     if len(words) > DEEPEST:
-        troubles.append(ReaderProblem(where=" ".join(words), says="Commands this deep are not read."))
+        problems.append(ReaderProblem(where=" ".join(words), says="Commands this deep are not read."))
         return
     for name, member in members.items():
         below = click.Context(member, info_name=name, parent=context)
-        yield from _click_tree(below, (*words, name), source, troubles)
+        yield from _click_tree(below, (*words, name), source, problems)
 
 
-def _click_members(context: click.Context, troubles: list[ReaderProblem]) -> dict[str, click.Command]:
+def _click_members(context: click.Context, problems: list[ReaderProblem]) -> dict[str, click.Command]:
     group = context.command
     if not isinstance(group, click.Group):
         return {}
@@ -155,7 +155,7 @@ def _click_members(context: click.Context, troubles: list[ReaderProblem]) -> dic
         try:
             member = group.get_command(context, name)
         except Exception as error:  # noqa: BLE001 - groups load members lazily, from anywhere
-            troubles.append(ReaderProblem(where=f"{context.command_path} {name}", says=f"Cannot be loaded: {error}."))
+            problems.append(ReaderProblem(where=f"{context.command_path} {name}", says=f"Cannot be loaded: {error}."))
             continue
         if member is not None and not member.hidden:
             members[name] = member
@@ -196,11 +196,11 @@ def _argparse_tree(
 ) -> Iterator[FoundCommand]:
     actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]
     members = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
-    said = (parser.description or "").strip()
+    description = (parser.description or "").strip()
     yield FoundCommand(
         words,
-        summary=first_sentence(summary or said),
-        description=said or summary,
+        summary=first_sentence(summary or description),
+        description=description or summary,
         syntax=_argparse_syntax(parser, words, noise),
         options=tuple(
             _argparse_option(action, parser)
@@ -231,14 +231,14 @@ def _argparse_members(
     action: "argparse._SubParsersAction[Any]",
 ) -> Iterator[tuple[str, list[str], str, argparse.ArgumentParser]]:
     """Return the subcommands of a parser, each with its other names: argparse keeps one entry for every name."""
-    said = {choice.dest: choice.help or "" for choice in action._choices_actions}
+    description = {choice.dest: choice.help or "" for choice in action._choices_actions}
     names: dict[int, list[str]] = {}
     parsers: Mapping[str, argparse.ArgumentParser] = action.choices
     for name, below in parsers.items():
         names.setdefault(id(below), []).append(name)
     for first, *aliases in names.values():
-        if said.get(first) != argparse.SUPPRESS:
-            yield first, aliases, said.get(first, ""), parsers[first]
+        if description.get(first) != argparse.SUPPRESS:
+            yield first, aliases, description.get(first, ""), parsers[first]
 
 
 def _argparse_syntax(parser: argparse.ArgumentParser, words: Sequence[str], noise: Sequence[str]) -> str:

@@ -40,8 +40,8 @@ def generate(source: Source) -> Generated:
     try:
         return Generated.model_validate_json(ran.stdout.splitlines()[-1] if ran.stdout else b"")
     except ValidationError as error:
-        said = ran.stderr.decode(errors="replace").strip().splitlines()
-        reason = said[-1][:300] if said else "it printed nothing"
+        lines = ran.stderr.decode(errors="replace").strip().splitlines()
+        reason = lines[-1][:300] if lines else "it printed nothing"
         raise Invalid(f"`{settings}` cannot be loaded: {reason}.", hint="Stand in the project's folder.") from error
 
 
