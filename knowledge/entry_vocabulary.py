@@ -14,12 +14,12 @@ from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, SharedLongText, S
 
 def _storable(metadata: dict[str, Any]) -> dict[str, Any]:
     """Refuse what no text here may have, wherever it stands in the JSON, and what is too large."""
-    said = json.dumps(metadata, ensure_ascii=False)
-    if "\\u0000" in said:
+    text = json.dumps(metadata, ensure_ascii=False)
+    if "\\u0000" in text:
         raise ValueError("has a NUL character")
-    check_content(said)
-    if len(said.encode()) > CONTENT_BYTES:
-        raise ValueError(f"is {len(said.encode()):,} bytes; the limit is {CONTENT_BYTES:,}")
+    check_content(text)
+    if len(text.encode()) > CONTENT_BYTES:
+        raise ValueError(f"is {len(text.encode()):,} bytes; the limit is {CONTENT_BYTES:,}")
     return metadata
 
 

@@ -64,8 +64,8 @@ class SeenError:
         return " ".join(PLACEHOLDER.sub(" ", f"{self.kind} {self.essence} {places}").replace("#", "").split())
 
     def _of(self, *frames: str) -> str:
-        said = "\n".join([VERSION, self.kind.casefold(), self.essence, *frames])
-        return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:CHARS]
+        content = "\n".join([VERSION, self.kind.casefold(), self.essence, *frames])
+        return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:CHARS]
 
 
 def error_in(text: str) -> SeenError | None:
@@ -136,8 +136,8 @@ def _error_of(lines: Sequence[LogLine], found: FoundError) -> SeenError:
     kind, message = _by_number(found.kind, message)
     error = SeenError(kind, what_stays(message), frames)
     # `KeyError: 'PORT'`: here the value is all that is said.
-    told = SeenError(kind, what_stays(QUOTES.sub("", message)), frames)
-    return error if error.frames or error.is_telling else told
+    bare = SeenError(kind, what_stays(QUOTES.sub("", message)), frames)
+    return error if error.frames or error.is_telling else bare
 
 
 def _by_number(kind: str, message: str) -> tuple[str, str]:

@@ -173,7 +173,7 @@ def _entries(ids: Iterable[UUID]) -> dict[UUID, Entry]:
 def _count(fingerprint: str, answer: Lesson | None) -> int:
     """Count that an error came up again, and return how often a lesson had answered it before.
 
-    Without a lesson nothing is told: that somebody else met an error and shared nothing about it is theirs.
+    Without a lesson nothing is told: that someone else met an error and shared nothing about it is theirs.
     """
     if not fingerprint:
         return 0

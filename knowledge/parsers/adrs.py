@@ -33,8 +33,8 @@ class DecisionRecord:
     @property
     def status(self) -> str:
         """One of the known statuses, the one that weighs most; `accepted` where the record does not say."""
-        said = self.labels.get("status", "").casefold()
-        return next((status for status in STATUSES if status in said), "accepted")
+        status_text = self.labels.get("status", "").casefold()
+        return next((status for status in STATUSES if status in status_text), "accepted")
 
 
 def parse_adr(text: str, source_file: str) -> list[SourceEntry]:
@@ -123,8 +123,8 @@ def _summary(name: str, record: DecisionRecord) -> str:
 
 
 def _metadata(record: DecisionRecord) -> dict[str, Any]:
-    said = words_of(record.labels.get("status", ""))
-    successor = re.search(r"supersed\w*\s+by\s+(?P<what>.+)", said, re.IGNORECASE)
+    status_text = words_of(record.labels.get("status", ""))
+    successor = re.search(r"supersed\w*\s+by\s+(?P<what>.+)", status_text, re.IGNORECASE)
     return {
         "status": record.status,
         **({"superseded_by": successor["what"].rstrip(" .")} if successor else {}),

@@ -1,4 +1,4 @@
-"""Instruction files for agents (CLAUDE.md, AGENTS.md, .cursorrules, …): each rule is a fact for whoever writes code."""
+"""Instruction files for agents (CLAUDE.md, AGENTS.md, .cursorrules, …): each rule is a fact for developers."""
 
 from pathlib import PurePosixPath
 

@@ -160,9 +160,9 @@ def _read_written(top: YamlNode, name: str) -> Iterator[_Written]:
     keys = Keys()
     for node in listed.value:
         members = _members(node)
-        told = {field: str(one.value) for field, one in members.items()}
+        fields = {field: str(one.value) for field, one in members.items()}
         # Not from its id: that changes when the entry arrives, and the key must not.
-        key = keys.claim(slug(told.get("category") or told.get("type", "")), slug(told.get("content", "")[:400]))
+        key = keys.claim(slug(fields.get("category") or fields.get("type", "")), slug(fields.get("content", "")[:400]))
         yield _Written(key, node, members, "synced_at" in members or not _is_pending(top))
 
 

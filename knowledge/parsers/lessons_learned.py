@@ -197,8 +197,8 @@ def _first_words(text: str) -> str:
 
 def _summary(story: Story) -> str:
     named = f"{story.id} ({story.title})" if story.id and story.title else story.id or story.title
-    told = "\n\n".join(story.narrative) or _digest_of_lessons(story)
-    return f"{named}: {told}" if told else named
+    narrative = "\n\n".join(story.narrative) or _digest_of_lessons(story)
+    return f"{named}: {narrative}" if narrative else named
 
 
 def _digest_of_lessons(story: Story) -> str:

@@ -81,7 +81,7 @@ class _Splitter:
             for below in self._siblings(rest):
                 yield from self.whole(below, key)
         else:
-            yield from self._pieces(part, key, parent)
+            yield from self._split_section(part, key, parent)
 
     def entry(self, line: int, text: str, key: str, place: tuple[str, str, tuple[str, ...]]) -> SourceEntry:
         """Return an entry; its place is its type, its parent, and the headings above it."""
@@ -130,17 +130,17 @@ class _Splitter:
         """Say whether the first heading is the title of the document: the only one of its level, and the highest."""
         return all(section.level > headings[0].level for section in headings[1:])
 
-    def _pieces(self, part: DocumentPart, key: str, parent: str) -> Iterator[SourceEntry]:
+    def _split_section(self, part: DocumentPart, key: str, parent: str) -> Iterator[SourceEntry]:
         """Split a section without subheadings between its blocks, each piece headed by its title."""
         title = f"{'#' * part.head.level} {part.head.title}\n\n" if part.head.level else ""
         begins = [first_line(block) for block in part.head.blocks] or [part.head.line + 1]
-        pieces: list[tuple[int, str]] = []
+        splits: list[tuple[int, str]] = []
         for begin, end in zip(begins, [*begins[1:], part.end], strict=True):
             text = self.outline.source(begin, end)
-            if pieces and len(f"{title}{pieces[-1][1]}\n\n{text}".encode()) <= CONTENT_BYTES:
-                pieces[-1] = (pieces[-1][0], f"{pieces[-1][1]}\n\n{text}")
+            if splits and len(f"{title}{splits[-1][1]}\n\n{text}".encode()) <= CONTENT_BYTES:
+                splits[-1] = (splits[-1][0], f"{splits[-1][1]}\n\n{text}")
             else:
-                pieces.append((begin, text))
-        for number, (line, text) in enumerate(pieces, 1):
+                splits.append((begin, text))
+        for number, (line, text) in enumerate(splits, 1):
             numbered = key if number == 1 else self.keys.claim(key, str(number))
             yield self.entry(line, title + text, numbered, ("fact", parent, part.head.path))

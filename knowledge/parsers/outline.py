@@ -22,7 +22,7 @@ INLINE_CHARS = 4_000
 BRACKETS = 200
 """Each that opens a link and does not close it is looked for to the end, so that two thousand of them take a second."""
 
-# HTML is recognised only so that comments can be left out. Inline markup is parsed where somebody asks for it.
+# HTML is recognised only so that comments can be left out. Inline markup is parsed where someone asks for it.
 _MARKDOWN = MarkdownIt("commonmark", {"html": True, "maxNesting": NESTING}).enable("table")
 
 

@@ -1,4 +1,4 @@
-"""Reading and replacing files that somebody else wrote: bounded, never through a link, always UTF-8."""
+"""Reading and replacing files that someone else wrote: bounded, never through a link, always UTF-8."""
 
 import os
 import stat

@@ -193,7 +193,7 @@ def _kind_by_headings(text: str) -> SourceKind:
 
 
 def _name_of(path: Path, within: Path | None) -> str:
-    """Return the path as entries name it: never an absolute one, which would tell where somebody keeps their files."""
+    """Return the path as entries name it: never an absolute one, which would tell where someone keeps their files."""
     if within is not None and path.resolve().is_relative_to(within.resolve()):
         return path.resolve().relative_to(within.resolve()).as_posix()
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()

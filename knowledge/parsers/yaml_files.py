@@ -55,7 +55,7 @@ class Refreshed:
     file: EntryFile
     changes: Changes
     kept: tuple[str, ...] = field(default=())
-    """Keys whose source changed although a person had edited them: the edit was kept, and somebody should look."""
+    """Keys whose source changed although a person had edited them: the edit was kept, and someone should look."""
 
 
 class _EntryRow(NamedTuple):
@@ -247,7 +247,7 @@ def _sentence(problem: dict[str, Any], name: str) -> str:
 def refresh(edited: EntryFile, parsed: Iterable[SourceEntry]) -> Refreshed:
     """Bring a file that people may have edited up to what its source says now.
 
-    What nobody touched follows the source; what somebody edited, or wrote without a source, stays.
+    What nobody touched follows the source; what someone edited, or wrote without a source, stays.
     """
     before = {entry.key: entry for entry in edited.entries}
     fresh = {entry.key: entry for entry in parsed if entry.key not in edited.left_out}
