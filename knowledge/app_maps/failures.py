@@ -1,4 +1,4 @@
-"""Failures: what somebody reports of a map that was wrong, what is told back, and the history of both."""
+"""Failures: what someone reports of a map that was wrong, what is told back, and the history of both."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal

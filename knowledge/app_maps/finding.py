@@ -56,7 +56,7 @@ def lock(app: App) -> App:
 def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
     """Return the app with this id or name, made if there is none, held until the transaction ends; and if it is new.
 
-    Whoever makes, renames or readdresses one takes a turn first: two who learn of the same app at once get the same.
+    Anyone who makes, renames or readdresses one takes a turn first: two who learn of the same app at once get the same.
     """
     app = _find_app(name, app_id)
     if app is None or fold_name(name) not in app.names or (app_id and app.app_id != app_id):

@@ -102,20 +102,20 @@ def import_folder(folder: MapFolder, *, dry_run: bool = False) -> ImportedMaps:
     imported = ImportedMaps(dry_run, notes=list(folder.notes))
     with transaction.atomic():
         take_turn()
-        for told in folder.maps:
-            imported.apps.append(merge_map(told))
-            _take_file(told)
+        for app_map in folder.maps:
+            imported.apps.append(merge_map(app_map))
+            _take_file(app_map)
         imported.choices = remember_choices(folder.choices)
         transaction.set_rollback(dry_run)
     return imported
 
 
-def _take_file(told: AppMap) -> None:
+def _take_file(app_map: AppMap) -> None:
     """Let an app keep the name of the file it came in, so that it goes out under the same."""
-    app = App.objects.filter(name=told.name).first()
-    free = app and told.file and not App.objects.filter(file=told.file).exclude(pk=app.pk).exists()
-    if app and free and app.file != told.file:
-        app.file = told.file
+    app = App.objects.filter(name=app_map.name).first()
+    free = app and app_map.file and not App.objects.filter(file=app_map.file).exclude(pk=app.pk).exists()
+    if app and free and app.file != app_map.file:
+        app.file = app_map.file
         app.save(update_fields=["file"])
 
 

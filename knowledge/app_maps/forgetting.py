@@ -43,12 +43,12 @@ class DefaultPlace:
 
 
 def may_clear(actor: Actor) -> bool:
-    """Whether the actor may forget a table or a whole app, or have it read anew: much that others rely on goes then."""
+    """Return whether the actor may forget a table or an app, or have it read again: others rely on what would go."""
     return settings.BIGMIND_MODE == "personal" or "curate" in actor.scopes
 
 
 def require_may_clear(actor: Actor) -> None:
-    """Refuse whoever may not.
+    """Refuse anyone who may not.
 
     Raises:
         Forbidden: they are no curator, and others share these maps.
@@ -157,19 +157,19 @@ def forget_app(app: App) -> ForgottenPart:
 
 
 def remember_choices(choices: Sequence[AmbiguousChoice]) -> int:
-    """Take over the ambiguous names of a folder, whose places are files; return how many were new or chosen anew.
+    """Take over the ambiguous names of a folder, whose places are files; return how many were new or chosen again.
 
-    A choice that somebody made here is not overwritten by a file.
+    A choice that someone made here is not overwritten by a file.
     """
     changed = 0
     apps = {app.file: app for app in App.objects.all()}
-    for told in choices:
+    for choice in choices:
         row, is_new = AmbiguousName.objects.get_or_create(
-            look_up=fold_name(told.name), defaults={"name": told.name, "look_up": fold_name(told.name)}
+            look_up=fold_name(choice.name), defaults={"name": choice.name, "look_up": fold_name(choice.name)}
         )
         before = {app.pk for app in row.found_in.all()}
-        row.found_in.add(*(apps[file] for file in (one.partition("/")[0] for one in told.found_in) if file in apps))
-        file, _, table = told.default.partition("/")
+        row.found_in.add(*(apps[file] for file in (one.partition("/")[0] for one in choice.found_in) if file in apps))
+        file, _, table = choice.default.partition("/")
         if row.default_app_id is None and file in apps:
             row.default_app, row.chosen_at = apps[file], timezone.now()
             row.default_table = (

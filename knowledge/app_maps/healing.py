@@ -1,4 +1,4 @@
-"""Healing: what a map says was true until somebody fails with it; then it is mended for everybody (seed 000).
+"""Healing: what a map says was true until someone fails with it; then it is mended for everybody (seed 000).
 
 The ladder for a row: its id, then the field it is found by, then it is forgotten. Where a connector can read the app,
 BigMind climbs it by itself; else the agent does, and says at each step what it found.

@@ -88,7 +88,7 @@ def learn_app(
     Call this after a task that made you look something up, so that nobody has to again. A new app is added. What you
     leave out stays as it is; twice is once. Returns what was added, what changed, and how much was known.
     """
-    told = map_told(
+    app_map = map_told(
         app,
         app_id=app_id,
         aliases=aliases or (),
@@ -96,18 +96,18 @@ def learn_app(
         entities=entities or (),
         workflows=workflows or (),
     )
-    return merge_map(told)
+    return merge_map(app_map)
 
 
 @transaction.atomic
-def merge_map(told: AppMap) -> Learnt:
-    """Merge what is told of one app. Whoever merges into the same app meanwhile waits."""
-    app, is_new = lock_app(told.name, told.app_id)
+def merge_map(app_map: AppMap) -> Learnt:
+    """Merge what is told of one app. Anyone who merges into the same app meanwhile waits."""
+    app, is_new = lock_app(app_map.name, app_map.app_id)
     learnt = Learnt(app.name, app.app_id, is_new=is_new)
-    _merge_app(app, told, learnt)
-    tables = _merge_tables(app, told, learnt)
-    _merge_entities(app, tables, told.entities, learnt)
-    _merge_workflows(app, tables, told.workflows, learnt)
+    _merge_app(app, app_map, learnt)
+    tables = _merge_tables(app, app_map, learnt)
+    _merge_entities(app, tables, app_map.entities, learnt)
+    _merge_workflows(app, tables, app_map.workflows, learnt)
     if learnt.changed and not is_new:
         app.version += 1
     app.save()
@@ -115,10 +115,10 @@ def merge_map(told: AppMap) -> Learnt:
     return learnt
 
 
-def merge_fields(known: Sequence[Mapping[str, Any]], told: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def merge_fields(known: Sequence[Mapping[str, Any]], reported: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the fields of a schema with what is told of them: those known keep their place, new ones follow."""
     merged = {str(one["name"]): dict(one) for one in known}
-    for name, attributes in told.items():
+    for name, attributes in reported.items():
         merged[name] = {"name": name, **merged.get(name, {}), **attributes}
     return list(merged.values())
 
@@ -176,36 +176,36 @@ def text_of_workflow(workflow: AppWorkflow) -> str:
 
 def _field_in_words(known: Mapping[str, Any]) -> str:
     values = known.get("values")
-    said = ", ".join(map(str, values)) if isinstance(values, list) else known.get("target", "")
-    return f"{known['name']} ({said})" if said else str(known["name"])
+    shown = ", ".join(map(str, values)) if isinstance(values, list) else known.get("target", "")
+    return f"{known['name']} ({shown})" if shown else str(known["name"])
 
 
-def _merge_app(app: App, told: AppMap, learnt: Learnt) -> None:
+def _merge_app(app: App, app_map: AppMap, learnt: Learnt) -> None:
     known = {fold_name(alias) for alias in app.aliases}
-    fresh = [alias for alias in told.aliases if fold_name(alias) not in known and alias != app.name]
+    fresh = [alias for alias in app_map.aliases if fold_name(alias) not in known and alias != app.name]
     # Called by its id and by another name than before: it was renamed outside, and the old name still finds it.
-    renamed = bool(told.app_id) and told.app_id == app.app_id and fold_name(told.name) not in app.names
-    if renamed and not App.objects.filter(look_up=fold_name(told.name)).exists():
+    renamed = bool(app_map.app_id) and app_map.app_id == app.app_id and fold_name(app_map.name) not in app.names
+    if renamed and not App.objects.filter(look_up=fold_name(app_map.name)).exists():
         fresh.append(app.name)
-        app.rename(told.name)
-    has_new_id = bool(told.app_id) and told.app_id != app.app_id
+        app.rename(app_map.name)
+    has_new_id = bool(app_map.app_id) and app_map.app_id != app.app_id
     if has_new_id:
-        app.app_id = told.app_id
-    if told.connector:
-        app.connector = told.connector
+        app.app_id = app_map.app_id
+    if app_map.connector:
+        app.connector = app_map.connector
     app.aliases = list(dict.fromkeys([*app.aliases, *fresh]))
     app.last_seen, app.reported_gone_at = timezone.now(), None
     if (fresh or has_new_id) and not learnt.is_new:
         learnt.updated.append(f"app {app.name}")
 
 
-def _merge_tables(app: App, told: AppMap, learnt: Learnt) -> dict[str, AppTable]:
+def _merge_tables(app: App, app_map: AppMap, learnt: Learnt) -> dict[str, AppTable]:
     """Merge the tables, and those that entities and workflows name. Return all there are, by name and by id."""
     known = {one: table for table in app.tables.order_by("pk") for one in _keys(table)}
-    named = (LearntTable(name=one.table, table_id=one.table_id) for one in told.entities)
-    working = (LearntTable(name=one.table) for one in told.workflows if one.table)
+    named = (LearntTable(name=one.table, table_id=one.table_id) for one in app_map.entities)
+    working = (LearntTable(name=one.table) for one in app_map.workflows if one.table)
     mentioned = list({(one.name, one.table_id): one for one in chain(named, working)}.values())
-    for one in told.tables:
+    for one in app_map.tables:
         _merge_table(app, one, known, learnt)
     for one in mentioned:
         _merge_table(app, one, known, learnt, is_mention=True)
@@ -213,16 +213,16 @@ def _merge_tables(app: App, told: AppMap, learnt: Learnt) -> dict[str, AppTable]
 
 
 def _merge_table(
-    app: App, told: LearntTable, known: dict[str, AppTable], learnt: Learnt, *, is_mention: bool = False
+    app: App, reported: LearntTable, known: dict[str, AppTable], learnt: Learnt, *, is_mention: bool = False
 ) -> None:
-    table = (known.get(_by_id(told.table_id)) if told.table_id else None) or known.get(fold_name(told.name))
+    table = (known.get(_by_id(reported.table_id)) if reported.table_id else None) or known.get(fold_name(reported.name))
     is_new = table is None
     table = table or AppTable(app=app)
     before = (table.name, table.table_id, table.fields)
-    if is_new or (fold_name(told.name) not in known and not is_mention):
-        table.rename(told.name)
-    table.table_id = told.table_id or table.table_id
-    table.fields = merge_fields(table.fields, told.fields)
+    if is_new or (fold_name(reported.name) not in known and not is_mention):
+        table.rename(reported.name)
+    table.table_id = reported.table_id or table.table_id
+    table.fields = merge_fields(table.fields, reported.fields)
     table.last_seen, table.reported_gone_at = timezone.now(), None
     changed = before != (table.name, table.table_id, table.fields)
     table.save()
@@ -249,12 +249,12 @@ def _by_id(table_id: str) -> str:
     return f"id {table_id}"
 
 
-def _merge_entities(app: App, tables: Mapping[str, AppTable], told: Sequence[LearntEntity], learnt: Learnt) -> None:
-    wanted = {fold_name(one.name) for one in told}
+def _merge_entities(app: App, tables: Mapping[str, AppTable], reported: Sequence[LearntEntity], learnt: Learnt) -> None:
+    wanted = {fold_name(one.name) for one in reported}
     rows = AppEntity.objects.filter(table__app=app, look_up__in=wanted)
     known = {(row.table_id, row.look_up): row for row in rows}
     added: list[AppEntity] = []
-    for one in told:
+    for one in reported:
         table = (tables.get(_by_id(one.table_id)) if one.table_id else None) or tables[fold_name(one.table)]
         entity = known.get((table.pk, fold_name(one.name)))
         is_new = entity is None
@@ -275,9 +275,11 @@ def _merge_entities(app: App, tables: Mapping[str, AppTable], told: Sequence[Lea
         index_new(Kind.APP_ENTITY, [Indexed(one.pk, text_of_entity(one), "") for one in added], owner=None)
 
 
-def _merge_workflows(app: App, tables: Mapping[str, AppTable], told: Iterable[LearntWorkflow], learnt: Learnt) -> None:
+def _merge_workflows(
+    app: App, tables: Mapping[str, AppTable], reported: Iterable[LearntWorkflow], learnt: Learnt
+) -> None:
     known = {one.look_up: one for one in app.workflows.all()}
-    for one in told:
+    for one in reported:
         workflow = known.get(fold_name(one.name))
         is_new = workflow is None
         if workflow is None:
@@ -295,17 +297,17 @@ def _merge_workflows(app: App, tables: Mapping[str, AppTable], told: Iterable[Le
         learnt.note(f"workflow {workflow.name}", is_new=is_new, changed=changed)
 
 
-def _take(row: Named, told: Any, names: Iterable[str]) -> bool:
+def _take(row: Named, reported: Any, names: Iterable[str]) -> bool:
     """Take over what is told and differs; what is left empty stays. Return whether anything did."""
-    fresh = {name: getattr(told, name) for name in names if getattr(told, name) not in {"", getattr(row, name)}}
+    fresh = {name: getattr(reported, name) for name in names if getattr(reported, name) not in {"", getattr(row, name)}}
     for name, value in fresh.items():
         setattr(row, name, value)
     return bool(fresh)
 
 
-def _day_of(told: LearntEntity) -> datetime | None:
+def _day_of(reported: LearntEntity) -> datetime | None:
     """The day that a file says something was last used; of what is learnt now, none."""
-    day: date | None = told.last_seen if isinstance(told, StoredEntity) else None
+    day: date | None = reported.last_seen if isinstance(reported, StoredEntity) else None
     return datetime.combine(day, time(), timezone.get_default_timezone()) if day else None
 
 

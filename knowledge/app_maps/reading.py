@@ -175,8 +175,8 @@ def within_bytes(known: AppMap, seen: "Seen", limit: int, *, app: App) -> ReadMa
         left_out[name] = len(seen[name]) - kept
         if kept or _size(known) <= room:
             break
-    said = ", ".join(f"{count} {name}" for name, count in left_out.items() if count)
-    text = write_map(known) + f"\n# left out: {said}. app_resolve finds them.\n"
+    parts = ", ".join(f"{count} {name}" for name, count in left_out.items() if count)
+    text = write_map(known) + f"\n# left out: {parts}. app_resolve finds them.\n"
     counts = {f"{name}_left_out": count for name, count in left_out.items()}
     return ReadMap(app.name, app.app_id, app.version, text, reported_gone_at=app.reported_gone_at, **counts)
 

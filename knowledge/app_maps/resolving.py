@@ -73,9 +73,9 @@ def resolve_name(actor: Actor, *, name: LookedUp, app: AnApp | None = None, requ
     Call this first for any task in an outside app, before you discover anything. Returns the ids to go straight to the
     target; or `ambiguous` with the places to ask the user about; or `unknown` with the cheapest call that finds out.
     """
-    scope, trouble = _scope(app, request, name)
-    if trouble is not None:
-        return _no_such_app(name, app or "", trouble)
+    scope, error = _scope(app, request, name)
+    if error is not None:
+        return _no_such_app(name, app or "", error)
     found = _find_things(name, scope)
     if len(found) > 1:
         chosen = _default_among(name, found)
@@ -98,8 +98,8 @@ def _scope(app: str | None, request: str | None, name: str) -> tuple[App | None,
 
 def _speaks_of(request: str, app: App, name: str) -> bool:
     """Whether a request says the name or an alias of an app, apart from the name that is asked for."""
-    said = f" {_words(request)} ".replace(f" {_words(name)} ", " ")
-    return any(f" {_words(one)} " in said for one in (app.name, *app.aliases) if _words(one))
+    text = f" {_words(request)} ".replace(f" {_words(name)} ", " ")
+    return any(f" {_words(one)} " in text for one in (app.name, *app.aliases) if _words(one))
 
 
 def _words(text: str) -> str:
@@ -119,7 +119,7 @@ def _find_things(name: str, scope: App | None) -> Sequence[Thing]:
 
 
 def _default_among(name: str, found: Sequence[Thing]) -> Thing | None:
-    """What somebody once chose for this name, if it is among these."""
+    """What someone once chose for this name, if it is among these."""
     choice = AmbiguousName.objects.filter(look_up=fold_name(name)).exclude(default_app=None).first()
     if choice is None:
         return None
@@ -174,8 +174,8 @@ def _fit(workflow: AppWorkflow, request: str, name: str) -> float:
     """How much of the words of a trigger a request has, in the best of the trigger's wordings, 0 to 100."""
     if not request:
         return 0.0
-    said = " ".join(set(_words(request).split()) - set(_words(name).split()))
-    return max(fuzz.token_set_ratio(said, wording) for wording in _wordings(workflow))
+    text = " ".join(set(_words(request).split()) - set(_words(name).split()))
+    return max(fuzz.token_set_ratio(text, wording) for wording in _wordings(workflow))
 
 
 def _wordings(workflow: AppWorkflow) -> list[str]:
@@ -210,7 +210,7 @@ def _unknown(name: str, scope: App | None) -> Resolved:
 
 
 def _tables_of_default(name: str, scope: App | None) -> list[AppTable]:
-    """The tables of the app that somebody chose for this name, where the row itself has been forgotten."""
+    """The tables of the app that someone chose for this name, where the row itself has been forgotten."""
     choice = AmbiguousName.objects.filter(look_up=fold_name(name)).select_related("default_app").first()
     if choice is None or choice.default_app is None or scope not in {None, choice.default_app}:
         return []

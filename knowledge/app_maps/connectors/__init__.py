@@ -10,7 +10,7 @@ class Make(Protocol):
     """Makes a connector from the settings."""
 
     def __call__(self, *, is_hurried: bool = False) -> Connector | None:
-        """Return it, or None where the settings name no server. `is_hurried`: somebody waits for its answers."""
+        """Return it, or None where the settings name no server. `is_hurried`: someone waits for its answers."""
 
 
 CONNECTORS: dict[str, Make] = {"budibase": budibase.from_settings}

@@ -138,15 +138,15 @@ def _table(found: Mapping[str, Any], others: list[dict[str, Any]]) -> Discovered
 
 
 def _field(known: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]], *, is_primary: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"type": _type(known)}
+    described: dict[str, Any] = {"type": _type(known)}
     if is_primary:
-        told["primary"] = True
+        described["primary"] = True
     constraints = known.get("constraints")
     values = constraints.get("inclusion") if isinstance(constraints, dict) else None
-    if told["type"] in _WITH_VALUES and isinstance(values, list) and values:
-        told["values"] = [str(value) for value in values]
-    if told["type"] == "link" and (target := str(known.get("tableId") or "")):
+    if described["type"] in _WITH_VALUES and isinstance(values, list) and values:
+        described["values"] = [str(value) for value in values]
+    if described["type"] == "link" and (target := str(known.get("tableId") or "")):
         linked = tables.get(target, {})
-        told["target"] = str(linked.get("name") or target)
-        told |= {"display": str(linked["primaryDisplay"])} if linked.get("primaryDisplay") else {}
-    return told
+        described["target"] = str(linked.get("name") or target)
+        described |= {"display": str(linked["primaryDisplay"])} if linked.get("primaryDisplay") else {}
+    return described

@@ -16,11 +16,11 @@ from knowledge.app_maps.connectors.contract import ConnectorError
 PAUSES = (1.0, 2.0, 4.0)
 """Seconds before each further try of a worker."""
 HURRIED_PAUSES = (0.5,)
-"""The same where somebody waits."""
+"""The same where someone waits."""
 SECONDS_EACH = 30.0
 """How long one question and its whole answer may take a worker. What is slower is not asked again."""
 HURRIED_SECONDS_EACH = 8.0
-"""The same where somebody waits."""
+"""The same where someone waits."""
 LONGEST_PAUSE = 30.0
 LONGEST_HURRIED_PAUSE = 2.0
 REPLY_BYTES = 32 * 1024 * 1024

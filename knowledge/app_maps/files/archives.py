@@ -1,4 +1,4 @@
-"""App maps in a zip: made for whoever downloads them, read as what a stranger may have made."""
+"""App maps in a zip: made for anyone who downloads them, read as what a stranger may have made."""
 
 import io
 import stat

@@ -172,14 +172,14 @@ class _MapFile:
             raise self.refusal(node, f"{what} must be a list")
         return [self.text(one, what) for one in node.value]
 
-    def model(self, kind: type[Model], node: YamlNode | None, what: str, told: dict[str, Any]) -> Model:
+    def model(self, kind: type[Model], node: YamlNode | None, what: str, values: dict[str, Any]) -> Model:
         """Check what is told by the rules of the operations."""
         try:
-            return kind.model_validate(told)
+            return kind.model_validate(values)
         except ValidationError as error:
             problem = refusal(error, known=list(kind.model_fields)).problems[0]
-            said = str(problem["field"]).split(".")[0]
-            outside = next((name for name, inner in _MEMBERS.items() if inner == said), said)
+            member = str(problem["field"]).split(".")[0]
+            outside = next((name for name, inner in _MEMBERS.items() if inner == member), member)
             members = node.value if node and isinstance(node.value, dict) else {}
             place = members.get(outside, node)
             raise self.refusal(place, f"{outside} of {what} {problem['message']}") from error
@@ -221,7 +221,7 @@ class _Folder:
     def _read_listed(self, index: _MapFile, name: str, node: YamlNode) -> AppMap:
         known = {"file", "folder", "appId", "aliases", "connector"}
         members = index.members(node, f"the app {name}", known)
-        told = {
+        values = {
             "name": name,
             "app_id": index.text(members["appId"], "appId") if "appId" in members else "",
             "connector": index.text(members["connector"], "connector") if "connector" in members else "",
@@ -230,11 +230,11 @@ class _Folder:
         if "folder" in members:
             folder = index.text(members["folder"], "folder")
             check_path(folder)
-            return self._folder(folder, told)
+            return self._folder(folder, values)
         path = index.text(members["file"], "file") if "file" in members else ""
         if path and ("/" in path or not _NAME.fullmatch(path)):
             raise index.refusal(members["file"], f"file of the app {name} must be a file in the folder itself")
-        headline = index.model(AppMap, node, f"the app {name}", {**told, "file": re.sub(r"\.ya?ml$", "", path)})
+        headline = index.model(AppMap, node, f"the app {name}", {**values, "file": re.sub(r"\.ya?ml$", "", path)})
         if path not in self.files:
             self.notes.append(f"{path or name}: the index names it, and it is not there; the app alone is taken over.")
             return headline
@@ -245,8 +245,8 @@ class _Folder:
         app = file.members(file.members(file.top, "the file").get("app"), "app")
         if "name" not in app:
             raise file.refusal(file.top, "app has no name, and no index names this file")
-        told = {"name": file.text(app["name"], "name of app"), "file": re.sub(r"\.ya?ml$", "", path)}
-        return self._file(path, file.model(AppMap, app["name"], "app", told))
+        values = {"name": file.text(app["name"], "name of app"), "file": re.sub(r"\.ya?ml$", "", path)}
+        return self._file(path, file.model(AppMap, app["name"], "app", values))
 
     def _file(self, path: str, headline: AppMap) -> AppMap:
         """Read the file of one app: `app`, `entities`, `schemas`, `workflows`."""
@@ -255,14 +255,14 @@ class _Folder:
         top = file.members(file.top, "the file", {"app", "entities", "schemas", "workflows"})
         tables = [_schema(file, name, node) for name, node in file.members(top.get("schemas"), "schemas").items()]
         entities = [_entity(file, name, node) for name, node in file.members(top.get("entities"), "entities").items()]
-        told = {"tables": tables, "entities": entities, "workflows": _workflows(file, top.get("workflows"))}
-        return _with_app(file, top.get("app"), headline).model_copy(update=told)
+        values = {"tables": tables, "entities": entities, "workflows": _workflows(file, top.get("workflows"))}
+        return _with_app(file, top.get("app"), headline).model_copy(update=values)
 
-    def _folder(self, folder: str, told: dict[str, Any]) -> AppMap:
+    def _folder(self, folder: str, values: dict[str, Any]) -> AppMap:
         """Read the folder of one app: `_index.yaml` with `tables` and `defaults`, and a file for each table."""
         index = self._index_of(f"{folder}/")
         top = index.members(index.top, "the index", {"app", "tables", "defaults", "workflows"})
-        known = _with_app(index, top.get("app"), map_told(**{"name": folder, **told}, file=folder))
+        known = _with_app(index, top.get("app"), map_told(**{"name": folder, **values}, file=folder))
         listed = index.members(top.get("tables"), "tables")
         paths = {f"{folder}/{_file_of(index, name, node)}": (name, node) for name, node in listed.items()}
         inside = [path for path in self.files if path.startswith(f"{folder}/") and path not in self.used]
@@ -285,8 +285,8 @@ class _Folder:
         )
 
     def _defaults(self, index: _MapFile, node: YamlNode | None, folder: str) -> None:
-        told = {name: index.text(one, f"defaults of {name}") for name, one in index.members(node, "defaults").items()}
-        for name, table in told.items():
+        values = {name: index.text(one, f"defaults of {name}") for name, one in index.members(node, "defaults").items()}
+        for name, table in values.items():
             choice = {"name": name, "found_in": [folder], "default": f"{folder}/{table}"}
             self.choices.append(index.model(AmbiguousChoice, node, f"defaults of {name}", choice))
 
@@ -311,16 +311,16 @@ def _with_app(file: _MapFile, node: YamlNode | None, headline: AppMap) -> AppMap
     """What the file of an app says of it: it wins over what the index says."""
     if node is None:
         return headline
-    said = {name: text for name, text in file.read_texts(node, "app", {"name", "appId"}).items() if text}
+    own_values = {name: text for name, text in file.read_texts(node, "app", {"name", "appId"}).items() if text}
     given = {name: getattr(headline, name) for name in ("name", "app_id", "aliases", "connector", "file")}
-    return file.model(AppMap, node, "app", {**given, **said})
+    return file.model(AppMap, node, "app", {**given, **own_values})
 
 
 def _schema(file: _MapFile, name: str, node: YamlNode) -> LearntTable:
     members = file.members(node, f"the schema of {name}", {"tableId", "fields"})
     table_id = file.text(members["tableId"], "tableId") if "tableId" in members else ""
-    told = {"name": name, "table_id": table_id, "fields": _fields(file, members.get("fields"), name)}
-    return file.model(LearntTable, node, f"the schema of {name}", told)
+    values = {"name": name, "table_id": table_id, "fields": _fields(file, members.get("fields"), name)}
+    return file.model(LearntTable, node, f"the schema of {name}", values)
 
 
 def _fields(file: _MapFile, node: YamlNode | None, table: str) -> dict[str, Any]:
@@ -346,12 +346,12 @@ def _value(file: _MapFile, node: YamlNode, what: str) -> Any:
 
 def _entity(file: _MapFile, name: str, node: YamlNode, table: str = "") -> StoredEntity:
     known = {"name", "table", "tableId", "rowId", "matchField", "matchValue", "_lastSeen"}
-    told = {"name": name, "table": table, **file.read_texts(node, f"the entity {name}", known)}
-    seen = told.get("last_seen")
+    values = {"name": name, "table": table, **file.read_texts(node, f"the entity {name}", known)}
+    seen = values.get("last_seen")
     if seen is not None and not _DAY.fullmatch(seen):
         place = file.members(node, name)["_lastSeen"]
         raise file.refusal(place, f"_lastSeen of the entity {name} must be a day such as 2026-02-03")
-    return file.model(StoredEntity, node, f"the entity {name}", told)
+    return file.model(StoredEntity, node, f"the entity {name}", values)
 
 
 def _workflows(file: _MapFile, node: YamlNode | None, table: str = "") -> list[LearntWorkflow]:
@@ -359,35 +359,39 @@ def _workflows(file: _MapFile, node: YamlNode | None, table: str = "") -> list[L
     found = []
     for name, one in file.members(node, "workflows").items():
         members = file.members(one, f"the workflow {name}", known)
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             member: file.texts(value, member)
             if member == "steps" and isinstance(value.value, list)
             else file.text(value, member)
             for member, value in members.items()
         }
-        found.append(file.model(LearntWorkflow, one, f"the workflow {name}", {"name": name, "table": table, **told}))
+        found.append(file.model(LearntWorkflow, one, f"the workflow {name}", {"name": name, "table": table, **values}))
     return found
 
 
 def _table_file(file: _MapFile, name: str) -> tuple[LearntTable, list[StoredEntity], list[LearntWorkflow]]:
     """Read the file of one table: `table`, `schema`, `entities`, `workflows`."""
     top = file.members(file.top, "the file", {"table", "schema", "entities", "workflows"})
-    said = top.get("table")
-    told: dict[str, Any] = {"name": name or re.sub(r"\.ya?ml$", "", file.path.rpartition("/")[2])}
-    if said is not None:
-        is_name = not isinstance(said.value, dict)
-        told |= {"name": file.text(said, "table")} if is_name else file.read_texts(said, "table", {"name", "tableId"})
-    told["fields"] = _fields(file, top.get("schema"), told["name"])
-    table = file.model(LearntTable, said or file.top, "table", told)
+    table_node = top.get("table")
+    values: dict[str, Any] = {"name": name or re.sub(r"\.ya?ml$", "", file.path.rpartition("/")[2])}
+    if table_node is not None:
+        is_name = not isinstance(table_node.value, dict)
+        values |= (
+            {"name": file.text(table_node, "table")}
+            if is_name
+            else file.read_texts(table_node, "table", {"name", "tableId"})
+        )
+    values["fields"] = _fields(file, top.get("schema"), values["name"])
+    table = file.model(LearntTable, table_node or file.top, "table", values)
     rows = [_entity(file, key, node, table.name) for key, node in file.members(top.get("entities"), "entities").items()]
     return table, rows, _workflows(file, top.get("workflows"), table.name)
 
 
 def _choice(index: _MapFile, name: str, node: YamlNode) -> AmbiguousChoice:
     members = index.members(node, f"the name {name}", {"found_in", "default"})
-    told = {
+    values = {
         "name": name,
         "found_in": index.texts(members.get("found_in"), "found_in"),
         "default": index.text(members["default"], "default") if "default" in members else "",
     }
-    return index.model(AmbiguousChoice, node, f"the name {name}", told)
+    return index.model(AmbiguousChoice, node, f"the name {name}", values)

@@ -68,10 +68,10 @@ def write_reply(reply: Mapping[str, Any]) -> str:
 
 
 def _outside(
-    told: Mapping[str, Any], without: Sequence[str] = ("kind", "last_seen", "reported_gone_at")
+    attributes: Mapping[str, Any], without: Sequence[str] = ("kind", "last_seen", "reported_gone_at")
 ) -> dict[str, Any]:
     """By the names that files have for them."""
-    return {_OUTSIDE.get(name, name): value for name, value in told.items() if value and name not in without}
+    return {_OUTSIDE.get(name, name): value for name, value in attributes.items() if value and name not in without}
 
 
 def write_map(known: AppMap) -> str:
@@ -183,8 +183,8 @@ def _fields(table: LearntTable, *, indent: int) -> Iterator[str]:
 
 def _workflow(workflow: LearntWorkflow, *, with_table: bool = False) -> Iterator[str]:
     yield f"  {scalar(workflow.name)}:"
-    said = {"trigger": workflow.trigger, "steps": workflow.steps}
-    yield from (f"    {name}: {quote(text)}" for name, text in said.items() if text)
+    texts = {"trigger": workflow.trigger, "steps": workflow.steps}
+    yield from (f"    {name}: {quote(text)}" for name, text in texts.items() if text)
     yield from _members(2, field=workflow.field, table=workflow.table if with_table else "")
 
 
