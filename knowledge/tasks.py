@@ -62,7 +62,7 @@ def keep_indexes() -> None:
 
 @shared_task
 def tally_servings() -> None:
-    """Reckon anew what came of each company entry that sessions were told."""
+    """Recompute what came of each company entry that sessions were told."""
     servings.tally_servings()
 
 

@@ -1,4 +1,4 @@
-"""Markdown that somebody stored, made into HTML that can do no harm."""
+"""Markdown that someone stored, made into HTML that can do no harm."""
 
 import re
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return super().has_view_permission(request, obj) or (self.is_for_curators and _is_curator(request))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """An app is listed for whoever may look at anything in it."""
+        """An app is listed for anyone who may look at anything in it."""
         return self.has_view_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -54,7 +54,7 @@ class RememberedAdmin(ReadOnlyAdmin):
         raise NotImplementedError
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Erasing is permitted: somebody may have asked an admin for it."""
+        """Erasing is permitted: someone may have asked an admin for it."""
         return bool(request.user.is_authenticated and request.user.is_admin)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:

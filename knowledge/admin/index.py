@@ -50,7 +50,7 @@ class EmbeddingSpaceAdmin(ReadOnlyAdmin):
 
 @admin.register(PassageVector)
 class PassageVectorAdmin(ReadOnlyAdmin):
-    """The vectors, and which of them wait or made trouble."""
+    """The vectors, and which of them wait or failed."""
 
     list_display = ("id", "space", "owner", "not_before", "trouble")
     list_filter = ("space",)

@@ -69,7 +69,7 @@ def bootstrap_apps(actor: Actor, *, connector: ConnectorName = "", apps: Discove
 
 
 def rebuild_app(actor: Actor, *, app: AnApp, tables: TablesThereAre | None = None) -> Begun:
-    """Build the map of one app anew: tables that are gone are forgotten, schemas read again, each row looked up.
+    """Rebuild the map of one app: tables that are gone are forgotten, schemas read again, each row looked up.
 
     Call this when much of a map has become wrong. Curators may, in personal mode you. With a connector it is done in
     the background; else the reply says what to call, and you hand in `tables`. Entities of tables that stay are kept.
@@ -102,7 +102,7 @@ def cancel_run(actor: Actor, *, run_id: RunId) -> AppRun:
 
 @transaction.atomic
 def resume_run(actor: Actor, *, run_id: RunId) -> AppRun:
-    """Go on with a run that failed or was stopped, where it was. Building anew takes a curator, as at its beginning."""
+    """Go on with a run that failed or was stopped, where it was. Rebuilding takes a curator, as at its beginning."""
     run = _lock_run(run_id)
     _require_may_touch(actor, run)
     if run.purpose == AppRun.REBUILD:
@@ -203,7 +203,7 @@ def _require_may_touch(actor: Actor, run: AppRun) -> None:
 
 
 def _require_still_may(run: AppRun) -> None:
-    """Refuse to go on building anew for somebody who may not any more.
+    """Refuse to go on rebuilding for someone who may not any more.
 
     Raises:
         Forbidden: they are no curator now, or gone.
@@ -249,7 +249,7 @@ def _carry_on(run: AppRun) -> int:
 
 
 def _is_ours(run: AppRun) -> bool:
-    """Read how far it is, and hold on to it; not if somebody stopped it meanwhile."""
+    """Read how far it is, and hold on to it; not if someone stopped it meanwhile."""
     held = AppRun.objects.filter(pk=run.pk, state=RunState.RUNNING).update(held_until=timezone.now() + LEASE)
     if held:
         run.refresh_from_db()
@@ -311,7 +311,7 @@ def _read_tables(run: AppRun, connector: Connector, pk: int) -> None:
 def _look_up_row(run: AppRun, connector: Connector, pk: int) -> None:
     entity = AppEntity.objects.filter(pk=pk).select_related("table__app").first()
     if entity and entity.table.table_id:
-        with suppress(NotFound):  # Somebody forgot it meanwhile.
+        with suppress(NotFound):  # Someone forgot it meanwhile.
             climb(_report(run, entity.table.app, Failure.ROW_GONE, connector), connector, entity)
     with transaction.atomic():
         _advance(run, _rest(run))

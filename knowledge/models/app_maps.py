@@ -14,7 +14,7 @@ ID_CHARS = 300
 
 
 class Named(models.Model):
-    """What is looked up by a name, whatever its case and spacing. Whoever renames it sets `look_up` as well."""
+    """What is looked up by a name, whatever its case and spacing. Anyone who renames it sets `look_up` as well."""
 
     name = models.CharField(max_length=NAME_CHARS)
     look_up = models.CharField(max_length=NAME_CHARS, editable=False, help_text="The name without case and spacing.")
@@ -82,7 +82,7 @@ class AppTable(Named):
 
 
 class AppEntity(Named):
-    """One row of a table that somebody asked for by name: where it is, and by what it is found when it has moved."""
+    """One row of a table that someone asked for by name: where it is, and by what it is found when it has moved."""
 
     table = models.ForeignKey(AppTable, models.CASCADE, related_name="entities")
     row_id = models.CharField(max_length=ID_CHARS, blank=True)
@@ -118,7 +118,7 @@ class AppWorkflow(Named):
 
 
 class AmbiguousName(Named):
-    """A name that stands in several places, and the one that somebody chose once for all."""
+    """A name that stands in several places, and the one that someone chose once for all."""
 
     found_in = models.ManyToManyField(App, related_name="+")
     default_app = models.ForeignKey(App, models.SET_NULL, null=True, blank=True, related_name="+")
@@ -131,7 +131,7 @@ class AmbiguousName(Named):
 
 
 class Failure(models.TextChoices):
-    """What somebody found wrong with a map."""
+    """What someone found wrong with a map."""
 
     ROW_GONE = "row_gone"
     SCHEMA_CHANGED = "schema_changed"

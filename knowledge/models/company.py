@@ -62,7 +62,7 @@ class Origin(models.TextChoices):
 
 
 class Freshness(models.TextChoices):
-    """Whether somebody has lately said that an entry still holds."""
+    """Whether someone has lately said that an entry still holds."""
 
     VERIFIED = "verified"
     DUE = "due"
@@ -90,7 +90,7 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
         return self.filter(proposed_by=user)
 
     def readable_by(self, user: User, *, curator: bool) -> "CompanyEntryQuerySet":
-        """Those that somebody may read: what is or was approved, one's own proposals, and for curators all."""
+        """Those that someone may read: what is or was approved, one's own proposals, and for curators all."""
         # A proposal that was merged is superseded without ever having been approved: nobody has verified it.
         published = models.Q(status__in=PUBLISHED, verified_at__isnull=False)
         return self if curator else self.filter(published | models.Q(proposed_by=user) | models.Q(is_copy=True))
@@ -216,7 +216,7 @@ class CompanyEntry(models.Model):
 
     @property
     def freshness(self) -> str:
-        """Whether somebody has lately said that it still holds."""
+        """Whether someone has lately said that it still holds."""
         if self.verified_at is None:
             return Freshness.NEVER
         today = timezone.localdate()

@@ -1,4 +1,4 @@
-"""What each session was told and what came of it: servings, what they prove, and the receipt of a start context."""
+"""What each session was told and what came of it: exposures, what they prove, and the receipt of a start context."""
 
 from django.db import models
 from django.utils import timezone
@@ -36,7 +36,7 @@ class Serving(models.Model):
 
 
 class Proof(models.Model):
-    """What came of one company entry, over all sessions that were told it: reckoned from the servings."""
+    """What came of one company entry, over all sessions that were told it: computed from the exposures."""
 
     entry = models.OneToOneField(CompanyEntry, models.CASCADE, primary_key=True, related_name="proof")
     served = models.PositiveIntegerField(default=0, help_text="Sessions that were told it.")

@@ -7,7 +7,7 @@ from accounts.models import Agent, User
 
 
 class Usefulness(models.TextChoices):
-    """What somebody said of what they were told."""
+    """What someone said of what they were told."""
 
     USEFUL = "useful"
     WRONG = "wrong"

@@ -72,7 +72,7 @@ class ReferenceImport(models.Model):
 
 
 class ReferenceQuerySet(models.QuerySet["Reference"]):
-    """References, in the words of whoever looks them up."""
+    """References, in the words of anyone who looks them up."""
 
     def current(self) -> "ReferenceQuerySet":
         """Those that are still there."""
@@ -196,7 +196,7 @@ class ReferenceVersion(models.Model):
 
 
 class ReferenceDrift(models.Model):
-    """A source that says something new about what a person had changed. Somebody has to decide which text stands.
+    """A source that says something new about what a person had changed. Someone has to decide which text stands.
 
     Attributes:
         before: The draft that the person changed.

@@ -1,4 +1,4 @@
-"""Activity: how much somebody's agents worked and remembered, day by day, as a table of weeks."""
+"""Activity: how much someone's agents worked and remembered, day by day, as a table of weeks."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -68,7 +68,7 @@ class HeatMap:
 
 
 def activity_of(user: User, *, weeks: int = WEEKS) -> HeatMap:
-    """Return the days of somebody's last weeks: sessions begun, exchanges flagged and facts learnt, in view."""
+    """Return the days of someone's last weeks: sessions begun, exchanges flagged and facts learnt, in view."""
     today = timezone.localdate()
     first = _monday(today, weeks)
     counts: Counter[date] = Counter()

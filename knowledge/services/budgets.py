@@ -1,4 +1,8 @@
-"""Budgets: which lines of several parts are told within a number of tokens, so that no part starves another."""
+"""Budgets: chooses the lines of several parts that fit a number of tokens, so that no part starves another.
+
+A part fills its floor first, then its ceiling, then what the others leave. Within a pass the part that has used the
+least of its ceiling goes next, a form of max-min fairness: large parts cannot crowd out small ones.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -6,22 +10,24 @@ from dataclasses import dataclass, field
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 
 WHOLE_TOKENS = 80
-"""A text of up to so many tokens is told whole or not at all."""
+"""A text of up to so many tokens is shown whole or not at all: half a fact misleads."""
 CUT_TOKENS = 60
+"""Tokens that are shown of a longer text, unless some are left over in the end."""
 LEAST_TOKENS = 8
-"""No line costs less."""
+"""No line costs less, so with less room none is tried."""
 PASSED_OVER = 20
-"""How many lines that do not fit are passed over in the search for a shorter one."""
+"""Lines that are skipped in the search for a shorter one that fits. Without a limit, a full part would count the tokens
+of everything that is stored."""
 
 
 @dataclass(eq=False)
 class ContextLine:
-    """One line that may be told: a text, which is shortened if it is very long, and what stands around it.
+    """One candidate line: a text, which is shortened if it is very long, and what surrounds it.
 
     Attributes:
-        before: What stands before the text, headings and handles; it is never shortened.
-        after: What stands behind it, such as handle and date.
-        why: Why it is told, for the receipt.
+        before: What precedes the text, such as a bullet and a label; it is never shortened.
+        after: What follows it, such as handle and date; it is never shortened either.
+        why: Why it was chosen, for the receipt.
     """
 
     kind: str
@@ -40,22 +46,22 @@ class ContextLine:
 
     @property
     def tokens(self) -> int:
-        """What it costs, with the end of the line; one more for what joining may cost."""
+        """What the line costs, with its end; and one more, because joining texts can add a token."""
         return count_tokens(f"{self.markdown}\n") + 1
 
     @property
     def is_cut(self) -> bool:
-        """Whether a part of its text is missing."""
+        """Whether its text is shortened."""
         return self.shown != self.text
 
     def fit(self) -> int:
-        """Show the text whole, or the beginning of one that is very long; return what the line costs."""
+        """Show the text whole, or the beginning of a very long one; return what the line costs."""
         if not self.shown:
             self.shown = self.text if count_tokens(self.text) <= WHOLE_TOKENS else cut_to_tokens(self.text, CUT_TOKENS)
         return self.tokens
 
     def cut(self, room: int) -> int:
-        """Show as much of the text as a line of so many tokens has room for; return what the line costs."""
+        """Show as much of the text as fits a line of `room` tokens; return what the line costs."""
         self.shown = ""
         self.shown = cut_to_tokens(self.text, max(2, room - self.tokens))
         return self.tokens
@@ -63,13 +69,13 @@ class ContextLine:
 
 @dataclass(eq=False)
 class ContextPart:
-    """What one part of a context may tell, the most useful first, and what of it is told.
+    """One part of a context: its candidate lines, the most useful first, and those that were chosen.
 
     Attributes:
-        floor: The tokens it has before any other part has more than its own floor.
-        ceiling: The tokens it has while another part has something to tell.
+        floor: The tokens it may use before any other part exceeds its own floor.
+        ceiling: The tokens it may use while another part has further lines.
         most: The tokens it never exceeds.
-        in_order: Whether its lines are told without gaps, as prose is.
+        in_order: Whether its lines are chosen without gaps, as prose needs it.
     """
 
     tier: str
@@ -82,28 +88,28 @@ class ContextPart:
     spent: int = 0
 
     @property
-    def told(self) -> list[ContextLine]:
-        """What is told, in the order of its usefulness."""
+    def chosen(self) -> list[ContextLine]:
+        """The lines that were chosen, the most useful first."""
         kept = set(map(id, self.kept))
         return [item for item in self.items if id(item) in kept]
 
     @property
     def left(self) -> int:
-        """How many of its lines are not told."""
+        """How many of its lines were not chosen."""
         return len(self.items) - len(self.kept)
 
     def keep(self, item: ContextLine, cost: int) -> int:
-        """Tell this line; return what it costs."""
+        """Choose this line; return what it costs."""
         self.kept.append(item)
         self.spent += cost
         return cost
 
 
 def choose(parts: Iterable[ContextPart], budget: int) -> int:
-    """Choose what is told: floors first, then up to the ceilings, then what is left; return what nobody could use.
+    """Choose lines up to the floors, then up to the ceilings, then with what is left; return the unused tokens.
 
-    In each of these passes the next line is of the part that has the least of its ceiling. A part whose first lines
-    exceed its floor tells one of them shortened rather than nothing.
+    In each pass the next line comes from the part that has used the smallest share of its ceiling. A part whose first
+    lines all exceed its floor gets its first line shortened rather than nothing.
     """
     parts = [part for part in parts if part.items]
     budget = _spend(parts, budget, lambda part: part.floor)
@@ -115,7 +121,7 @@ def choose(parts: Iterable[ContextPart], budget: int) -> int:
 
 
 def spend_rest(parts: Iterable[ContextPart], budget: int) -> int:
-    """Tell more, whatever the ceilings say, then more of what was shortened; return what nobody could use."""
+    """Choose more lines beyond the ceilings, then lengthen shortened ones; return the unused tokens."""
     parts = list(parts)
     return _lengthen(parts, _spend(parts, budget, lambda part: part.most))
 
@@ -137,7 +143,7 @@ def _waiting(part: ContextPart) -> Iterator[ContextLine]:
 
 
 def _keep_next(part: ContextPart, waiting: Iterator[ContextLine], room: int) -> int:
-    """Keep the next line that fits, and return what it costs; nothing when none does."""
+    """Choose the next line that fits, and return what it costs; 0 when none does."""
     for _ in range(1 if part.in_order else PASSED_OVER):
         item = next(waiting, None) if room >= LEAST_TOKENS else None
         if item is None:

@@ -21,7 +21,7 @@ from knowledge.services.exposures import Exposure, find_demoted, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.vocabulary import CompanyCategoryName
 
-TOLD = 5
+ENTRIES_SHOWN = 5
 READ_PER_GROUP = 40
 
 Strict = Annotated[bool, Field(description="Leave out what nobody has verified, and what is long past its review.")]
@@ -113,9 +113,9 @@ def find_among(
         note_gap(actor, query, found)
     entries = eligible.in_bulk([int(item.source_id) for item in found.items])
     hits = [_hit(item, entries[int(item.source_id)]) for item in found.items if int(item.source_id) in entries]
-    told = judge(query, found)
+    judgement = judge(query, found)
     total = found.total - len(found.items) + len(hits)
-    return CompanyHits(hits, total, found.fallback, told.weak, told.did_you_mean, found.notice)
+    return CompanyHits(hits, total, found.fallback, judgement.weak, judgement.did_you_mean, found.notice)
 
 
 def approved_entries() -> CompanyEntryQuerySet:
@@ -174,8 +174,8 @@ def company_decisions_to_tell(actor: Actor) -> QuerySet[Dispatch]:
     """What the company server said of the actor's proposals, and none of their agents has heard yet."""
     if not settings.COMPANY_URL:
         return Dispatch.objects.none()
-    said = Q(decided_at__isnull=False) | Q(refused_at__isnull=False)
-    mine = Dispatch.objects.filter(said, entry__proposed_by=actor.user, told_at=None)
+    answered = Q(decided_at__isnull=False) | Q(refused_at__isnull=False)
+    mine = Dispatch.objects.filter(answered, entry__proposed_by=actor.user, told_at=None)
     return mine.select_related("entry", "server").order_by("decided_at", "pk")
 
 
@@ -184,8 +184,8 @@ def _relevance(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], 
 
     def key(entry: CompanyEntry) -> tuple[int, int, float, int]:
         about = {topic.casefold() for topic in entry.topics}
-        said = f" {entry.text} ".casefold()
-        named = any(topic in said for topic in wanted)
+        words = f" {entry.text} ".casefold()
+        named = any(topic in words for topic in wanted)
         relevance = 2 * bool(project and entry.project == project) + bool(wanted & about or named)
         elsewhere = bool(entry.project and entry.project != project)
         fresh = entry.verified_at.timestamp() if entry.verified_at else 0.0

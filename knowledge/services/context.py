@@ -1,8 +1,8 @@
-"""The context: what an agent is told at the start, within its budget, whatever is stored.
+"""The start context: what an agent reads first, within a fixed budget of tokens, whatever is stored.
 
-Each part has a floor, so that none falls to nothing, and a ceiling that holds while another part has something to tell;
-what is left over goes to whoever has more. What did not fit is counted, with the call that shows it. The number of
-queries does not depend on how much is stored.
+Each part has a floor, so that none falls to nothing, and a ceiling that applies while another part has further lines;
+what is left over goes to the parts that have more. What did not fit is counted, with the call that shows it. The
+number of queries does not depend on how much is stored.
 """
 
 import re
@@ -27,8 +27,8 @@ from bigmind.core.vocabulary import Project
 from knowledge.models import AUTO_CLOSED, Category, CompanyEntry, Dispatch, Fact, Hypothesis, Session, Summary
 from knowledge.services.budgets import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.company import (
+    ENTRIES_SHOWN,
     READ_PER_GROUP,
-    TOLD,
     company_decisions_to_tell,
     decisions_to_tell,
     most_relevant,
@@ -38,7 +38,7 @@ from knowledge.vocabulary import Topics
 
 TOTAL_TOKENS = 1_300
 LAST_LINES_TOKENS = 80
-"""What the reply to a start says below its context."""
+"""Reserved for what the reply to a start says below its context."""
 FRAME_TOKENS = 50
 HEADING_TOKENS = 30
 COMPANY_TOKENS = 500
@@ -56,9 +56,9 @@ SENTENCE_END = re.compile(r"(?<=[^\d\s][.!?]) +(?=\S)")
 OPEN_SESSIONS_SHOWN = 3
 SESSIONS_READ = 50
 DATED = {Category.DECISION, Category.CODEBASE}
-"""What comes to be outdated; who somebody is and what they prefer does not."""
+"""Categories that age, so their facts carry a date; identity and preferences do not age."""
 STANDING = (Category.IDENTITY, Category.CONSTRAINT, Category.PREFERENCE)
-"""What holds whatever the work is: by its class, since no question about a task finds “always answer in German”."""
+"""Categories that apply to every task. Chosen by category, since no task's topics match “always answer in German”."""
 
 FACT_PARTS = (*map(str, STANDING), "work")
 IN_PROGRESS = "in progress"
@@ -70,7 +70,7 @@ SessionsShown = Annotated[
 
 @dataclass(frozen=True)
 class CompanyLine:
-    """One company entry as it is told: its handle to cite it by, and whether it was lately verified."""
+    """One company entry as agents read it: with the handle to cite it by, and whether it was verified lately."""
 
     id: int
     handle: str
@@ -82,12 +82,12 @@ class CompanyLine:
 
     @property
     def labels(self) -> str:
-        """Whether it was lately verified, and by whom it is told where that is not this BigMind."""
+        """Whether it was verified lately, and where it comes from if that is another BigMind."""
         return f"{self.freshness}, {self.source}" if self.source else self.freshness
 
     @property
     def opening(self) -> str:
-        """What stands before its content."""
+        """What precedes its content."""
         return f"- **[{self.category}]** [{self.handle}] {self.title}: "
 
     @property
@@ -97,46 +97,46 @@ class CompanyLine:
 
     @property
     def tokens(self) -> int:
-        """What it costs."""
+        """What the line costs."""
         return count_tokens(f"{self.markdown}\n")
 
 
 @dataclass
 class Context:
-    """What an agent is told at the start, already safe to show, and how much did not fit."""
+    """What an agent reads at the start, already safe to show, and how much did not fit."""
 
     loaded_at: datetime
     project: str = ""
     parts: dict[str, ContextPart] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
-    """How much there is of what is not read whole."""
+    """How many rows there are, for parts of which only the best are read."""
 
     @property
-    def told(self) -> dict[str, list[ContextLine]]:
-        """The lines of each part, and of all parts of the facts together."""
-        told = {name: part.told for name, part in self.parts.items()}
-        return told | {"facts": [fact for name in FACT_PARTS for fact in told.get(name, [])]}
+    def chosen(self) -> dict[str, list[ContextLine]]:
+        """The chosen lines of each part, and under `facts` those of all parts of facts together."""
+        chosen = {name: part.chosen for name, part in self.parts.items()}
+        return chosen | {"facts": [fact for name in FACT_PARTS for fact in chosen.get(name, [])]}
 
     @property
     def left(self) -> dict[str, int]:
-        """How many lines of each part are not told."""
-        told = self.told
+        """How many lines of each part did not fit."""
+        chosen = self.chosen
         read = {name: len(part.items) for name, part in self.parts.items()}
-        return {name: known - len(told[name]) for name, known in (read | self.known).items()}
+        return {name: known - len(chosen[name]) for name, known in (read | self.known).items()}
 
     @property
     def facts(self) -> list[ContextLine]:
-        """The facts that are told: what holds always first, then what the work is about."""
-        return self.told["facts"]
+        """The chosen facts: those that always apply first, then those about the work."""
+        return self.chosen["facts"]
 
     @property
     def facts_left(self) -> int:
-        """How many current facts are not told."""
+        """How many current facts did not fit."""
         return self.left["facts"]
 
     @property
     def closed_shown(self) -> int:
-        """How many of the sessions that are told have ended."""
+        """How many of the chosen sessions have ended."""
         return sum(session.why != IN_PROGRESS for session in self.parts["sessions"].kept)
 
     @property
@@ -146,7 +146,7 @@ class Context:
 
     @property
     def receipt(self) -> list[ReceiptLine]:
-        """What it is made of, and why."""
+        """The chosen lines with their costs and reasons."""
         return [line for name, part in self.parts.items() if part.kept for line in _receipt_of(name, part)]
 
     @property
@@ -156,7 +156,7 @@ class Context:
 
     @property
     def tokens(self) -> int:
-        """How many tokens it costs, by the conservative counter."""
+        """How many tokens the whole context costs, by the conservative counter."""
         return count_tokens(self.markdown)
 
 
@@ -171,9 +171,13 @@ def get_context(
 
 
 def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions: int | None = None) -> Context:
-    """Put the context together: at most 1,300 tokens with what the reply to a start says below it.
+    """Build the context: at most 1,300 tokens, including what the reply to a start says below it.
 
-    Company knowledge has at most 500 of them. Profile (300), sessions and facts (800) have more when others leave some.
+    Company knowledge gets at most 500 of them: what others decided must not displace one's own memory. The profile
+    (300) and the sessions and facts (800) get more when others leave some.
+
+    Args:
+        sessions: How many closed sessions to list; by default as many as fit.
     """
     context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
     context.known = {
@@ -192,16 +196,16 @@ def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions
 
 
 def whole_profile(profile: Profile) -> Context:
-    """Return the context of a person of whom nothing else is known, as if it had all the room it wants."""
+    """Return a context of the profile alone, without a limit: what it would cost if all of it were shown."""
     parts = profile_parts(profile)
     choose(parts.values(), 100 * TOTAL_TOKENS)
     return Context(timezone.now(), parts=parts)
 
 
 def company_lines(entries: Iterable[CompanyEntry]) -> list[CompanyLine]:
-    """Return which of the first five entries are told for certain, with 500 tokens for all of them."""
+    """Return those of the first five entries that always fit: 500 tokens for all of them, less the headings."""
     kept, left = [], COMPANY_TOKENS - 2 * HEADING_TOKENS
-    for line in map(company_line, islice(entries, TOLD)):
+    for line in map(company_line, islice(entries, ENTRIES_SHOWN)):
         if line.tokens <= left:
             kept.append(line)
             left -= line.tokens
@@ -209,7 +213,7 @@ def company_lines(entries: Iterable[CompanyEntry]) -> list[CompanyLine]:
 
 
 def company_line(entry: CompanyEntry) -> CompanyLine:
-    """Return an entry as agents are told it: on one line, up to about 100 tokens, safe to show."""
+    """Return an entry as agents read it: one line of up to about 100 tokens, safe to show."""
     return CompanyLine(
         id=entry.pk,
         handle=entry.handle,
@@ -222,36 +226,36 @@ def company_line(entry: CompanyEntry) -> CompanyLine:
 
 
 def profile_parts(profile: Profile) -> dict[str, ContextPart]:
-    """Return what may be told of a profile. Preferences keep their markdown, line by line."""
+    """Return the parts of a profile. Preferences keep their markdown, line by line."""
     shorter = "\n".join(map(_by_sentences, profile.preferences.splitlines()))
     role = [ContextLine("profile", "role", "**Role:** ", inline(profile.role))] if profile.role else []
-    said = [ContextLine("profile", "preferences", *_opening(line)) for line in markdown_lines(shorter)]
+    preferences = [ContextLine("profile", "preferences", *_opening(line)) for line in markdown_lines(shorter)]
     pinned = [ContextLine("profile", "pinned", "- ", _start(fact)) for fact in profile.pinned_facts]
     return {
         "role": ContextPart("0", role, floor=65, ceiling=65),
-        "preferences": ContextPart("0", said, floor=110, ceiling=150, in_order=True),
+        "preferences": ContextPart("0", preferences, floor=110, ceiling=150, in_order=True),
         "pinned_facts": ContextPart("0", pinned, floor=65, ceiling=120),
     }
 
 
 def _by_sentences(line: str) -> str:
-    """Break a long line where sentences end, so that whole ones can be told: in markdown it reads the same."""
+    """Break a long line after its sentences, so that whole sentences can be chosen: in markdown it reads the same."""
     return SENTENCE_END.sub("\n", line) if len(line) > LONG_LINE_CHARS else line
 
 
 def _opening(line: str) -> tuple[str, str]:
-    """Keep the empty line and the bullet before a text apart from it."""
+    """Split leading whitespace off a text, so that shortening the text never changes its indentation."""
     text = line.lstrip()
     return line[: len(line) - len(text)], _start(text, PREFERENCES_CHARS, shown=str)
 
 
 def _start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] = inline) -> str:
-    """As much of a text as could ever be told."""
+    """Return as much of a text as could ever be shown: counting the tokens of megabytes would take seconds."""
     return shown(text[:chars]) + ("…" if len(text) > chars else "")
 
 
 def _fill(context: Context) -> None:
-    """Choose what is told. What the headings turn out to leave is spent, too."""
+    """Choose the lines. Headings are estimated first; once it is known what they really cost, the rest is spent."""
     parts, limit = context.parts.values(), TOTAL_TOKENS - LAST_LINES_TOKENS
     headings = sum(HEADING_TOKENS for name, part in context.parts.items() if part.items and name not in FACT_PARTS[1:])
     choose(parts, limit - FRAME_TOKENS - headings)
@@ -262,7 +266,7 @@ def _receipt_of(name: str, part: ContextPart) -> list[ReceiptLine]:
     if part.tier == "0":
         title = name.replace("_", " ").capitalize()
         return [ReceiptLine("0", "profile", title, _cost(*part.kept), "told to every session")]
-    return [ReceiptLine(part.tier, item.kind, item.id, _cost(item), item.why) for item in part.told]
+    return [ReceiptLine(part.tier, item.kind, item.id, _cost(item), item.why) for item in part.chosen]
 
 
 def _cost(*items: ContextLine) -> int:
@@ -273,7 +277,7 @@ def _company_parts(context: Context, actor: Actor, project: str, topics: Sequenc
     relevant = most_relevant(project, topics)
     few = len(relevant) < READ_PER_GROUP
     context.known["company"] = len(relevant) if few else CompanyEntry.objects.approved().count()
-    entries = [_company_item(entry, project, topics) for entry in relevant[:TOLD]]
+    entries = [_company_item(entry, project, topics) for entry in relevant[:ENTRIES_SHOWN]]
     decisions = [
         _decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
         for entry in decisions_to_tell(actor)[:DECISIONS_READ]
@@ -294,13 +298,13 @@ def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> C
 
 def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> ContextLine:
     title, who = cut_to_tokens(inline(entry.title), 30), cut_to_tokens(inline(by), 15)
-    said = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
+    text = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
     why = "decided since the last session"
-    return ContextLine("decision", str(entry.pk), said, _start(notes), why=why, is_elsewhere=is_elsewhere)
+    return ContextLine("decision", str(entry.pk), text, _start(notes), why=why, is_elsewhere=is_elsewhere)
 
 
 def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
-    """What the company server said of a proposal that was sent to it."""
+    """Return the company server's decision about a proposal that was sent to it."""
     host = dispatch.server.host
     if dispatch.refused_at:
         return _decision(dispatch.entry, "not taken", host, dispatch.trouble, is_elsewhere=True)
@@ -329,7 +333,7 @@ def _open_hypotheses(actor: Actor) -> "QuerySet[Hypothesis]":
 
 
 def _distance(of: str, project: str) -> int:
-    """What belongs to the project comes first, what belongs to another one last."""
+    """Return the sort key of a project: this one first, none second, another one last."""
     return 0 if project and of == project else 2 if of else 1
 
 
@@ -356,14 +360,14 @@ def _session_item(session: Session) -> ContextLine:
     if session.is_open:
         row = f"| {day} | 🟡 **[in progress]** `{session.handle}…` | {topics} | (session not yet closed) |"
         return ContextLine("session", str(session.pk), row, "", why=IN_PROGRESS)
-    said = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
+    headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
     mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
-    row = f"| {day} | {cut_to_tokens(said, ITEM_TOKENS)}{mark} | {topics} | "
+    row = f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark} | {topics} | "
     return ContextLine("session", str(session.pk), row, _start(session.outcome) or "—", " |", "among the last")
 
 
 class _Candidate(NamedTuple):
-    """A fact that may be told, with as much of its text as could ever fit."""
+    """A fact that may be chosen, with as much of its text as could ever fit."""
 
     pk: int
     category: str
@@ -373,7 +377,7 @@ class _Candidate(NamedTuple):
 
 
 def _fact_parts(actor: Actor, project: str, topics: Sequence[str]) -> dict[str, ContextPart]:
-    """Return the facts by class: what holds always on its own, lest facts about the work displace it."""
+    """Return the facts by category: those that always apply have their own parts, so that work cannot displace them."""
     of_part: dict[str, list[ContextLine]] = {name: [] for name in FACT_PARTS}
     for fact in sorted(_candidates(actor, project), key=_usefulness(project, topics)):
         is_standing = fact.category in STANDING and _distance(fact.project, project) < 2
@@ -391,7 +395,11 @@ def _fact_item(fact: _Candidate, project: str, topics: Sequence[str]) -> Context
 
 
 def _candidates(actor: Actor, project: str) -> Iterable[_Candidate]:
-    """The newest facts of each category and of the project, in one query that indexes answer at any size."""
+    """Return the newest facts of each category and of the project.
+
+    One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
+    every one of them.
+    """
     current = Fact.objects.of(actor.user).current().annotate(start=Left("fact", ITEM_CHARS + 1))
     groups = [Q(category=category) for category in Category.values]
     if project:
@@ -406,7 +414,7 @@ _RANK = {category: rank for rank, category in enumerate(Category.values)}
 
 
 def _usefulness(project: str, topics: Sequence[str]) -> Callable[[_Candidate], tuple[bool, bool, bool, int, float]]:
-    """Facts of this project and these topics first, those of other projects last; then by category, then the newest."""
+    """Return a sort key: facts of this project and these topics first, others last; then by category and age."""
     wanted = [topic.casefold() for topic in topics]
 
     def key(fact: _Candidate) -> tuple[bool, bool, bool, int, float]:

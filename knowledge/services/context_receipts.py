@@ -1,4 +1,7 @@
-"""Receipts: why each line of a start context is in it, and what it cost. Kept as ids, so what is erased is gone."""
+"""Context receipts: why each line of a start context was chosen, and what it cost.
+
+A receipt stores ids and no text, so what is erased is erased from receipts, too.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +19,7 @@ from .provenance import day_of, lineages_of
 GONE = "(no longer kept)"
 BATCH = 100
 STORED = ("company", "fact", "session")
-"""What counts as told: what somebody would have had to look up otherwise."""
+"""Kinds that count as exposures: what the user would have had to look up otherwise."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,10 @@ class ShownReceipt:
 
 
 def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str:
-    """Say why an entry is told to a session of this project and these topics."""
-    said = f" {entry.text} ".casefold()
+    """Return why an entry was chosen for a session of this project and these topics."""
+    words = f" {entry.text} ".casefold()
     about = {topic.casefold() for topic in entry.topics}
-    named = [topic for topic in topics if topic.casefold() in about or topic.casefold() in said]
+    named = [topic for topic in topics if topic.casefold() in about or topic.casefold() in words]
     reasons = []
     if project and entry.project == project:
         reasons.append(f"about the project {project}")
@@ -72,7 +75,7 @@ def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str
 
 
 def why_fact(category: str, of_project: str, text: str, project: str, topics: Sequence[str]) -> str:
-    """Say why a fact is told to a session of this project and these topics."""
+    """Return why a fact was chosen for a session of this project and these topics."""
     if project and of_project == project:
         return f"about the project {project}"
     if named := [topic for topic in topics if topic.casefold() in text.casefold()]:
@@ -81,13 +84,13 @@ def why_fact(category: str, of_project: str, text: str, project: str, topics: Se
 
 
 def keep_receipt(session: Session, lines: Sequence[ReceiptLine], *, tokens: int) -> Receipt:
-    """Keep what the start context of a session was made of."""
-    told = sum(line.kind in STORED for line in lines)
-    return Receipt.objects.create(session=session, tokens=tokens, told=told, lines=[line.kept for line in lines])
+    """Store the receipt of a session's start context."""
+    stored = sum(line.kind in STORED for line in lines)
+    return Receipt.objects.create(session=session, tokens=tokens, told=stored, lines=[line.kept for line in lines])
 
 
 def note_erased(user: User, kind: str, id: object) -> None:
-    """Note in the receipts of a person that a thing was erased: without a report, nothing else would tell when."""
+    """Record in the user's receipts that a thing was erased: nothing else keeps when that was."""
     this, now = {"kind": kind, "id": str(id)}, timezone.now().isoformat()
     receipts = list(Receipt.objects.filter(session__user=user, lines__contains=[this]).select_for_update(of=("self",)))
     for receipt in receipts:

@@ -26,7 +26,7 @@ from knowledge.services.near_duplicates import point_to_similar
 
 # With the sweep's pause it is less than a minute: so long does the batch of a killed worker wait at most.
 LEASE = timedelta(seconds=30)
-# What somebody writes waits for the end of a batch of an import: the built-in model makes 6 to 60 long texts a second.
+# What someone writes waits for the end of a batch of an import: the built-in model makes 6 to 60 long texts a second.
 BATCH_SECONDS = 2.0
 FIRST_BATCH = 10
 POINTED_AT_ONCE = 20
@@ -95,7 +95,7 @@ def embed_pending() -> int:
             if not new:
                 return made
             # Last, because nobody waits for it, and what is similar may be in a later batch; in small parts, for
-            # somebody may write meanwhile. Whoever is killed before loses some pointers, and no vector.
+            # someone may write meanwhile. Anyone who is killed before loses some pointers, and no vector.
             point_to_similar(space, new[:POINTED_AT_ONCE])
             del new[:POINTED_AT_ONCE]
     except EmbedderError as error:
@@ -175,7 +175,7 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
 def _was_replaced(embedder: Embedder) -> bool:
     """Whether the space this process has worked in gave way to that of another model.
 
-    Processes are restarted one after the other: one of before would build the old space anew, and switch back to it.
+    Processes are restarted one after the other: one of before would build the old space again, and switch back to it.
     """
     if embedder.space not in _worked_in or active_space() is None:
         return False
@@ -238,7 +238,7 @@ def start_again(*, batch_size: int, clear_cache: bool) -> EmbeddingProgress:
 
 @transaction.atomic
 def stop_rebuild(actor: Actor) -> int:
-    """Stop making vectors anew: what was not made again keeps the vector it has. Return how many rows were let go.
+    """Stop making vectors again: what was not made again keeps the vector it has. Return how many rows were let go.
 
     A space that was being built beside the active one is dropped. The configured one stays as a stopped space, or the
     next sweep would begin it again; `start_again` takes it up, and finds what was made in the cache.
@@ -273,7 +273,7 @@ def retry_failed(actor: Actor) -> int:
     retried = _free(failed.exclude(vector=None)).update(trouble=AGAIN, not_before=timezone.now())
     retried += _free(failed).update(trouble="", not_before=timezone.now())
     for name in EmbeddingSpace.objects.values_list("name", flat=True):
-        Circuit(name).note_success()  # Whoever presses the button knows that the embedder is back.
+        Circuit(name).note_success()  # Anyone who presses the button knows that the embedder is back.
     after_commit("knowledge.tasks.embed_pending")
     return retried
 
@@ -285,10 +285,10 @@ def _take_time() -> None:
 
 
 def _mark_all(space: EmbeddingSpace) -> None:
-    """Mark every vector of a space, where somebody asked that all be made again.
+    """Mark every vector of a space, where someone asked that all be made again.
 
     The rows keep their vectors until new ones replace them, so nobody's search gets worse on the way. The indexes go
-    first: each row that changes would be entered in them anew, which takes twenty times as long as changing it.
+    first: each row that changes would be entered in them again, which takes twenty times as long as changing it.
     """
     if space.again_from is None:
         return
@@ -304,7 +304,7 @@ def _mark_all(space: EmbeddingSpace) -> None:
 def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
     """Return those rows that nobody else changes just now, and let nobody until this transaction ends.
 
-    Whoever does has just made their vector, or removes them with what is forgotten. To wait for them, holding others
+    Anyone who does has just made their vector, or removes them with what is forgotten. To wait for them, holding others
     that they wait for, would be a deadlock.
     """
     return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True).values("pk"))

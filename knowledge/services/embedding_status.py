@@ -19,13 +19,13 @@ from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
 from knowledge.services.embedding import AGAIN, UNFINISHED
 
 _FAILED = ~Q(trouble__in=["", AGAIN])
-# A new text waits since it was stored, one of an older time since its space was begun; what is to be made anew waits
+# A new text waits since it was stored, one of an older time since its space was begun; what is to be made again waits
 # since it was asked for, which is when it was due.
 _WAITS_SINCE = Case(
     When(vector=None, then=Greatest("passage__created_at", "space__created_at")), default=F("not_before")
 )
 # The condition is that of the index `vector_next`: finished rows are never read.
-_TROUBLES = """
+_FAILURES = """
 SELECT ranked.space_id, ranked.trouble, ranked.failed, ranked.next_try, passage.kind, passage.source_id
 FROM (
     SELECT space_id, trouble, passage_id,
@@ -52,7 +52,7 @@ class EmbeddingFailure:
 
 @dataclass(frozen=True)
 class SpaceState:
-    """How far one space is. `again` counts those that wait only to be made anew; they are among the `waiting`."""
+    """How far one space is. `again` counts those that wait only to be made again; they are among the `waiting`."""
 
     space: EmbeddingSpace
     is_active: bool
@@ -72,12 +72,12 @@ class SpaceState:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether somebody stopped its building."""
+        """Whether someone stopped its building."""
         return self.space.stopped_at is not None
 
     @property
     def can_stop(self) -> bool:
-        """Whether it is being built or made anew, or left behind half built."""
+        """Whether it is being built or made again, or left behind half built."""
         return bool(self.again) if self.is_active else not (self.is_stopped and self.is_configured)
 
 
@@ -145,7 +145,7 @@ def pipeline_state(actor: Actor) -> PipelineState:
     totals = _counts(PassageVector.objects.all())
     cached = _counts(CachedVector.objects.all())
     unfinished = _count_unfinished()
-    troubles = _troubles()
+    failures = _read_failures()
     states = [
         SpaceState(
             space,
@@ -153,7 +153,7 @@ def pipeline_state(actor: Actor) -> PipelineState:
             is_configured=space.name == embedder.space,
             total=totals.get(space.pk, 0),
             cached=cached.get(space.pk, 0),
-            troubles=troubles.get(space.pk, []),
+            troubles=failures.get(space.pk, []),
             **_with_all_again(space, totals.get(space.pk, 0), unfinished.get(space.pk, {})),
         )
         for space in spaces
@@ -194,15 +194,15 @@ def _with_all_again(space: EmbeddingSpace, total: int, counted: dict[str, Any]) 
     return {**counted, "waiting": left, "again": left - new, "oldest": counted.get("oldest") or space.again_from}
 
 
-def _troubles() -> dict[int, list[EmbeddingFailure]]:
+def _read_failures() -> dict[int, list[EmbeddingFailure]]:
     with connection.cursor() as cursor:
-        cursor.execute(_TROUBLES, {"again": AGAIN})
+        cursor.execute(_FAILURES, {"again": AGAIN})
         rows = cursor.fetchall()
     found: dict[tuple[int, str], EmbeddingFailure] = {}
     for space, reason, count, next_try, kind, source_id in rows:
-        trouble = found.setdefault((space, reason), EmbeddingFailure(reason, count, next_try))
-        trouble.examples.append((kind, source_id))
+        failure = found.setdefault((space, reason), EmbeddingFailure(reason, count, next_try))
+        failure.examples.append((kind, source_id))
     by_space: dict[int, list[EmbeddingFailure]] = {}
-    for (space, _), trouble in found.items():
-        by_space.setdefault(space, []).append(trouble)
+    for (space, _), failure in found.items():
+        by_space.setdefault(space, []).append(failure)
     return by_space

@@ -117,7 +117,7 @@ def update_entry(
     """Change an entry of your own, or any as a curator. What you leave out stays as it is.
 
     Call this when an entry is out of date, or to raise its confidence once it is proven. `metadata` is merged into what
-    is there: a name with null is removed. Returns the entry, and whether it was embedded anew.
+    is there: a name with null is removed. Returns the entry, and whether it was embedded again.
     """
     entry = _own_entry(actor, id)
     changed = content is not None and digest(content) != entry.digest

@@ -66,12 +66,12 @@ def _files(source: str, families: list[list[Entry]], entries: dict[UUID, Entry])
     rows: list[SourceEntry] = []
     size = 0
     for family in families:
-        told = [_row(entry, source, entries) for entry in family]
-        length = sum(len(row.content) for row in told)
-        if rows and (len(rows) + len(told) > FILE_ENTRIES or size + length > FILE_CHARS):
+        family_rows = [_row(entry, source, entries) for entry in family]
+        length = sum(len(row.content) for row in family_rows)
+        if rows and (len(rows) + len(family_rows) > FILE_ENTRIES or size + length > FILE_CHARS):
             yield EntryFile(tuple(rows), source)
             rows, size = [], 0
-        rows += told
+        rows += family_rows
         size += length
     if rows:
         yield EntryFile(tuple(rows), source)

@@ -111,8 +111,8 @@ def search_entries(
         note_gap(actor, query, found)
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
     hits = [_hit(item, entries[UUID(item.source_id)]) for item in found.items if UUID(item.source_id) in entries]
-    told = judge(query, found, names=_names)
-    reply = EntryHits(hits, found.total, found.fallback, told.did_you_mean, told.weak, found.notice)
+    judgement = judge(query, found, names=_names)
+    reply = EntryHits(hits, found.total, found.fallback, judgement.did_you_mean, judgement.weak, found.notice)
     return within_tokens(reply, max_tokens, template="entry_hits.md", hit_template="_entry_hit.md")
 
 

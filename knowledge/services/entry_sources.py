@@ -40,17 +40,17 @@ class Reimport:
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """Whose source changed although somebody had edited the entry here: the edit was kept, and somebody should look."""
+    """Whose source changed although someone had edited the entry here: the edit was kept, and someone should look."""
     removed: dict[str, UUID] = field(default_factory=dict)
-    """What the source no longer says. It stays until somebody deletes it."""
+    """What the source no longer says. It stays until someone deletes it."""
     refused: list[str] = field(default_factory=list)
     unchanged: int = 0
 
     def __str__(self) -> str:
-        told = f"{len(self.added)} added, {len(self.changed)} changed, {len(self.removed)} removed from the source"
+        changes = f"{len(self.added)} added, {len(self.changed)} changed, {len(self.removed)} removed from the source"
         more = {"edited here and kept": self.kept, "refused": self.refused}
         return ", ".join(
-            [told, f"{self.unchanged} unchanged", *(f"{len(keys)} {what}" for what, keys in more.items() if keys)]
+            [changes, f"{self.unchanged} unchanged", *(f"{len(keys)} {what}" for what, keys in more.items() if keys)]
         )
 
 
@@ -89,7 +89,7 @@ def import_source(
 
 
 def delete_removed(actor: Actor, report: Reimport) -> int:
-    """Delete what a source no longer says, as somebody decided who saw the list; return how many there were."""
+    """Delete what a source no longer says, as someone decided who saw the list; return how many there were."""
     for entry_id in report.removed.values():
         delete_entry(actor, id=entry_id)
     return len(report.removed)
@@ -103,7 +103,7 @@ def _imported(actor: Actor, **conditions: Any) -> QuerySet[Entry]:
 def _known_source(actor: Actor, source: str, entries: Sequence[SourceEntry]) -> str:
     """Return what a source was called before, if it is a file of the same name with at least half the same entries.
 
-    The path depends on where somebody stood when they typed it; a file of the same name may also be another one.
+    The path depends on where someone stood when they typed it; a file of the same name may also be another one.
     """
     texts = {entry.key: digest(entry.content) for entry in entries}
     shared, sizes = Counter[str](), Counter[str]()
@@ -137,7 +137,7 @@ class _SourceImport:
 
     def __init__(self, actor: Actor, source: str, dry_run: bool) -> None:
         self.actor, self.source, self.dry_run = actor, source, dry_run
-        # Whoever may not change what others wrote may not write in their names either.
+        # Anyone who may not change what others wrote may not write in their names either.
         self.restores = "curate" in actor.scopes
         self.report = Reimport()
         self.before = entries_from(actor, source)
@@ -174,11 +174,11 @@ class _SourceImport:
             for text, key in keys.items()
         )
         for entry in stored:
-            said = told[keys[entry.digest]]
-            entry.provenance = self._mark(said)
+            source_entry = told[keys[entry.digest]]
+            entry.provenance = self._mark(source_entry)
             if self.restores:
-                entry.created_at = said.created_at or entry.created_at
-                entry.updated_at = said.updated_at or entry.updated_at
+                entry.created_at = source_entry.created_at or entry.created_at
+                entry.updated_at = source_entry.updated_at or entry.updated_at
         Entry.objects.bulk_update(stored, ["provenance", "created_at", "updated_at"])
 
     def _ids_kept(self, entries: Iterable[SourceEntry]) -> dict[UUID | None, UUID]:
@@ -224,8 +224,8 @@ class _SourceImport:
         elif self._change(before, _changes_from(mark, entry, is_reworded), entry, parent):
             self.report.changed.append(entry.key)
 
-    def _change(self, before: Entry, said: Mapping[str, Any], entry: SourceEntry, parent: UUID | None) -> bool:
-        """Write what the source says anew, and from which state of it. Say whether it could be."""
+    def _change(self, before: Entry, changes: Mapping[str, Any], entry: SourceEntry, parent: UUID | None) -> bool:
+        """Write what the source says again, and from which state of it. Say whether it could be."""
         if self.dry_run:
             return True
         placed = {name: getattr(entry, name) for name in SENT if name not in _BY_OPERATION}
@@ -233,7 +233,7 @@ class _SourceImport:
             del placed["project"]  # Files written before entries had one say nothing of it.
         try:
             with transaction.atomic():
-                carry_out(update_entry, self.actor, {"id": before.pk, **said, "metadata": entry.metadata})
+                carry_out(update_entry, self.actor, {"id": before.pk, **changes, "metadata": entry.metadata})
                 kept = {"parent_id": parent or before.parent_id, "provenance": self._mark(entry)}
                 Entry.objects.filter(pk=before.pk).update(**placed, **kept)
         except BigMindError as error:
@@ -257,13 +257,13 @@ class _SourceImport:
 
 
 def _changes_from(mark: Mapping[str, Any], entry: SourceEntry, is_reworded: bool) -> dict[str, Any]:
-    """Return what the source says anew. What only changed here since, such as a confidence that was raised, stays."""
-    said: dict[str, Any] = {"roles": entry.roles, "tags": entry.tags}
+    """Return what the source says again. What only changed here since, such as a confidence that was raised, stays."""
+    changes: dict[str, Any] = {"roles": entry.roles, "tags": entry.tags}
     if is_reworded:
-        said["content"] = entry.content
+        changes["content"] = entry.content
     if mark.get("confidence") != entry.confidence:
-        said["confidence"] = entry.confidence
-    return said
+        changes["confidence"] = entry.confidence
+    return changes
 
 
 def _batches(entries: Sequence[SourceEntry]) -> Iterator[Sequence[SourceEntry]]:

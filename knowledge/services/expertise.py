@@ -27,7 +27,7 @@ _ASKING = re.compile(
 
 @dataclass(frozen=True)
 class Reason:
-    """Why somebody was found: a topic or headline they share, or a company entry they contributed.
+    """Why someone was found: a topic or headline they share, or a company entry they contributed.
 
     `matched` is empty where it is only near in meaning.
     """
@@ -41,7 +41,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Expert:
-    """Somebody who was found, and why: the best reason first."""
+    """Someone who was found, and why: the best reason first."""
 
     username: str
     name: str
@@ -113,7 +113,7 @@ def _reasons(viewer: User, found: Iterable[Finding]) -> list[tuple[UUID, Reason]
 
 
 def _experts(reasons: Iterable[tuple[UUID, Reason]]) -> list[Expert]:
-    """Gather the reasons of each person. Whoever has the best reason comes first; more reasons put nobody ahead."""
+    """Gather the reasons of each person. Anyone who has the best reason comes first; more reasons put nobody ahead."""
     of_each: dict[UUID, list[Reason]] = {}
     for person, reason in reasons:
         of_each.setdefault(person, []).append(reason)

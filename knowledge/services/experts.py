@@ -34,7 +34,7 @@ CROSS JOIN LATERAL (
 
 @dataclass(frozen=True)
 class Knower:
-    """Somebody who might know, and the contribution that says so."""
+    """Someone who might know, and the contribution that says so."""
 
     person: str
     kind: str
@@ -46,8 +46,8 @@ class Knower:
 def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[Knower]]:
     """Return, for each question, up to three people and what they shared, the nearest first.
 
-    Only what everybody may read speaks for somebody: approved company knowledge, and entries of the knowledge base.
-    Whoever asks is not named to themselves, and nobody is who does not share their contributions.
+    Only what everybody may read speaks for someone: approved company knowledge, and entries of the knowledge base.
+    Anyone who asks is not named to themselves, and nobody is who does not share their contributions.
     """
     space = active_space()
     found = _nearest(_vectors(question_ids, space), space) if space else []

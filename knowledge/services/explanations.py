@@ -1,4 +1,4 @@
-"""Explanations: how an answer came about, step by step, for whoever wonders why this was found and that was not."""
+"""Explanations: how an answer came about, step by step, for anyone who wonders why this was found and that was not."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Recipe:
 class Explanation:
     """What a question looked for, what looked, what each step took, and what came of it.
 
-    `passages` says how many each arm brought; `space` is the model and the length of its vectors.
+    `passages` says how many each retriever brought; `space` is the model and the length of its vectors.
     """
 
     lexemes: list[str]

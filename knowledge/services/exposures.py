@@ -1,4 +1,4 @@
-"""Servings: what sessions were told, which of it they say they used, and what that proves about company knowledge."""
+"""Exposures: what each session was shown, what it says it used, and what that proves about company knowledge."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -18,12 +18,12 @@ from knowledge.services.feedback import give_feedback, id_of_visible, open_compl
 SESSIONS_ASKED = 20
 PEOPLE_ASKED = 3
 """An entry that so many sessions, of so many people, were told and said nothing of when they named what they had used,
-stands behind all others in the start context until somebody cites it. In personal mode one person is enough."""
+stands behind all others in the start context until someone cites it. In personal mode one person is enough."""
 
 CITED = {kind for kind, row in KINDS.items() if row.takes_feedback}
-"""What has a handle that a session can say helped it."""
+"""Kinds with a handle that a session can cite."""
 
-# What one session said of its servings is added up here at once; the sweep reckons every entry anew.
+# What one session said of its exposures is added up here at once; the sweep recomputes every entry.
 _ADD = """
 INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
 SELECT id, 1, 1, 1, (NOT misled)::int, misled::int, CASE WHEN NOT misled THEN now() END, now()
@@ -54,23 +54,26 @@ log = structlog.get_logger()
 
 
 class Exposure(NamedTuple):
-    """One thing that a session was told."""
+    """One thing that a session was shown."""
 
     kind: str
     source_id: str
 
 
-def serve(session: Session, told: Iterable[Exposure]) -> None:
-    """Note what a session is told: a row for each thing, however often it is told."""
+def serve(session: Session, exposures: Iterable[Exposure]) -> None:
+    """Record what a session is shown: one row for each thing, however often it is shown."""
     Serving.objects.bulk_create(
-        [Serving(session=session, user_id=session.user_id, kind=one.kind, source_id=one.source_id) for one in told],
+        [
+            Serving(session=session, user_id=session.user_id, kind=one.kind, source_id=one.source_id)
+            for one in exposures
+        ],
         ignore_conflicts=True,
     )
 
 
-def serve_found(actor: Actor, told: Iterable[Exposure]) -> None:
-    """Note what company knowledge a search told the agent's open session. A person who reads a page is not told."""
-    found = [one for one in told if one.kind == Kind.COMPANY]
+def serve_found(actor: Actor, exposures: Iterable[Exposure]) -> None:
+    """Record the company knowledge that a search showed to the agent's open session. A person's page counts nothing."""
+    found = [one for one in exposures if one.kind == Kind.COMPANY]
     if is_read_only() or not found or (actor.agent is None and actor.key is None):
         return
     session = Session.objects.of(actor.user).open().filter(agent=actor.agent).newest_first().first()
@@ -79,22 +82,23 @@ def serve_found(actor: Actor, told: Iterable[Exposure]) -> None:
     try:
         with transaction.atomic():
             serve(session, found)
-    except DatabaseError as error:  # nobody's answer waits for the counting of it
-        log.warning("What a search told was not counted.", error=str(error))
+    except DatabaseError as error:  # The search has its answer; it must not fail because counting did.
+        log.warning("The exposures of a search were not counted.", error=str(error))
 
 
 def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misleading: Sequence[str] | None) -> None:
-    """Note what a session says of what it was told. Company knowledge that misled it goes back to the curators.
+    """Record what a session used and what misled it. Company knowledge that misled goes back to the curators.
 
     Raises:
-        Invalid, NotFound: a handle is none, or of nothing that the actor may see.
+        Invalid: a handle cannot be read.
+        NotFound: a handle names nothing that the actor may see.
     """
     if used is None and misleading is None:
         return
     known = {Exposure(*row) for row in Serving.objects.filter(session=session).values_list("kind", "source_id")}
     misled = {_parse_handle(actor, handle, known) for handle in misleading or []}
     cited = {_parse_handle(actor, handle, known) for handle in used or []} - misled
-    # What it cites without having been told it here, it found in some other way.
+    # A session may cite what it found in another way, such as on a page: that counts as an exposure, too.
     serve(session, (cited | misled) - known)
     rows = list(Serving.objects.filter(session=session))
     for row in rows:
@@ -107,19 +111,22 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
 
 
 def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:
-    """Return those of these entries that were told often enough, and never cited."""
-    told = Proof.objects.filter(pk__in=[pk for pk in entry_ids if pk is not None], cited=0)
-    return {proof.entry_id for proof in told if comes_behind(proof)}
+    """Return those of these entries that were shown often enough and never cited."""
+    proofs = Proof.objects.filter(pk__in=[pk for pk in entry_ids if pk is not None], cited=0)
+    return {proof.entry_id for proof in proofs if comes_behind(proof)}
 
 
 def comes_behind(proof: Proof) -> bool:
-    """Whether an entry was told to enough sessions of enough people that said what they used, and never cited."""
+    """Return whether an entry was never cited although enough sessions of enough people said what they used."""
     people = 1 if settings.BIGMIND_MODE == "personal" else PEOPLE_ASKED
     return not proof.cited and proof.answered >= SESSIONS_ASKED and proof.people >= people
 
 
 def tally_servings() -> int:
-    """Reckon anew what came of every company entry; return how many were ever told."""
+    """Recompute the figures of every company entry; return how many were ever shown.
+
+    Citations are added up at once (`_add`); this corrects them, and drops what belonged to erased sessions.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout TO 0")
         # What belonged to sessions that were erased since no longer counts.
@@ -132,7 +139,7 @@ def tally_servings() -> int:
 
 
 def _parse_handle(actor: Actor, handle: str, known: set[Exposure]) -> Exposure:
-    """What a handle stands for: `C142`, `F12`, or kind and id as a search returned them, such as `note:7`."""
+    """Return what a handle names: `C142`, `F12`, or kind and id as a search returned them, such as `note:7`."""
     found = read_handle(handle)
     if found is None or found[0] not in CITED:
         raise Invalid.of(
@@ -141,22 +148,26 @@ def _parse_handle(actor: Actor, handle: str, known: set[Exposure]) -> Exposure:
             hint="Write C142 or F12 as you were told it, or kind:id as a search returned: note:7.",
         )
     kind, id = found
-    told = Exposure(kind, id.lstrip("0") if id.isdecimal() else id.lower())
-    return told if told in known else Exposure(kind, id_of_visible(actor, kind, id))
+    named = Exposure(kind, id.lstrip("0") if id.isdecimal() else id.lower())
+    return named if named in known else Exposure(kind, id_of_visible(actor, kind, id))
 
 
 def _add(cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:
-    said = {int(one.source_id): False for one in cited if _is_shared(one)}
-    said |= {int(one.source_id): True for one in misled if _is_shared(one)}
-    if said:
+    verdicts = {int(one.source_id): False for one in cited if _is_shared(one)}
+    verdicts |= {int(one.source_id): True for one in misled if _is_shared(one)}
+    if verdicts:
         with connection.cursor() as cursor:
-            cursor.execute(_ADD, [list(said), list(said.values())])
+            cursor.execute(_ADD, [list(verdicts), list(verdicts.values())])
 
 
 def _complain(actor: Actor, one: Exposure) -> None:
-    """Tell the curators, once: what the person has said already, perhaps with the reason, stays."""
-    said = open_complaints(Kind.COMPANY).filter(user=actor.user, source_id=one.source_id)
-    if _is_shared(one) and CompanyEntry.objects.approved().filter(pk=one.source_id).exists() and not said.exists():
+    """Report it to the curators, unless the person has an open complaint, which may have a reason."""
+    complaints = open_complaints(Kind.COMPANY).filter(user=actor.user, source_id=one.source_id)
+    if (
+        _is_shared(one)
+        and CompanyEntry.objects.approved().filter(pk=one.source_id).exists()
+        and not complaints.exists()
+    ):
         give_feedback(actor, kind="company", id=one.source_id, verdict="wrong")
 
 

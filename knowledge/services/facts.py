@@ -174,7 +174,7 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     try:
         with transaction.atomic():
             fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
-    except IntegrityError as error:  # somebody was faster
+    except IntegrityError as error:  # someone was faster
         raise Conflict("That fact has been stored again since.", hint="memory_list_facts shows it.") from error
     index_fact(fact)
     return fact

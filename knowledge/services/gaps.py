@@ -1,8 +1,8 @@
 """Gaps: questions that found nothing, put together by what they mean, and what becomes of them.
 
 What one person asked is theirs. A question is disclosed only when three people other than the one who looks asked it,
-and of questions that mean the same in other words only the words that three of them used. Whoever looks does not count,
-or their own list of guesses would tell which of them a colleague asked. Below that, nothing that is shown depends on
+and of questions that mean the same in other words only the words that three of them used. The reader does not count:
+otherwise their own list of guesses would show which of them a colleague asked. Below that, nothing shown depends on
 what others asked: neither counts, nor what is put together, nor who might know.
 """
 
@@ -153,7 +153,7 @@ def forget_question(actor: Actor, *, question_id: RowId) -> str:
 
 
 def questions_asked(user: User, *, since: datetime | None, until: datetime | None) -> "QuerySet[UnansweredQuestion]":
-    """Return what somebody asked in vain in a time."""
+    """Return what someone asked in vain in a time."""
     asked = UnansweredQuestion.objects.filter(user=user)
     asked = asked.filter(last_asked__gte=since) if since else asked
     return asked.filter(first_asked__lte=until) if until else asked
@@ -169,7 +169,7 @@ def forget_questions(questions: "QuerySet[UnansweredQuestion]") -> None:
 def forget_old_questions() -> int:
     """Forget what nobody has asked for half a year; return how many questions went.
 
-    Names are made anew, since people who had asked may have been erased.
+    Names are made again, since people who had asked may have been erased.
     """
     gone, _ = UnansweredQuestion.objects.filter(last_asked__lt=timezone.now() - KEPT).delete()
     _name_anew(Gap.objects.all())
@@ -187,7 +187,7 @@ def _keep(actor: Actor, text: str, found: Findings) -> None:
     mine.times, mine.last_asked = mine.times + 1, now
     mine.save()
     _name_anew(Gap.objects.filter(pk=mine.gap_id))
-    # Whoever said that it is answered will want to know that agents do not find the answer.
+    # The person who marked it as answered will want to know that agents do not find the answer.
     Gap.objects.filter(pk=mine.gap_id, state=GapState.ANSWERED).update(state=GapState.OPEN)
 
 
@@ -272,11 +272,11 @@ def _name_of(questions: Sequence[UnansweredQuestion], people: int) -> str:
     """Return the newest question that so many people asked in the same words, else the words that so many used."""
     if same := _same_wordings(questions, people):
         return same[0].text
-    said: dict[str, set[object]] = {}
+    users_of: dict[str, set[object]] = {}
     for question in questions:
         for word in _telling_words(question.text):
-            said.setdefault(word, set()).add(question.user_id)
-    return " · ".join(word for word, users in said.items() if len(users) >= people)[:QUESTION_CHARS]
+            users_of.setdefault(word, set()).add(question.user_id)
+    return " · ".join(word for word, users in users_of.items() if len(users) >= people)[:QUESTION_CHARS]
 
 
 def _same_wordings(questions: Iterable[UnansweredQuestion], people: int) -> list[UnansweredQuestion]:

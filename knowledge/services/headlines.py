@@ -21,15 +21,15 @@ SessionIds = Annotated[list[UUID], Field(max_length=200, description="The sessio
 
 
 def headlines_to_offer(user: User) -> list[Session]:
-    """Return the sessions whose headlines somebody may choose to show, the newest first."""
-    told = Session.objects.of(user).in_view().exclude(one_liner="").exclude(auto_closed=True)
-    newest = told.newest_first().values("pk")[:OFFERED]
+    """Return the sessions whose headlines someone may choose to show, the newest first."""
+    offered = Session.objects.of(user).in_view().exclude(one_liner="").exclude(auto_closed=True)
+    newest = offered.newest_first().values("pk")[:OFFERED]
     shown = ShownHeadline.objects.of(user).values("session")
-    return list((told.filter(pk__in=newest) | told.filter(pk__in=shown)).newest_first())
+    return list((offered.filter(pk__in=newest) | offered.filter(pk__in=shown)).newest_first())
 
 
 def visible_headlines(user: User) -> QuerySet[ShownHeadline]:
-    """Return the headlines that somebody shows, of the newest session first."""
+    """Return the headlines that someone shows, of the newest session first."""
     return ShownHeadline.objects.of(user).in_view().newest_first().select_related("session")
 
 

@@ -102,14 +102,14 @@ def find(
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
     # The first page has said it already of all that follow.
-    told = Judgement() if offset else judge(query, found, names=lambda: _names(actor, things))
+    judgement = Judgement() if offset else judge(query, found, names=lambda: _names(actor, things))
     return Hits(
         items=_each_once(hits),
         total=found.total,
         limit=limit,
         offset=offset,
-        weak=told.weak,
-        did_you_mean=told.did_you_mean,
+        weak=judgement.weak,
+        did_you_mean=judgement.did_you_mean,
         fallback=found.fallback,
         reason=found.reason or None,
         notice=found.notice,
@@ -153,7 +153,7 @@ def _each_once(hits: Iterable[Hit]) -> list[Hit]:
 def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
     source = KINDS[finding.kind]
     moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
-    told: dict[str, Any] = {"owner": str(actor.user), **source.told(thing)}
+    shown: dict[str, Any] = {"owner": str(actor.user), **source.told(thing)}
     return Hit(
         kind=finding.kind,
         id=finding.source_id,
@@ -167,7 +167,7 @@ def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
         age_days=max(0, (timezone.now() - moment).days),
         project=finding.project,
         explain=_reckoning(finding) if explain else None,
-        **told,
+        **shown,
     )
 
 

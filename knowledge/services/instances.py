@@ -87,15 +87,15 @@ def register_instance(
     whenever company knowledge does.
     """
     wait_for_turn(_TURNS, actor.user.pk)
-    told = {"name": name, "version": version, "url": url, "statistics": statistics or {}, "last_seen": timezone.now()}
+    values = {"name": name, "version": version, "url": url, "statistics": statistics or {}, "last_seen": timezone.now()}
     mine = Instance.objects.filter(user=actor.user)
-    if not mine.filter(identity=instance_id).update(**told):
+    if not mine.filter(identity=instance_id).update(**values):
         if mine.count() >= MOST_EACH:
             raise Conflict(
                 f"{MOST_EACH} instances of yours are registered, which is the limit.",
                 hint="directory_forget_instance removes one that is no longer used.",
             )
-        Instance.objects.create(user=actor.user, identity=instance_id, **told)
+        Instance.objects.create(user=actor.user, identity=instance_id, **values)
     mark, entries = state_of_company_knowledge()
     return Registration(mine.select_related("user").get(identity=instance_id), mark, entries)
 
@@ -132,7 +132,7 @@ def forget_silent_instances() -> int:
 
 
 def instances_shown(actor: Actor) -> "QuerySet[Instance]":
-    """Return the instances that somebody may see: their own, and those of people who share their agents."""
+    """Return the instances that someone may see: their own, and those of people who share their agents."""
     sharing = people_shown(actor.user, ProfileSection.AGENTS).order_by().values("pk")
     return Instance.objects.filter(Q(user=actor.user) | Q(user__in=sharing)).select_related("user")
 
@@ -150,8 +150,8 @@ def instances_of_each(users: Iterable[UUID]) -> dict[UUID, list[Instance]]:
 def state_of_company_knowledge() -> tuple[str, int]:
     """Return a mark of all that is approved, and how many entries that is.
 
-    It changes with every entry that is approved, changed or taken back, so whoever keeps a copy reads anew only then.
+    It changes with every entry that is approved, changed or withdrawn, so a client with a copy reads again only then.
     """
-    told = CompanyEntry.objects.own().approved().order_by()
-    state = told.aggregate(Count("pk"), Sum("pk"), Sum("revision"), Max("updated_at"))
+    entries = CompanyEntry.objects.own().approved().order_by()
+    state = entries.aggregate(Count("pk"), Sum("pk"), Sum("revision"), Max("updated_at"))
     return hashlib.sha256(repr(sorted(state.items())).encode()).hexdigest()[:32], state["pk__count"]

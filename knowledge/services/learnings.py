@@ -39,8 +39,8 @@ class SyncedFile:
     def __str__(self) -> str:
         if not self.was_pending:
             return f"{self.file}: nothing waits."
-        told = [f"{len(self.added)} added", f"{len(self.known)} known already"]
-        return f"{self.file}: {', '.join([*told, *([f'{len(self.refused)} refused'] if self.refused else [])])}."
+        parts = [f"{len(self.added)} added", f"{len(self.known)} known already"]
+        return f"{self.file}: {', '.join([*parts, *([f'{len(self.refused)} refused'] if self.refused else [])])}."
 
 
 def sync_learnings(

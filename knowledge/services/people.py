@@ -1,7 +1,7 @@
 """What people are found by: the topics and headlines they share, as passages that everybody here may search.
 
 The passages of a person have nothing that the person does not share, and whoever reads a hit compares it with what is
-shared at that moment: between two answers somebody may have changed their mind.
+shared at that moment: between two answers someone may have changed their mind.
 """
 
 from collections.abc import Collection
@@ -96,8 +96,8 @@ def lines_of(users: Collection[UUID]) -> dict[UUID, Lines]:
     topics = _among(users, ProfileSection.TOPICS)
     headlines = _among(users, ProfileSection.HEADLINES)
     found: dict[UUID, Lines] = {}
-    for user, told in topics_of_each(topics, limit=MOST).items() if topics else ():
-        found.setdefault(user, {}).update({topic.name: "topic" for topic in told})
+    for user, topics_ in topics_of_each(topics, limit=MOST).items() if topics else ():
+        found.setdefault(user, {}).update({topic.name: "topic" for topic in topics_})
     for user, texts in headlines_of_each(headlines).items() if headlines else ():
         found.setdefault(user, {}).update(dict.fromkeys(texts, "headline"))
     return found

@@ -1,4 +1,4 @@
-"""Making all vectors anew."""
+"""Making all vectors again."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -22,7 +22,7 @@ class Rebuild:
 def rebuild_embeddings(
     actor: Actor, *, batch_size: Annotated[int, Field(ge=1, le=100)] = 100, clear_cache: bool = True
 ) -> Rebuild:
-    """Make all vectors anew, after the model changed or to be sure. Search goes on meanwhile.
+    """Make all vectors again, after the model changed or to be sure. Search goes on meanwhile.
 
     Call this as an admin. Returns how far it is; workers do the rest in the background, and may be stopped at any time.
     """

@@ -1,4 +1,4 @@
-"""Budgets: how much of what was found is told for so many tokens, counted as the markdown that an agent reads."""
+"""Reply budgets: fits search results into a number of tokens, counted in the markdown that an agent reads."""
 
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar
@@ -25,13 +25,13 @@ Reply = TypeVar("Reply", bound=Any)
 
 
 def within_tokens(reply: Reply, budget: int | None, *, template: str, hit_template: str) -> Reply:
-    """Return a reply with as many of its first hits as fit a budget, and excerpts that leave room for the others.
+    """Return a reply with as many of its first hits as fit a budget, their excerpts shortened to an equal share.
 
-    The first hit is always told, however little of it.
+    The first hit is always included, shortened as far as needed. Without a budget the reply is returned unchanged.
 
     Args:
-        template: What the reply is rendered by, below `templates/agent/`.
-        hit_template: What one of its hits is rendered by.
+        template: The template of the reply, below `templates/agent/`.
+        hit_template: The template of one hit.
     """
     if budget is None:
         return reply
@@ -49,7 +49,7 @@ def within_tokens(reply: Reply, budget: int | None, *, template: str, hit_templa
 
 
 def _shortened(hit: Any, share: int, template: str, *, at_least: int = SHORTEST_EXCERPT) -> Any:
-    """A hit whose excerpt is cut to the words it was found by, where it costs more than its share."""
+    """Return a hit whose excerpt is cut to the words it was found by, if it costs more than its share."""
     if _cost(template, hit=hit) < share:
         return hit
     room = max(at_least, share - 2 - _cost(template, hit=replace(hit, excerpt="")))

@@ -66,6 +66,6 @@ def semantic_search(
         limit=limit,
         offset=offset,
     )
-    told = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit.md")
-    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items])
-    return told
+    page = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit.md")
+    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in page.items])
+    return page

@@ -71,13 +71,13 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     session = Session.objects.create(
         user=actor.user, agent=actor.agent, project=project, topics=topics or [], conversation=actor.conversation
     )
-    # Project and topics are words of whoever starts it: also of a session that nobody ever ends.
+    # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.
     note_writings(Kind.SUMMARY, [session.pk], made=True)
     keep_receipt(session, context.receipt, tokens=context.tokens)
-    serve(session, [Exposure(Kind.COMPANY, entry.id) for entry in context.told["company"]])
+    serve(session, [Exposure(Kind.COMPANY, entry.id) for entry in context.chosen["company"]])
     # Said once: the next session hears of what is decided from now on.
-    here = [int(decision.id) for decision in context.told["decisions"] if not decision.is_elsewhere]
-    elsewhere = [int(decision.id) for decision in context.told["decisions"] if decision.is_elsewhere]
+    here = [int(decision.id) for decision in context.chosen["decisions"] if not decision.is_elsewhere]
+    elsewhere = [int(decision.id) for decision in context.chosen["decisions"] if decision.is_elsewhere]
     CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
     Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
     return StartedSession(session, context, closed)
@@ -286,7 +286,7 @@ def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
 
 
 def close_sessions(stale: QuerySet[Session]) -> int:
-    """Close these sessions, saying that nobody did; return how many. A headline that somebody wrote stays."""
+    """Close these sessions, saying that nobody did; return how many. A headline that someone wrote stays."""
     headline = Case(When(one_liner="", then=Value(AUTO_CLOSED)), default=F("one_liner"))
     return stale.update(ended_at=timezone.now(), one_liner=headline, auto_closed=True)
 
@@ -300,10 +300,10 @@ def index_session(session: Session, *, made: bool = False) -> None:
         erase_passages(Kind.SUMMARY, [session.pk])
         return
     summary = Summary.objects.filter(session=session).first()
-    told = [session.one_liner, session.outcome, ", ".join(session.topics)]
+    parts = [session.one_liner, session.outcome, ", ".join(session.topics)]
     if summary:
-        told += [summary.summary, *summary.key_facts, *summary.code_refs]
-    text = "\n\n".join(part for part in told if part)
+        parts += [summary.summary, *summary.key_facts, *summary.code_refs]
+    text = "\n\n".join(part for part in parts if part)
     index_passages(Kind.SUMMARY, session.pk, [text], owner=session.user, project=session.project, made=made)
 
 

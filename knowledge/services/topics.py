@@ -1,4 +1,4 @@
-"""Topics: what somebody's sessions were about, counted."""
+"""Topics: what someone's sessions were about, counted."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Topic:
 
 
 def topics_of(user: User, *, limit: int = MOST) -> list[Topic]:
-    """Return what somebody's sessions in view were about, the most frequent first."""
+    """Return what someone's sessions in view were about, the most frequent first."""
     return topics_of_each([user.pk], limit=limit).get(user.pk, [])
 
 

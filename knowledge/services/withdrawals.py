@@ -1,4 +1,7 @@
-"""Recalls: what sessions were told and is not trusted any more. Open ones hear of it; of ended ones, their owners."""
+"""Withdrawals: knowledge that sessions were shown and that is not trusted any more.
+
+The open sessions hear of it with their next call; the owners of ended ones are notified.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -15,7 +18,7 @@ from knowledge.models import Kind, Recall, Serving
 
 from .exposures import Exposure
 
-SAID = 20
+MOST_SHOWN = 20
 """Handles that one reply names at most; the next reply goes on."""
 
 _ANY_WAITING = """
@@ -26,7 +29,7 @@ WHERE user_id = %s AND agent_id IS NOT DISTINCT FROM %s AND told_at IS NULL LIMI
 
 @dataclass
 class Heard:
-    """Which sessions were told what is recalled: how many are open, and per person and thing how many have ended."""
+    """Who was shown what is withdrawn: how many sessions are open, and per person and thing how many ended."""
 
     open: int = 0
     ended: int = 0
@@ -39,21 +42,21 @@ class Heard:
         return {"open": self.open, "ended": self.ended, "people": len(self.people)}
 
 
-def recall(told: Iterable[Exposure], *, why: str, but: Collection[UUID] = (), dry_run: bool = False) -> Heard:
-    """Let the open sessions that were told these things hear that they were recalled; return who was told.
+def recall(exposures: Iterable[Exposure], *, why: str, but: Collection[UUID] = (), dry_run: bool = False) -> Heard:
+    """Withdraw these things from the open sessions that were shown them; return the sessions and people affected.
 
     Args:
         why: The reason, in words that name nobody.
-        but: Sessions that are erased themselves.
+        but: Sessions that are being erased themselves, so they need not hear of it.
         dry_run: Only count.
     """
-    meant = _either(told)
+    condition = _either(exposures)
     heard = Heard()
-    if meant is None:
+    if condition is None:
         return heard
-    # What was served stands behind the wall, each row with its owner; only handles and counts leave from here.
+    # Exposures belong to their owners, so row-level security hides them here; only handles and counts are returned.
     with rls_bypass():
-        rows = list(Serving.objects.filter(meant).exclude(session__in=list(but)).select_related("session"))
+        rows = list(Serving.objects.filter(condition).exclude(session__in=list(but)).select_related("session"))
         is_open = [row for row in rows if row.session.is_open]
         if not dry_run:
             Recall.objects.bulk_create(
@@ -74,11 +77,11 @@ def recall(told: Iterable[Exposure], *, why: str, but: Collection[UUID] = (), dr
 
 
 def hear_recalls(actor: Actor) -> list[str]:
-    """Return what the open sessions of this agent have to hear, each once."""
+    """Return the withdrawals that the open sessions of this agent have not heard of, each only once."""
     if not _is_waiting(actor):
         return []
-    rows = list(Recall.objects.filter(user=actor.user, agent=actor.agent, told_at=None).order_by("pk")[:SAID])
-    # Of two calls at once one says it.
+    rows = list(Recall.objects.filter(user=actor.user, agent=actor.agent, told_at=None).order_by("pk")[:MOST_SHOWN])
+    # Of two concurrent calls only one reports it: the UPDATE of the other finds no row.
     mine = [row for row in rows if Recall.objects.filter(pk=row.pk, told_at=None).update(told_at=timezone.now())]
     return list(dict.fromkeys(_sentence(row) for row in mine))
 
@@ -94,7 +97,7 @@ def _is_waiting(actor: Actor) -> bool:
 
 
 def handle_of(kind: str, source_id: str) -> str:
-    """Return what something is cited by: C142, or kind and id."""
+    """Return the handle of a thing: C142, or kind and id."""
     return f"C{source_id}" if kind == Kind.COMPANY else f"{kind}:{source_id}"
 
 
@@ -105,12 +108,12 @@ def _sentence(row: Recall) -> str:
     )
 
 
-def _either(told: Iterable[Exposure]) -> Q | None:
+def _either(exposures: Iterable[Exposure]) -> Q | None:
     ids: dict[str, list[str]] = {}
-    for one in told:
+    for one in exposures:
         ids.setdefault(str(one.kind), []).append(one.source_id)
-    meant = None
+    condition = None
     for kind, source_ids in ids.items():
         these = Q(kind=kind, source_id__in=source_ids)
-        meant = these if meant is None else meant | these
-    return meant
+        condition = these if condition is None else condition | these
+    return condition

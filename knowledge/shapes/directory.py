@@ -10,7 +10,7 @@ from knowledge.shapes.instances import InstanceShape
 
 
 class AgentShape(Shape):
-    """A client that acts for somebody."""
+    """A client that acts for someone."""
 
     client_name: str
     client_version: str
@@ -58,7 +58,7 @@ class DirectoryShape(ListShape[PersonShape]):
 
 
 class ReasonShape(Shape):
-    """Why somebody was found."""
+    """Why someone was found."""
 
     kind: str = Field(description="topic, headline or entry.")
     text: str
@@ -68,7 +68,7 @@ class ReasonShape(Shape):
 
 
 class ExpertShape(Shape):
-    """Somebody who was found."""
+    """Someone who was found."""
 
     username: str
     name: str

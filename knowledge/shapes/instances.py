@@ -10,7 +10,7 @@ from knowledge.shapes.base import Shape
 
 
 class InstanceShape(Shape):
-    """One BigMind that somebody registered."""
+    """One BigMind that someone registered."""
 
     identity: UUID = Field(description="What it calls itself: the `instance_id` of other calls.")
     name: str

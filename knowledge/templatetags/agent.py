@@ -47,11 +47,11 @@ def hit_label(hit: Any) -> str:
     """
     handle = f"C{hit.id}" if hit.kind == "company" else f"{hit.kind}:{hit.id}"
     by = f"approved by {hit.approver}" if hit.approver else f"by {hit.owner or 'someone who has left'}"
-    said = hit.role or (by if hit.tier in SHARED_TIERS else "")
+    shown = hit.role or (by if hit.tier in SHARED_TIERS else "")
     session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
     title = "" if hit.title in hit.excerpt else _quoted(hit.title)
     alike = f"and {hit.alike} alike" if hit.alike else ""
-    return _label(handle, said, hit.created_at, session, alike, hit.project, title)
+    return _label(handle, shown, hit.created_at, session, alike, hit.project, title)
 
 
 @register.filter
@@ -65,7 +65,7 @@ def entry_label(hit: Any) -> str:
 
 @register.filter
 def company_label(hit: Any) -> str:
-    """Say so of an approved entry that was found, with how lately somebody verified it."""
+    """Say so of an approved entry that was found, with how lately someone verified it."""
     entry = hit.entry
     by = f"approved by {entry.decided_by}" if entry.decided_by else "approved"
     source = f"from {entry.comes_from} as of {entry.as_of:%Y-%m-%d}" if entry.comes_from and entry.as_of else ""
@@ -73,8 +73,8 @@ def company_label(hit: Any) -> str:
 
 
 def _label(*parts: str | datetime) -> str:
-    said = (f"{part:%Y-%m-%d}" if isinstance(part, datetime) else texts.inline(part) for part in parts if part)
-    return " ".join(said)
+    shown = (f"{part:%Y-%m-%d}" if isinstance(part, datetime) else texts.inline(part) for part in parts if part)
+    return " ".join(shown)
 
 
 def _quoted(stored: str) -> str:

@@ -144,7 +144,7 @@ def test_what_belongs_to_the_project_is_told_before_what_is_more_important_elsew
         approved_entry(project="shop", importance=9, content=f"Shop rule {ascii_lowercase[number]}.")
     ours = approved_entry(project="billing", importance=2, content="Billing rule.")
 
-    told = get_context(make_actor(), project="billing").told["company"]
+    told = get_context(make_actor(), project="billing").chosen["company"]
 
     assert told[0].id == str(ours.pk)
     assert len(told) <= 5
@@ -159,7 +159,7 @@ def test_the_context_stays_within_its_budget_whatever_the_company_knows() -> Non
 
     context = get_context(actor)
 
-    assert sum(line.tokens for line in context.told["company"]) <= 500
+    assert sum(line.tokens for line in context.chosen["company"]) <= 500
     assert context.tokens <= 1_300
 
 

@@ -191,5 +191,5 @@ def test_what_did_not_fit_is_counted():
     context = get_context(actor, sessions=3)
 
     assert context.facts_left == 500 - len(context.facts)
-    assert context.left["sessions"] == 300 - len(context.told["sessions"])
+    assert context.left["sessions"] == 300 - len(context.chosen["sessions"])
     assert f"_{context.left['sessions']} more: memory_list_sessions_" in context.markdown

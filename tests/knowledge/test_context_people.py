@@ -191,10 +191,10 @@ def test_facts_identity_standing_instructions_and_preferences_are_always_told(pe
     assert len(context.facts) >= min(8, stored.count() // 5)
     for text in STANDING.values():
         assert (text in context.markdown) == stored.filter(fact__startswith=text).exists()
-    assert bool(context.told["preferences"]) == bool(
+    assert bool(context.chosen["preferences"]) == bool(
         actor.user.profile.preferences if hasattr(actor.user, "profile") else ""
     )
-    assert bool(context.told["sessions"]) == Session.objects.of(actor.user).exists()
+    assert bool(context.chosen["sessions"]) == Session.objects.of(actor.user).exists()
 
 
 @pytest.mark.parametrize("person", PEOPLE)
@@ -203,8 +203,8 @@ def test_what_is_not_told_is_counted(person):
 
     assert context.facts_left == Fact.objects.of(actor.user).count() - len(context.facts)
     assert not context.facts_left or f"_{context.facts_left} more facts: memory_list_facts_" in context.markdown
-    assert context.left["sessions"] == Session.objects.of(actor.user).count() - len(context.told["sessions"])
-    assert context.left["company"] == CompanyEntry.objects.approved().count() - len(context.told["company"])
+    assert context.left["sessions"] == Session.objects.of(actor.user).count() - len(context.chosen["sessions"])
+    assert context.left["company"] == CompanyEntry.objects.approved().count() - len(context.chosen["company"])
 
 
 @pytest.mark.parametrize("count", range(0, 60, 6))
@@ -224,16 +224,16 @@ def test_the_person_who_was_told_nothing_is_told_facts():
     _, context = _context(evidence)
 
     assert len(context.facts) >= 8
-    assert len(context.told["company"]) >= 3
-    assert len(context.told["sessions"]) >= 2
-    assert len(context.told["pinned_facts"]) >= 2
+    assert len(context.chosen["company"]) >= 3
+    assert len(context.chosen["sessions"]) >= 2
+    assert len(context.chosen["pinned_facts"]) >= 2
 
 
 def test_sessions_of_the_project_come_first():
     actor, context = _context(two_projects)
     ours = {str(session.pk) for session in Session.objects.of(actor.user).filter(project="pi")}
 
-    told = [session.id for session in context.told["sessions"]]
+    told = [session.id for session in context.chosen["sessions"]]
 
     assert len(told) >= 2
     assert set(told[:2]) <= ours

@@ -185,7 +185,7 @@ def test_what_is_told_often_and_never_cited_comes_behind_all_others():
 
     context = get_context(make_actor())
 
-    assert [line.id for line in context.told["company"]] == [str(other.pk) for other in reversed(others)]
+    assert [line.id for line in context.chosen["company"]] == [str(other.pk) for other in reversed(others)]
     assert most_relevant("", [])[-1] == ignored
     assert CompanyEntry.objects.get(pk=ignored.pk).is_approved
 
