@@ -58,7 +58,7 @@ def importing(request: HttpRequest) -> HttpResponse:
     """Ask for a zip; say what importing it would do, or do it."""
     form = AppMapUploadForm(request.POST, request.FILES) if request.method == "POST" else AppMapUploadForm()
     is_rehearsal = request.POST.get("deed") != "import"
-    report = form.attempt(lambda told: import_folder(told["document"], dry_run=is_rehearsal))
+    report = form.attempt(lambda data: import_folder(data["document"], dry_run=is_rehearsal))
     if report and not is_rehearsal:
         tell(request, f"Imported: {report.added} new, {report.updated} changed, {report.unchanged} known already.")
         return redirect("apps")

@@ -15,10 +15,10 @@ class EntityForm(OperationForm):
     match_field = forms.CharField(required=False, label="Field it is found by", help_text="Such as Name.")
     match_value = forms.CharField(required=False, label="What stands in that field")
 
-    def row(self, told: dict[str, Any], entity: AppEntity) -> dict[str, Any]:
+    def row(self, values: dict[str, Any], entity: AppEntity) -> dict[str, Any]:
         """Return what is learnt of it."""
         table = {"table": entity.table.name, "table_id": entity.table.table_id}
-        return {**told, **table, "name": entity.name}
+        return {**values, **table, "name": entity.name}
 
 
 class WorkflowForm(OperationForm):

@@ -1,4 +1,4 @@
-"""The pages of the app maps that everybody here shares: read, correct, forget, build anew, take along."""
+"""The pages of the app maps that everybody here shares: read, correct, forget, rebuild, take along."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -86,7 +86,7 @@ def entity_edit(request: HttpRequest, app_id: int, entity_id: int) -> HttpRespon
     entity = get_object_or_404(AppEntity, pk=entity_id, table__app=shown)
     form = EntityForm(posted_data(request), initial=initial_of_entity(entity))
     where = {"app": shown.name, "app_id": shown.app_id}
-    learnt = form.attempt(lambda told: carry_out(learn_app, actor, {**where, "entities": [form.row(told, entity)]}))
+    learnt = form.attempt(lambda values: carry_out(learn_app, actor, {**where, "entities": [form.row(values, entity)]}))
     if learnt:
         tell(request, f"Saved: {entity.name}.")
         return redirect("app-map", shown.pk)
@@ -104,7 +104,7 @@ def workflow_edit(request: HttpRequest, app_id: int, workflow_id: int) -> HttpRe
     form = WorkflowForm(posted_data(request), initial=initial_of_workflow(workflow))
     where = {"app": shown.name, "app_id": shown.app_id}
     learnt = form.attempt(
-        lambda told: carry_out(learn_app, actor, {**where, "workflows": [{**told, "name": workflow.name}]})
+        lambda values: carry_out(learn_app, actor, {**where, "workflows": [{**values, "name": workflow.name}]})
     )
     if learnt:
         tell(request, f"Saved: {workflow.name}.")
@@ -138,7 +138,7 @@ def forgetting(request: HttpRequest, app_id: int, part: str = "app", part_id: in
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
-    """Ask once more, saying what may go; then let the map be built anew in the background."""
+    """Ask once more, saying what may go; then let the map be rebuilt in the background."""
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     require_may_clear(actor)
     if request.method != "POST":
@@ -165,9 +165,9 @@ def bringing_in(request: HttpRequest) -> HttpResponse:
 @require_POST
 def stopping(request: HttpRequest, run_id: int) -> HttpResponse:
     """Stop a run, or go on with one."""
-    change, said = (resume_run, "It goes on where it was.") if "resume" in request.POST else (cancel_run, "Stopped.")
+    change, message = (resume_run, "It goes on where it was.") if "resume" in request.POST else (cancel_run, "Stopped.")
     change(actor_of(request), run_id=run_id)
-    tell(request, said)
+    tell(request, message)
     return redirect("apps")
 
 
@@ -179,8 +179,8 @@ def choosing(request: HttpRequest) -> HttpResponse:
     place, _, table = file.partition("/")
     chosen = App.objects.filter(file=place).first() if place else None
     try:
-        said = {"app": chosen.app_id or chosen.name, **({"table": table} if table else {})} if chosen else {}
-        carry_out(set_default_app, actor_of(request), {"name": name, **said})
+        default = {"app": chosen.app_id or chosen.name, **({"table": table} if table else {})} if chosen else {}
+        carry_out(set_default_app, actor_of(request), {"name": name, **default})
     except (Invalid, Conflict) as refusal:
         messages.error(request, str(refusal))
         return redirect("apps")

@@ -57,8 +57,8 @@ def context(request: HttpRequest) -> HttpResponse:
     """Show what an agent is told at its start, as it is sent, and what each part costs."""
     actor = actor_of(request)
     form = ContextQuestion(request, actor.user)
-    told = form.answer(get_context, actor)
-    text = told.markdown if told else ""
+    answer = form.answer(get_context, actor)
+    text = answer.markdown if answer else ""
     return memory_page(
         request,
         "knowledge/context.html",
@@ -66,7 +66,7 @@ def context(request: HttpRequest) -> HttpResponse:
         form=form,
         text=text,
         budgets=_budgets(text),
-        lines=show_lines(actor.user, told.receipt) if told else [],
+        lines=show_lines(actor.user, answer.receipt) if answer else [],
     )
 
 
@@ -76,29 +76,29 @@ def profile(request: HttpRequest) -> HttpResponse:
     """Edit Tier 0, with what it costs; `count` counts what was typed without keeping it."""
     actor = actor_of(request)
     kept = get_profile(actor)
-    told = {name: getattr(kept, name) for name in ProfileForm.base_fields}
-    form = ProfileForm(posted_data(request), initial=told)
+    values = {name: getattr(kept, name) for name in ProfileForm.base_fields}
+    form = ProfileForm(posted_data(request), initial=values)
     if "count" in request.POST and form.is_valid():
-        told = form.cleaned_data
+        values = form.cleaned_data
     elif form.carry_out(update_profile, actor):
         tell(request, "Your profile is kept. Every new session begins with it.")
         return redirect("memory-profile")
     return memory_page(
-        request, "knowledge/profile.html", section="memory-profile", form=form, budget=_cost_of(Profile(**told))
+        request, "knowledge/profile.html", section="memory-profile", form=form, budget=_cost_of(Profile(**values))
     )
 
 
 def tokens_by_tier(markdown: str) -> tuple[int, int]:
     """Return what the profile (Tier 0) and the sessions with the facts (Tier 1) cost in a context."""
-    told = {"": "", "profile": "", "index": ""}
+    parts = {"": "", "profile": "", "index": ""}
     part = ""
     for line in markdown.splitlines(keepends=True):
         if INDEX_BEGINS.match(line):
             part = "index"
         elif part == "" and line.startswith(PROFILE_BEGINS):
             part = "profile"
-        told[part] += line
-    return count_tokens(told["profile"].strip()), count_tokens(told["index"].strip())
+        parts[part] += line
+    return count_tokens(parts["profile"].strip()), count_tokens(parts["index"].strip())
 
 
 def _budgets(markdown: str) -> list[Budget]:

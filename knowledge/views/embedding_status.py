@@ -50,7 +50,7 @@ def retrying(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_an_embedder
 def rebuilding(request: HttpRequest) -> HttpResponse:
-    """Ask once more, saying what it takes; then let all vectors be made anew."""
+    """Ask once more, saying what it takes; then let all vectors be made again."""
     actor = actor_of(request)
     if request.method == "POST":
         again = rebuild_embeddings(actor, batch_size=_batch_size(), clear_cache="clear_cache" in request.POST)

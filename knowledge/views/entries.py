@@ -40,15 +40,15 @@ A_MOMENT = timedelta(seconds=1)
 def entries(request: HttpRequest) -> HttpResponse:
     """Browse the knowledge base, by words and meaning or by what is known about each entry."""
     form = EntryQuestion(request)
-    shelf = form.answer(browse_entries, actor_of(request))
+    listing = form.answer(browse_entries, actor_of(request))
     context = {
         "form": form,
-        "shelf": shelf,
-        "page": shelf.page if shelf else None,
-        "rows": [_row(one) for one in shelf.page.items] if shelf else [],
-        "types": type_facets(request, form, shelf),
-        "tags": tag_facets(request, form, shelf),
-        "noun": _noun(form, shelf.page.total) if shelf else "",
+        "shelf": listing,
+        "page": listing.page if listing else None,
+        "rows": [_row(one) for one in listing.page.items] if listing else [],
+        "types": type_facets(request, form, listing),
+        "tags": tag_facets(request, form, listing),
+        "noun": _noun(form, listing.page.total) if listing else "",
         "start": address_with(request),
     }
     return render(request, "knowledge/entries.html", context)
@@ -86,7 +86,7 @@ def new_entry(request: HttpRequest) -> HttpResponse:
     """Add an entry. One that is known already is linked, and what was typed stays."""
     actor = actor_of(request)
     form = NewEntryForm(posted_data(request), initial=_initial_values(request))
-    added = form.attempt(lambda told: carry_out(add_entry, actor, told))
+    added = form.attempt(lambda values: carry_out(add_entry, actor, values))
     if added and added.success:
         tell(request, "Added. Everybody here and their agents can find it now.")
         return redirect("kb-entry", added.id)
@@ -95,7 +95,7 @@ def new_entry(request: HttpRequest) -> HttpResponse:
 
 def _initial_values(request: HttpRequest) -> dict[str, str]:
     """What the address begins the form with, such as a question that found nothing."""
-    return {name: said for name in ("entry_type", "content", "project") if (said := request.GET.get(name, ""))}
+    return {name: text for name in ("entry_type", "content", "project") if (text := request.GET.get(name, ""))}
 
 
 @own_page
@@ -105,7 +105,7 @@ def entry_correction(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     actor = actor_of(request)
     shown = _changeable(actor, entry_id)
     form = EntryCorrection(posted_data(request), initial=initial_of(shown))
-    corrected = form.attempt(lambda told: correct(actor, shown, told))
+    corrected = form.attempt(lambda values: correct(actor, shown, values))
     if corrected:
         tell(request, "Saved. Searches find the new text now.")
         return redirect("kb-entry", corrected.pk)

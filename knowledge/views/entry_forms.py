@@ -1,4 +1,4 @@
-"""Writing entries: what their forms ask for, and how a correction notices that somebody was faster."""
+"""Writing entries: what their forms ask for, and how a correction notices that someone was faster."""
 
 import json
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ class NewEntryForm(EntryForm):
 
 
 class StaleEntry(Conflict):
-    """Somebody changed the entry while the form was open. `entry` is as it is stored now."""
+    """Someone changed the entry while the form was open. `entry` is as it is stored now."""
 
     def __init__(self, entry: Entry) -> None:
         super().__init__("This entry was changed while you were editing it.")
@@ -70,7 +70,7 @@ class EntryCorrection(EntryForm):
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     changes: Sequence[TextChange] | None = None
-    """What saving would overwrite, where somebody was faster. Sent once more, the form overwrites it knowingly."""
+    """What saving would overwrite, where someone was faster. Sent once more, the form overwrites it knowingly."""
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
         """Say what was refused, and show what is stored now where that is why."""
@@ -91,17 +91,17 @@ def initial_of(entry: Entry) -> dict[str, Any]:
 
 
 @transaction.atomic
-def correct(actor: Actor, entry: Entry, told: dict[str, Any]) -> Entry:
+def correct(actor: Actor, entry: Entry, values: dict[str, Any]) -> Entry:
     """Write a correction, unless the entry is not what was seen.
 
     Raises:
         Overtaken: it was changed meanwhile.
     """
-    sent = {name: value for name, value in told.items() if name != "seen"}
+    sent = {name: value for name, value in values.items() if name != "seen"}
     wanted = validate_arguments(update_entry, {"id": str(entry.pk), **sent})
     # Locked, so that of two who save at once the second is told.
     stored = Entry.objects.select_for_update().filter(pk=entry.pk).first()
-    if stored and stored.updated_at != _moment(told["seen"]):
+    if stored and stored.updated_at != _moment(values["seen"]):
         raise StaleEntry(stored)
     return update_entry(actor, **wanted).entry
 

@@ -24,7 +24,7 @@ class EntryQuestion(Question):
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET)
-        said = {name: request.GET.get(name, "").strip() for name in ("role", "project", "min_confidence")}
+        asked = {name: request.GET.get(name, "").strip() for name in ("role", "project", "min_confidence")}
         projects = {name: name for name in projects_with_entries()}
         for name, label, known in (
             ("role", "For whom", ROLES),
@@ -32,7 +32,7 @@ class EntryQuestion(Question):
             ("min_confidence", "Confidence", CONFIDENCES),
         ):
             # What the address says is offered too, or sending the form would quietly drop it.
-            offered = known if said[name] in {"", *known} else {**known, said[name]: said[name]}
+            offered = known if asked[name] in {"", *known} else {**known, asked[name]: asked[name]}
             self.fields[name] = choice(offered.items(), blank="Any", required=False, label=label)
         # What comes first unless something else is chosen is left unsaid: words that are added then rank by themselves.
         first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
@@ -60,9 +60,9 @@ class Facet:
     is_chosen: bool
 
 
-def type_facets(request: HttpRequest, form: EntryQuestion, shelf: EntryListing | None) -> list[Facet]:
+def type_facets(request: HttpRequest, form: EntryQuestion, listing: EntryListing | None) -> list[Facet]:
     """Return a link for each type and for all of them, with their numbers."""
-    counts = shelf.types if shelf else None
+    counts = listing.types if listing else None
     chosen = form.asked.get("entry_type", "")
     numbers = {"": sum(counts.values()), **counts} if counts is not None else None
     return [
@@ -71,10 +71,10 @@ def type_facets(request: HttpRequest, form: EntryQuestion, shelf: EntryListing |
     ]
 
 
-def tag_facets(request: HttpRequest, form: EntryQuestion, shelf: EntryListing | None) -> list[Facet]:
+def tag_facets(request: HttpRequest, form: EntryQuestion, listing: EntryListing | None) -> list[Facet]:
     """Return a link for each frequent tag: to what has it as well or, where it was asked for, to what need not."""
     chosen = [tag.strip() for tag in form.asked.get("tags", "").split(",") if tag.strip()]
-    counts = {**dict.fromkeys(chosen), **(shelf.tags if shelf else {})}
+    counts = {**dict.fromkeys(chosen), **(listing.tags if listing else {})}
     facets = []
     for tag, count in counts.items():
         wanted = [other for other in chosen if other != tag] if tag in chosen else [*chosen, tag]

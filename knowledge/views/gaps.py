@@ -22,7 +22,7 @@ GAPS_SHOWN = 20
 TITLE_CHARS = 80
 STATES = [("open", "Open"), ("answered", "Answered"), ("dismissed", "Dismissed")]
 SETTLED = [("answered", "Mark as answered"), ("dismissed", "Dismiss"), ("open", "Open again")]
-SAID = {
+MESSAGES = {
     "answered": "Marked as answered. It opens again when agents still find nothing.",
     "dismissed": "Dismissed. It stays so, however often it is asked.",
     "open": "It is open again.",
@@ -71,7 +71,7 @@ def settling(request: HttpRequest, gap_id: int) -> HttpResponse:
     """Say what became of a gap."""
     state = request.POST.get("state", "")
     carry_out(settle_gap, actor_of(request), {"gap_id": gap_id, "state": state})
-    tell(request, SAID[state])
+    tell(request, MESSAGES[state])
     return way_back(request, otherwise="insights-gaps")
 
 

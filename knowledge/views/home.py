@@ -39,6 +39,6 @@ def _news(actor: Actor) -> dict[str, object]:
         "last_sessions": sessions.exclude(ended_at=None)[:NEW_SHOWN],
         "latest_facts": facts,
         "lately_approved": lately_approved(NEW_SHOWN),
-        # Whoever has replaced a key knows that it ends.
+        # Anyone who has replaced a key knows that it ends.
         "ending": keys_ending_soon(actor.user).filter(revoked_at=None),
     }

@@ -89,7 +89,7 @@ def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
     actor = actor_of(request)
     shown = get_object_or_404(Note.objects.of(actor.user).current(), pk=note_id)
     form = NoteForm(posted_data(request), initial={name: getattr(shown, name) for name in NoteForm.base_fields})
-    edited = form.attempt(lambda told: _edit(actor, shown, told))
+    edited = form.attempt(lambda values: _edit(actor, shown, values))
     if edited:
         tell(request, f"The note {edited} is kept.")
         return redirect("memory-note", edited.pk)
@@ -98,9 +98,9 @@ def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
 
 
 @transaction.atomic
-def _edit(actor: Actor, note: Note, told: dict[str, Any]) -> Note:
+def _edit(actor: Actor, note: Note, values: dict[str, Any]) -> Note:
     """Rename and rewrite, both or neither. The rules of writing come first: they name the fields of the form."""
-    wanted = validate_arguments(set_note, told)
+    wanted = validate_arguments(set_note, values)
     rename_note(actor, domain=note.domain, key=note.key, new_domain=wanted["domain"], new_key=wanted["key"])
     return set_note(actor, **wanted)
 

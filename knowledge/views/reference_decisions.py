@@ -37,7 +37,7 @@ def coverage(request: HttpRequest, slug: str) -> HttpResponse:
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def decision(request: HttpRequest, drift_id: int) -> HttpResponse:
-    """Show what a person wrote beside what its source says now, and let somebody say which stands."""
+    """Show what a person wrote beside what its source says now, and let someone say which stands."""
     actor = actor_of(request)
     drift = see_drift(actor, drift_id=drift_id)
     form = ReferenceCorrection(posted_data(request), initial=initial_of(drift.reference))
@@ -46,7 +46,7 @@ def decision(request: HttpRequest, drift_id: int) -> HttpResponse:
     if chosen in {"mine", "new"}:
         decided = decide_drift(actor, drift_id=drift.pk, decision=chosen)  # type: ignore[arg-type]
     elif request.method == "POST":
-        decided = form.attempt(lambda told: _apply_edit(actor, drift, told))
+        decided = form.attempt(lambda values: _apply_edit(actor, drift, values))
     if decided is None:
         context = {"drift": drift, "reference": drift.reference, "form": form, **_differences(drift)}
         return render(request, "knowledge/reference_decision.html", context)
@@ -54,12 +54,12 @@ def decision(request: HttpRequest, drift_id: int) -> HttpResponse:
     return redirect("docs-coverage", drift.reference.collection.slug)
 
 
-def _apply_edit(actor: Actor, drift: ReferenceDrift, told: dict[str, Any]) -> Reference:
-    said = read_correction(drift.reference, told)
-    del said["reference_id"]
-    if not said:
+def _apply_edit(actor: Actor, drift: ReferenceDrift, values: dict[str, Any]) -> Reference:
+    wanted = read_correction(drift.reference, values)
+    del wanted["reference_id"]
+    if not wanted:
         raise Invalid("Nothing was written.")
-    return decide_drift(actor, drift_id=drift.pk, decision="edited", **said)
+    return decide_drift(actor, drift_id=drift.pk, decision="edited", **wanted)
 
 
 def _differences(drift: ReferenceDrift) -> dict[str, Any]:

@@ -27,7 +27,7 @@ KINDS = {
     ReferenceKind.TROUBLESHOOTING: "Troubleshooting",
     ReferenceKind.SETTING: "Settings",
 }
-SAID = ("title", "summary", "content", "aliases", "keywords", "category", "subcategory")
+EDITED_FIELDS = ("title", "summary", "content", "aliases", "keywords", "category", "subcategory")
 
 
 class DocumentationQuestion(Question):
@@ -71,14 +71,14 @@ class ReferenceCorrection(OperationForm):
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     changes: list[TextChange] | None = None
-    """What saving would overwrite, where somebody was faster. Sent once more, the form overwrites it knowingly."""
+    """What saving would overwrite, where someone was faster. Sent once more, the form overwrites it knowingly."""
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
         """Say what was refused, and show what is stored now where that is why."""
         super().refuse(refusal)
         if isinstance(refusal, StaleReference):
             now, data = initial_of(refusal.reference), {name: self.data.get(name) for name in self.data}
-            pairs = {name: (_as_text(now[name]), _as_text(data.get(name))) for name in SAID}
+            pairs = {name: (_as_text(now[name]), _as_text(data.get(name))) for name in EDITED_FIELDS}
             self.changes = [
                 TextChange(str(self[name].label), compare_lines(*pair))
                 for name, pair in pairs.items()
@@ -88,7 +88,7 @@ class ReferenceCorrection(OperationForm):
 
 
 class StaleReference(Conflict):
-    """Somebody changed the reference while the form was open. `reference` is as it is stored now."""
+    """Someone changed the reference while the form was open. `reference` is as it is stored now."""
 
     def __init__(self, reference: Reference) -> None:
         super().__init__("This was changed while you were editing it.")
@@ -97,31 +97,31 @@ class StaleReference(Conflict):
 
 def initial_of(reference: Reference) -> dict[str, Any]:
     """Return what the form shows of a reference as it is stored."""
-    return {**{name: getattr(reference, name) for name in SAID}, "seen": reference.updated_at.isoformat()}
+    return {**{name: getattr(reference, name) for name in EDITED_FIELDS}, "seen": reference.updated_at.isoformat()}
 
 
-def read_correction(reference: Reference, told: dict[str, Any]) -> dict[str, Any]:
+def read_correction(reference: Reference, values: dict[str, Any]) -> dict[str, Any]:
     """Return a correction as the operation wants it.
 
     Raises:
         Invalid: a field is wrong.
     """
     return validate_arguments(
-        update_reference, {"reference_id": str(reference.pk), **{name: told[name] for name in SAID}}
+        update_reference, {"reference_id": str(reference.pk), **{name: values[name] for name in EDITED_FIELDS}}
     )
 
 
 @transaction.atomic
-def correct(actor: Actor, reference: Reference, told: dict[str, Any]) -> Reference:
+def correct(actor: Actor, reference: Reference, values: dict[str, Any]) -> Reference:
     """Write a correction, unless the reference is not what was seen.
 
     Raises:
         Overtaken: it was changed meanwhile.
     """
-    wanted = read_correction(reference, told)
+    wanted = read_correction(reference, values)
     # Locked, so that of two who save at once the second is told.
     stored = Reference.objects.select_for_update().get(pk=reference.pk)
-    if stored.updated_at != _moment(told["seen"]):
+    if stored.updated_at != _moment(values["seen"]):
         raise StaleReference(stored)
     return update_reference(actor, **wanted)
 

@@ -54,14 +54,14 @@ def documentation(request: HttpRequest) -> HttpResponse:
 def collection(request: HttpRequest, slug: str) -> HttpResponse:
     """Browse one collection by kind and category."""
     actor, form = actor_of(request), Browsing(request)
-    shelf = form.answer(browse_references, actor, collection=slug) or browse_references(actor, collection=slug)
+    listing = form.answer(browse_references, actor, collection=slug) or browse_references(actor, collection=slug)
     context = {
         "form": form,
-        "shelf": shelf,
-        "page": shelf.page,
-        "types": _kind_tabs(form, shelf),
-        "categories": _category_facets(form, shelf),
-        "search": DocumentationQuestion(request, [(shelf.collection.slug, shelf.collection.title)]),
+        "shelf": listing,
+        "page": listing.page,
+        "types": _kind_tabs(form, listing),
+        "categories": _category_facets(form, listing),
+        "search": DocumentationQuestion(request, [(listing.collection.slug, listing.collection.title)]),
     }
     return render(request, "knowledge/docs_collection.html", context)
 
@@ -79,10 +79,10 @@ def reporting(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     """Say whether it was useful, wrong or outdated."""
     actor, form = actor_of(request), ReportingReference(request.POST)
     verdict = request.POST.get("verdict", "")
-    said = form.carry_out(give_feedback, actor, kind="reference", id=str(reference_id), verdict=verdict)
-    if said is None:
+    feedback = form.carry_out(give_feedback, actor, kind="reference", id=str(reference_id), verdict=verdict)
+    if feedback is None:
         return _page(request, reference_id, status=422, feedback=form)
-    tell(request, f"Thank you. {said.consequence}")
+    tell(request, f"Thank you. {feedback.consequence}")
     return redirect("reference", reference_id)
 
 
@@ -94,7 +94,7 @@ def correction(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     require_documentarian(actor)
     shown = read_reference(reference_id)
     form = ReferenceCorrection(posted_data(request), initial=initial_of(shown))
-    if form.attempt(lambda told: correct(actor, shown, told)):
+    if form.attempt(lambda values: correct(actor, shown, values)):
         tell(request, "Saved. The next import will not overwrite it.")
         return redirect("reference", reference_id)
     status = 200 if form.changes is None else 409
@@ -147,9 +147,9 @@ def _page(request: HttpRequest, reference_id: UUID, *, status: int = 200, **more
     return render(request, "knowledge/reference.html", context, status=status)
 
 
-def _kind_tabs(form: Browsing, shelf: CollectionPage) -> list[Facet]:
+def _kind_tabs(form: Browsing, listing: CollectionPage) -> list[Facet]:
     chosen = form.asked.get("type", "")
-    numbers = {"": sum(shelf.kinds.values()), **shelf.kinds}
+    numbers = {"": sum(listing.kinds.values()), **listing.kinds}
     return [
         Facet(label, f"?{urlencode({'type': name})}" if name else "?", numbers[name], name == chosen)
         for name, label in KINDS.items()
@@ -157,10 +157,10 @@ def _kind_tabs(form: Browsing, shelf: CollectionPage) -> list[Facet]:
     ]
 
 
-def _category_facets(form: Browsing, shelf: CollectionPage) -> list[Facet]:
+def _category_facets(form: Browsing, listing: CollectionPage) -> list[Facet]:
     chosen, kind = form.asked.get("category", ""), form.asked.get("type", "")
     kept = {"type": kind} if kind else {}
     return [
         Facet(name, f"?{urlencode(kept if name == chosen else {**kept, 'category': name})}", number, name == chosen)
-        for name, number in shelf.categories.items()
+        for name, number in listing.categories.items()
     ]

@@ -37,22 +37,22 @@ class Search(Question):
 
     def __init__(self, request: HttpRequest, user: User) -> None:
         super().__init__(request.GET)
-        said = request.GET.get("project", "").strip()
-        names = {*projects_of(user), *projects_with_entries(), said} - {""}
+        project = request.GET.get("project", "").strip()
+        names = {*projects_of(user), *projects_with_entries(), project} - {""}
         self.fields["project"] = choice([(name, name) for name in sorted(names)], blank="Any", required=False)
         self.fields["since"] = forms.CharField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     @property
     def asked(self) -> dict[str, Any]:
         """What the address says. One kind is a list of one."""
-        said = super().asked
-        return {**said, "kinds": [said["kinds"]]} if "kinds" in said else said
+        asked = super().asked
+        return {**asked, "kinds": [asked["kinds"]]} if "kinds" in asked else asked
 
     @property
     def address(self) -> str:
         """The question as the end of an address, from the beginning of its answer."""
-        said = {name: value for name, value in self.asked.items() if name != "offset"}
-        return f"?{urlencode(said, doseq=True)}"
+        asked = {name: value for name, value in self.asked.items() if name != "offset"}
+        return f"?{urlencode(asked, doseq=True)}"
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,14 @@ def explanation(request: HttpRequest) -> HttpResponse:
     form = Search(request, actor.user)
     if "query" not in form.asked and not form.errors:
         return redirect("home")
-    told = form.answer(explain_search, actor)
-    page = Page(to_results(told.hits, told.offset), told.total, told.limit, told.offset) if told else None
-    steps = [(STEPS.get(step, step), took) for step, took in told.milliseconds.items()] if told else []
-    return render(request, "knowledge/explain.html", {"form": form, "told": told, "page": page, "steps": steps})
+    explained = form.answer(explain_search, actor)
+    page = (
+        Page(to_results(explained.hits, explained.offset), explained.total, explained.limit, explained.offset)
+        if explained
+        else None
+    )
+    steps = [(STEPS.get(step, step), took) for step, took in explained.milliseconds.items()] if explained else []
+    return render(request, "knowledge/explain.html", {"form": form, "told": explained, "page": page, "steps": steps})
 
 
 def to_results(hits: Iterable[Hit], offset: int) -> list[SearchResult]:

@@ -132,10 +132,10 @@ def chunk(request: HttpRequest, chunk_id: int) -> HttpResponse:
 
 def _initial_of(session: Session) -> dict[str, object]:
     line = ("one_liner", "outcome", "topics", "project", "importance")
-    told = {name: getattr(session, name) for name in line}
+    values = {name: getattr(session, name) for name in line}
     if narrative := session.narrative:
-        told |= {name: getattr(narrative, name) for name in ("summary", "key_facts", "code_refs")}
-    return told
+        values |= {name: getattr(narrative, name) for name in ("summary", "key_facts", "code_refs")}
+    return values
 
 
 def _within(session: Session) -> Within:
