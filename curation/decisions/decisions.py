@@ -1,4 +1,4 @@
-"""Decisions: what curators do with a proposal, and with what was approved. Each is kept, and can be undone."""
+"""Decisions of curators about proposals and approved entries. Each is recorded, and can be undone."""
 
 from collections.abc import Callable
 from copy import copy
@@ -25,9 +25,9 @@ from knowledge.services.feedback import reopen_complaints, settle_complaints
 from knowledge.vocabulary import CompanyCategoryName
 
 BULK = 100
-_TURNS = 7706
+_LOCK = 7706
 _ONE_BY_ONE = frozenset({"approve", "edit", "merge", "restore", "supersede", "undo"})
-"""Decisions that lock two entries, or that must see what the one before them approved."""
+"""Actions that lock two entries, or that must see what the one before them approved: they run one at a time."""
 
 DecisionName = Annotated[
     Literal[
@@ -57,28 +57,28 @@ Into = Annotated[CompanyEntryId, Field(description="For merge and supersede: the
 
 @dataclass(frozen=True)
 class Decision:
-    """The entry after it, and what was recorded."""
+    """A decision that was made: the entry after it, and the step of the history that records it."""
 
     entry: CompanyEntry
     review: Review
 
     @property
     def status(self) -> str:
-        """Where the entry stands now."""
+        """The status of the entry now."""
         return self.entry.status
 
 
 @dataclass
 class Decisions:
-    """What became of many at once."""
+    """The decisions that were made in bulk, and the entries that were refused, each with its reason."""
 
     decided: list[Decision] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class _Deed:
-    """One decision as it was asked for."""
+class _DecisionRequest:
+    """One decision as the curator requests it."""
 
     actor: Actor
     entry: CompanyEntry
@@ -116,9 +116,9 @@ def approve_global(
     entry = entry_to_change(entry_id, revision=revision)
     if action == "approve" and revision is None:
         require_only_text(entry)
-    sent = {"title": title, "content": content, "category": category, "importance": importance}
-    edits = {name: value for name, value in sent.items() if value is not None}
-    review = _DEEDS[action](_Deed(actor, entry, notes.strip(), into, edits, frozenset(despite or ())))
+    given = {"title": title, "content": content, "category": category, "importance": importance}
+    edits = {name: value for name, value in given.items() if value is not None}
+    review = _ACTIONS[action](_DecisionRequest(actor, entry, notes.strip(), into, edits, frozenset(despite or ())))
     Claim.objects.filter(entry=entry).delete()
     return Decision(review.entry, review)
 
@@ -152,160 +152,164 @@ def decide_many(
 
 
 def approve_at_once(actor: Actor, entry: CompanyEntry) -> Review:
-    """Approve what its proposer alone decides about, in personal mode."""
+    """Approve an entry in personal mode, where its proposer decides alone. Returns the step that was recorded."""
     return record(actor, entry, Action.APPROVE, changes=_fields_of_approval(actor, entry, notes=""))
 
 
-def _approve(deed: _Deed) -> Review:
-    actor, entry = deed.actor, deed.entry
+def _approve(request: _DecisionRequest) -> Review:
+    actor, entry = request.actor, request.entry
     _require_status(entry, Status.PENDING, Status.CHANGES_REQUESTED)
     require_may_approve(actor, entry)
-    _require_despite(deed, entry)
-    importance = deed.edits.get("importance", entry.importance)
+    _require_despite(request, entry)
+    importance = request.edits.get("importance", entry.importance)
     if needs_second_approval(actor, entry, importance=importance):
-        if entry.endorsed_by_id == actor.user.pk and not deed.edits:
+        if entry.endorsed_by_id == actor.user.pk and not request.edits:
             raise Conflict(f"You have approved {entry.handle} already.", hint="A second curator has to agree.")
-        return record(
-            actor, entry, Action.ENDORSE, notes=deed.notes, changes={**deed.edits, "endorsed_by_id": actor.user.pk}
-        )
-    if deed.edits and entry.endorsed_by_id not in {None, actor.user.pk} and _changes_text(deed):
-        # The first of four eyes agreed to another text: the second one becomes the first.
-        changes = {**deed.edits, "endorsed_by_id": actor.user.pk}
-        return record(actor, entry, Action.ENDORSE, notes=deed.notes, changes=changes)
-    changes = {**deed.edits, **_fields_of_approval(actor, entry, notes=deed.notes)}
-    return record(actor, entry, Action.APPROVE, notes=deed.notes, changes=changes)
+        changes = {**request.edits, "endorsed_by_id": actor.user.pk}
+        return record(actor, entry, Action.ENDORSE, notes=request.notes, changes=changes)
+    if request.edits and entry.endorsed_by_id not in {None, actor.user.pk} and _changes_text(request):
+        # The first approval was for another text, so it does not count: this approval becomes the first of two.
+        changes = {**request.edits, "endorsed_by_id": actor.user.pk}
+        return record(actor, entry, Action.ENDORSE, notes=request.notes, changes=changes)
+    changes = {**request.edits, **_fields_of_approval(actor, entry, notes=request.notes)}
+    return record(actor, entry, Action.APPROVE, notes=request.notes, changes=changes)
 
 
-def _reject(deed: _Deed) -> Review:
-    _require_status(deed.entry, Status.PENDING, Status.CHANGES_REQUESTED)
-    _require_notes(deed, "Rejecting")
+def _reject(request: _DecisionRequest) -> Review:
+    _require_status(request.entry, Status.PENDING, Status.CHANGES_REQUESTED)
+    _require_notes(request, "Rejecting")
     return record(
-        deed.actor,
-        deed.entry,
+        request.actor,
+        request.entry,
         Action.REJECT,
-        notes=deed.notes,
-        changes=_fields_of_decision(deed, status=Status.REJECTED),
+        notes=request.notes,
+        changes=_fields_of_decision(request, status=Status.REJECTED),
     )
 
 
-def _request_changes(deed: _Deed) -> Review:
-    _require_status(deed.entry, Status.PENDING)
-    _require_notes(deed, "Asking for changes")
-    changes = {**_fields_of_decision(deed, status=Status.CHANGES_REQUESTED), "endorsed_by_id": None}
-    return record(deed.actor, deed.entry, Action.REQUEST_CHANGES, notes=deed.notes, changes=changes)
+def _request_changes(request: _DecisionRequest) -> Review:
+    _require_status(request.entry, Status.PENDING)
+    _require_notes(request, "Asking for changes")
+    # The text is going to change, so the first of two approvals does not count for it any more.
+    changes = {**_fields_of_decision(request, status=Status.CHANGES_REQUESTED), "endorsed_by_id": None}
+    return record(request.actor, request.entry, Action.REQUEST_CHANGES, notes=request.notes, changes=changes)
 
 
-def _merge(deed: _Deed) -> Review:
-    """Let an approved entry say it: what is edited is that entry, and the proposal points to it. Both stay credited."""
-    _require_status(deed.entry, Status.PENDING, Status.CHANGES_REQUESTED)
-    require_may_approve(deed.actor, deed.entry)
-    target, batch = _target(deed), uuid4()
-    if deed.edits:
-        _require_may_edit(deed, target)
-        _require_despite(deed, target)
-        changes = {**deed.edits, "verified_at": timezone.now()}
-        record(deed.actor, target, Action.EDIT, notes=deed.notes, changes=changes, batch=batch)
+def _merge(request: _DecisionRequest) -> Review:
+    """Merge a proposal into an approved entry: the edits go there, the proposal points to it, both stay credited."""
+    _require_status(request.entry, Status.PENDING, Status.CHANGES_REQUESTED)
+    require_may_approve(request.actor, request.entry)
+    target, batch = _target(request), uuid4()
+    if request.edits:
+        _require_may_edit(request, target)
+        _require_despite(request, target)
+        changes = {**request.edits, "verified_at": timezone.now()}
+        record(request.actor, target, Action.EDIT, notes=request.notes, changes=changes, batch=batch)
     # Without a date of verification: its own text was never approved, so it stays with its proposer and the curators.
     changes = {
-        **_fields_of_decision(deed, status=Status.SUPERSEDED),
+        **_fields_of_decision(request, status=Status.SUPERSEDED),
         "superseded_by_id": target.pk,
         "verified_at": None,
     }
-    return record(deed.actor, deed.entry, Action.MERGE, notes=deed.notes, changes=changes, batch=batch)
+    return record(request.actor, request.entry, Action.MERGE, notes=request.notes, changes=changes, batch=batch)
 
 
-def _edit(deed: _Deed) -> Review:
-    _require_status(deed.entry, Status.APPROVED)
-    if not deed.edits:
+def _edit(request: _DecisionRequest) -> Review:
+    _require_status(request.entry, Status.APPROVED)
+    if not request.edits:
         raise Invalid.of("action", "edit needs title, content, category or importance")
-    _require_may_edit(deed, deed.entry)
-    _require_despite(deed, deed.entry)
+    _require_may_edit(request, request.entry)
+    _require_despite(request, request.entry)
     now = timezone.now()
-    changes = {**deed.edits, "verified_at": now, "review_after": deed.entry.review_date_after(now)}
-    review = record(deed.actor, deed.entry, Action.EDIT, notes=deed.notes, changes=changes)
-    settle_complaints(Kind.COMPANY, deed.entry.pk)
+    changes = {**request.edits, "verified_at": now, "review_after": request.entry.review_date_after(now)}
+    review = record(request.actor, request.entry, Action.EDIT, notes=request.notes, changes=changes)
+    settle_complaints(Kind.COMPANY, request.entry.pk)
     return review
 
 
-def _verify(deed: _Deed) -> Review:
-    """Say that it still holds. Complaints are settled by that: somebody has looked."""
-    _require_status(deed.entry, Status.APPROVED)
+def _verify(request: _DecisionRequest) -> Review:
+    """Mark an entry as verified. This settles its complaints, because a curator has checked it."""
+    _require_status(request.entry, Status.APPROVED)
     now = timezone.now()
-    changes = {"verified_at": now, "review_after": deed.entry.review_date_after(now)}
-    review = record(deed.actor, deed.entry, Action.VERIFY, notes=deed.notes, changes=changes)
-    settle_complaints(Kind.COMPANY, deed.entry.pk)
+    changes = {"verified_at": now, "review_after": request.entry.review_date_after(now)}
+    review = record(request.actor, request.entry, Action.VERIFY, notes=request.notes, changes=changes)
+    settle_complaints(Kind.COMPANY, request.entry.pk)
     return review
 
 
-def _keep(deed: _Deed) -> Review:
-    """Leave it as it is although somebody complained, without verifying it."""
-    _require_status(deed.entry, Status.APPROVED)
-    review = record(deed.actor, deed.entry, Action.KEEP, notes=deed.notes)
-    settle_complaints(Kind.COMPANY, deed.entry.pk)
+def _keep(request: _DecisionRequest) -> Review:
+    """Settle the complaints about an entry without changing or verifying it."""
+    _require_status(request.entry, Status.APPROVED)
+    review = record(request.actor, request.entry, Action.KEEP, notes=request.notes)
+    settle_complaints(Kind.COMPANY, request.entry.pk)
     return review
 
 
-def _deprecate(deed: _Deed) -> Review:
-    _require_status(deed.entry, Status.APPROVED)
-    changes = _fields_of_decision(deed, status=Status.DEPRECATED)
-    review = record(deed.actor, deed.entry, Action.DEPRECATE, notes=deed.notes, changes=changes)
-    settle_complaints(Kind.COMPANY, deed.entry.pk)
+def _deprecate(request: _DecisionRequest) -> Review:
+    _require_status(request.entry, Status.APPROVED)
+    changes = _fields_of_decision(request, status=Status.DEPRECATED)
+    review = record(request.actor, request.entry, Action.DEPRECATE, notes=request.notes, changes=changes)
+    settle_complaints(Kind.COMPANY, request.entry.pk)
     return review
 
 
-def _supersede(deed: _Deed) -> Review:
-    _require_status(deed.entry, Status.APPROVED)
-    changes = {**_fields_of_decision(deed, status=Status.SUPERSEDED), "superseded_by_id": _target(deed).pk}
-    review = record(deed.actor, deed.entry, Action.SUPERSEDE, notes=deed.notes, changes=changes)
-    settle_complaints(Kind.COMPANY, deed.entry.pk)
+def _supersede(request: _DecisionRequest) -> Review:
+    _require_status(request.entry, Status.APPROVED)
+    changes = {**_fields_of_decision(request, status=Status.SUPERSEDED), "superseded_by_id": _target(request).pk}
+    review = record(request.actor, request.entry, Action.SUPERSEDE, notes=request.notes, changes=changes)
+    settle_complaints(Kind.COMPANY, request.entry.pk)
     return review
 
 
-def _restore(deed: _Deed) -> Review:
-    _require_status(deed.entry, Status.DEPRECATED, Status.SUPERSEDED)
-    require_may_approve(deed.actor, deed.entry)
-    if deed.entry.verified_at is None:
+def _restore(request: _DecisionRequest) -> Review:
+    _require_status(request.entry, Status.DEPRECATED, Status.SUPERSEDED)
+    require_may_approve(request.actor, request.entry)
+    if request.entry.verified_at is None:
         hint = "`reopen` lets it wait for a decision."
-        raise Conflict(f"{deed.entry.handle} was merged before its own text was approved.", hint=hint)
-    _require_despite(deed, deed.entry)
-    changes = {**_fields_of_approval(deed.actor, deed.entry, notes=deed.notes), "superseded_by_id": None}
-    return record(deed.actor, deed.entry, Action.RESTORE, notes=deed.notes, changes=changes)
+        raise Conflict(f"{request.entry.handle} was merged before its own text was approved.", hint=hint)
+    _require_despite(request, request.entry)
+    changes = {**_fields_of_approval(request.actor, request.entry, notes=request.notes), "superseded_by_id": None}
+    return record(request.actor, request.entry, Action.RESTORE, notes=request.notes, changes=changes)
 
 
-def _reopen(deed: _Deed) -> Review:
-    """Let it wait for a decision again, whatever was decided."""
-    if deed.entry.status == Status.PENDING:
-        raise Conflict(f"{deed.entry.handle} waits for a decision already.")
+def _reopen(request: _DecisionRequest) -> Review:
+    """Put an entry back into the queue, whatever was decided about it."""
+    if request.entry.status == Status.PENDING:
+        raise Conflict(f"{request.entry.handle} waits for a decision already.")
     changes = {**WAITING, "superseded_by_id": None}
-    return record(deed.actor, deed.entry, Action.REOPEN, notes=deed.notes, changes=changes)
+    return record(request.actor, request.entry, Action.REOPEN, notes=request.notes, changes=changes)
 
 
-def _undo(deed: _Deed) -> Review:
-    """Bring back exactly what was there before the last decision, of every entry it touched."""
-    last = deed.entry.reviews.order_by("-number").first()
+def _undo(request: _DecisionRequest) -> Review:
+    """Restore every entry that the last decision changed to what it was before."""
+    last = request.entry.reviews.order_by("-number").first()
     if last is None or last.before is None:
         raise Conflict("There is no decision to undo.", hint="The proposer can withdraw a proposal.")
     if last.action in {Action.UNDO, Action.REVISE, Action.WITHDRAW}:
         raise Conflict(
-            f"The last thing that happened to {deed.entry.handle} is no decision.", hint="Reopen it instead."
+            f"The last thing that happened to {request.entry.handle} is no decision.", hint="Reopen it instead."
         )
+    # One decision may have changed several entries (a merge): they share a batch, and are undone together.
     batch, undone = uuid4(), None
     for review in Review.objects.filter(batch=last.batch).order_by("-entry_id"):
-        entry = deed.entry if review.entry_id == deed.entry.pk else entry_to_change(review.entry_id)
+        entry = request.entry if review.entry_id == request.entry.pk else entry_to_change(review.entry_id)
+        # Undoing over a later change would silently discard that change.
         if entry.revision != review.after["revision"]:
             raise Conflict(f"{entry.handle} has changed since.", hint="Reopen it instead.", entry_id=entry.pk)
         before = _as_before(review)
-        # What one may not approve by oneself, one does not bring back by oneself either.
+        # Undoing must not get around the rule against approving your own proposal.
         if before["status"] == Status.APPROVED or {"title", "content"} & review.changed.keys():
-            require_may_approve(deed.actor, entry)
-        written = record(deed.actor, entry, Action.UNDO, notes=deed.notes, changes=before, batch=batch, undoes=review)
+            require_may_approve(request.actor, entry)
+        written = record(
+            request.actor, entry, Action.UNDO, notes=request.notes, changes=before, batch=batch, undoes=review
+        )
         reopen_complaints(Kind.COMPANY, entry.pk, since=review.created_at)
-        undone = written if entry is deed.entry else undone
+        undone = written if entry is request.entry else undone
     assert undone is not None, "the decision itself is one of its batch"
     return undone
 
 
-_DEEDS: dict[str, Callable[[_Deed], Review]] = {
+_ACTIONS: dict[str, Callable[[_DecisionRequest], Review]] = {
     "approve": _approve,
     "reject": _reject,
     "request_changes": _request_changes,
@@ -322,7 +326,7 @@ _DEEDS: dict[str, Callable[[_Deed], Review]] = {
 
 
 def _fields_of_approval(actor: Actor, entry: CompanyEntry, *, notes: str) -> dict[str, Any]:
-    """To approve is to verify: somebody has looked, and says that it holds."""
+    """Return the fields that approval sets. Approving also verifies: a curator has read the text and agrees with it."""
     now = timezone.now()
     return {
         "status": Status.APPROVED,
@@ -335,48 +339,48 @@ def _fields_of_approval(actor: Actor, entry: CompanyEntry, *, notes: str) -> dic
     }
 
 
-def _fields_of_decision(deed: _Deed, *, status: Status) -> dict[str, Any]:
+def _fields_of_decision(request: _DecisionRequest, *, status: Status) -> dict[str, Any]:
     return {
         "status": status,
-        "decided_by_id": deed.actor.user.pk,
+        "decided_by_id": request.actor.user.pk,
         "decided_at": timezone.now(),
-        "decision_notes": deed.notes,
+        "decision_notes": request.notes,
         "told_at": None,
     }
 
 
 def _as_before(review: Review) -> dict[str, Any]:
-    """The fields of an entry as a review found them."""
+    """Return the fields of an entry as they were before a review, as Python values."""
     before = review.before or {}
     restored = {name: before[name] for name in TRACKED if name in before and name != "revision"}
     return {name: _read(name, value) for name, value in restored.items()}
 
 
 def _read(name: str, value: Any) -> Any:
-    """Return a value of a snapshot as the entry holds it. Somebody it names may be gone since."""
+    """Return a value of a snapshot as the entry holds it; None for a user who was deleted since."""
     field = TRACKED[name]
     if value is None or not isinstance(field, ForeignKey):
         return field.to_python(value)
     return value if field.remote_field.model._default_manager.filter(pk=value).exists() else None
 
 
-def _require_may_edit(deed: _Deed, entry: CompanyEntry) -> None:
-    """Refuse to change alone what others have to agree to: one's own entry, and what needs four eyes."""
-    require_may_approve(deed.actor, entry)
-    if needs_four_eyes(entry, importance=deed.edits.get("importance", entry.importance)):
+def _require_may_edit(request: _DecisionRequest, entry: CompanyEntry) -> None:
+    """Refuse an edit that needs a second person: of the curator's own entry, or of one that needs two approvals."""
+    require_may_approve(request.actor, entry)
+    if needs_four_eyes(entry, importance=request.edits.get("importance", entry.importance)):
         hint = "Reopen it: then a colleague and you approve the new text."
         raise Conflict(f"{entry.handle} is not changed by one person alone.", hint=hint, entry_id=entry.pk)
 
 
-def _require_despite(deed: _Deed, entry: CompanyEntry) -> None:
-    """Refuse to let a new text hold beside approved ones that it may contradict, unless the curator named those."""
-    said = copy(entry)
-    for name, value in deed.edits.items():
-        setattr(said, name, value)
-    if entry.is_approved and said.text == entry.text:
+def _require_despite(request: _DecisionRequest, entry: CompanyEntry) -> None:
+    """Refuse a new text that may contradict approved entries, unless the curator named those in `despite`."""
+    edited = copy(entry)
+    for name, value in request.edits.items():
+        setattr(edited, name, value)
+    if entry.is_approved and edited.text == entry.text:
         return
-    against = contradicting(deed.actor, said)
-    if all(one.entry.pk in deed.despite for one in against):
+    against = contradicting(request.actor, edited)
+    if all(one.entry.pk in request.despite for one in against):
         return
     named = "; ".join(f"{one.entry.handle} “{one.entry.title}” ({one.contradictions[0]})" for one in against)
     numbers = [one.entry.pk for one in against]
@@ -393,24 +397,24 @@ def _require_despite(deed: _Deed, entry: CompanyEntry) -> None:
 
 
 def wait_for_pairs() -> None:
-    """Let decisions that lock more than one entry follow each other: two could wait for each other's for ever."""
-    wait_for_turn(_TURNS, "pairs")
+    """Wait until no other transaction locks several entries: two that lock in a different order would deadlock."""
+    wait_for_turn(_LOCK, "pairs")
 
 
-def _target(deed: _Deed) -> CompanyEntry:
-    if deed.into is None:
+def _target(request: _DecisionRequest) -> CompanyEntry:
+    if request.into is None:
         raise Invalid.of("into", "is required: the number of the approved entry that takes its place")
-    if deed.into == deed.entry.pk:
+    if request.into == request.entry.pk:
         raise Invalid.of("into", "must be another entry")
-    target = entry_to_change(deed.into)
+    target = entry_to_change(request.into)
     if not target.is_approved:
         raise Conflict(f"{target.handle} is {target.get_status_display().lower()}, not approved.", entry_id=target.pk)
     return target
 
 
-def _changes_text(deed: _Deed) -> bool:
-    now = snapshot(deed.entry)
-    return any(deed.edits.get(name, now[name]) != now[name] for name in ("title", "content"))
+def _changes_text(request: _DecisionRequest) -> bool:
+    now = snapshot(request.entry)
+    return any(request.edits.get(name, now[name]) != now[name] for name in ("title", "content"))
 
 
 def _require_status(entry: CompanyEntry, *allowed: Status) -> None:
@@ -427,7 +431,7 @@ def _require_status(entry: CompanyEntry, *allowed: Status) -> None:
     )
 
 
-def _require_notes(deed: _Deed, what: str) -> None:
-    if not deed.notes:
+def _require_notes(request: _DecisionRequest, what: str) -> None:
+    if not request.notes:
         message = f"{what} needs a reason: the proposer, person and agent, will read it."
         raise Invalid(f"notes is required. {message}", problems=[{"field": "notes", "message": "is required"}])

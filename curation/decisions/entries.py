@@ -19,7 +19,7 @@ from knowledge.search.authorship import note_writings
 from .history import no_such_entry, require_own
 from .rules import may_decide
 
-_NAMED = (
+_RELATED = (
     "proposed_by",
     "owner",
     "decided_by",
@@ -36,7 +36,7 @@ CommentText = Annotated[SharedContent, Field(max_length=4_000, description="What
 
 @dataclass(frozen=True)
 class CompanyEntryDetail:
-    """An entry with its history and what was said about it, the oldest first."""
+    """An entry with its history and its comments, the oldest first."""
 
     entry: CompanyEntry
     history: Sequence[Review]
@@ -44,7 +44,7 @@ class CompanyEntryDetail:
 
     @property
     def credits(self) -> list[str]:
-        """Who contributed: the proposer, and those of what was merged into it, each once."""
+        """Who contributed: the proposer, and the proposers of entries that were merged into it, each once."""
         merged = self.entry.supersedes.select_related("proposed_by")
         people = [self.entry.proposer, *(other.proposer for other in merged)]
         return list(dict.fromkeys(person for person in people if person))
@@ -57,14 +57,14 @@ def get_company_entry(actor: Actor, *, entry_id: CompanyEntryId) -> CompanyEntry
     each step of its life, and the comments.
     """
     entry = readable_entry(actor, entry_id)
-    # The way to approval may hold what was cut from the text: that stays between the proposer and the curators.
+    # Drafts may hold what was cut before approval (a name, a secret): only the proposer and the curators see those.
     insider = may_decide(actor) or entry.proposed_by_id == actor.user.pk
     history = list(entry.reviews.select_related("by").order_by("number"))
     comments = list(entry.comments.select_related("by").order_by("created_at", "pk"))
     if insider:
         return CompanyEntryDetail(entry, history, comments)
-    heard = [said for said in comments if _was_published(history, said.created_at)]
-    return CompanyEntryDetail(entry, _published_steps(history), heard)
+    readable = [one for one in comments if _was_published(history, one.created_at)]
+    return CompanyEntryDetail(entry, _published_steps(history), readable)
 
 
 @transaction.atomic
@@ -75,27 +75,27 @@ def comment(actor: Actor, *, entry_id: CompanyEntryId, text: CommentText) -> Com
     """
     entry = readable_entry(actor, entry_id)
     require_own(entry)
-    said = Comment.objects.create(entry=entry, by=actor.user, text=text)
-    note_writings("comment", [said.pk], made=True)
-    tell_of_comment(said)
-    return said
+    written = Comment.objects.create(entry=entry, by=actor.user, text=text)
+    note_writings("comment", [written.pk], made=True)
+    tell_of_comment(written)
+    return written
 
 
 def readable_entry(actor: Actor, entry_id: int) -> CompanyEntry:
     """Return an entry that the actor may read.
 
     Raises:
-        NotFound: there is none, or it is somebody else's proposal.
+        NotFound: there is none, or it is another user's proposal that is not published.
     """
     readable = CompanyEntry.objects.readable_by(actor.user, curator=may_decide(actor))
-    entry = readable.select_related(*_NAMED).filter(pk=entry_id).first()
+    entry = readable.select_related(*_RELATED).filter(pk=entry_id).first()
     if entry is None:
         raise no_such_entry(entry_id)
     return entry
 
 
 def _published_steps(history: Sequence[Review]) -> list[Review]:
-    """The steps that everybody may see, without the drafts that they began with."""
+    """Return the steps that everyone may see, without the drafts that came before them."""
     published = [review for review in history if _is_published(review.after)]
     for review in published:
         if not _is_published(review.before or {}):
@@ -104,7 +104,7 @@ def _published_steps(history: Sequence[Review]) -> list[Review]:
 
 
 def _was_published(history: Sequence[Review], moment: datetime) -> bool:
-    """Whether everybody could read the entry at that moment: what is said of a draft stays with those who know it."""
+    """Whether everyone could read the entry at that moment: comments on a draft may quote it, so they stay with it."""
     last = next((review for review in reversed(history) if review.created_at <= moment), None)
     return last is not None and _is_published(last.after)
 

@@ -61,7 +61,7 @@ PROFILE = "memory_update_profile"
 
 @dataclass
 class ForgottenSource:
-    """What was forgotten, or would be: how many of each kind. What is to `look_at` was only changed, or proposed."""
+    """How many items of each kind were forgotten, or would be. `look_at` names those that people have to check."""
 
     dry_run: bool
     facts: int = 0
@@ -85,7 +85,7 @@ class ForgottenSource:
 
 @dataclass
 class _Work:
-    """One forgetting while it goes on: the counts, what the report says, and what was told to sessions."""
+    """One run of forgetting: the counts, the content of the report, and what sessions had received."""
 
     actor: Actor
     forgotten: ForgottenSource
@@ -103,7 +103,7 @@ class _Work:
         setattr(self.forgotten, what, getattr(self.forgotten, what) + number)
 
     def look_at(self, what: str) -> None:
-        """Name something that is left to people, once."""
+        """Add an item that people have to check themselves, once."""
         if what not in self.forgotten.look_at:
             self.forgotten.look_at.append(what)
 
@@ -153,20 +153,20 @@ def _own_things(source: WithdrawnSource, work: _Work) -> None:
 
 
 def _chunks(source: WithdrawnSource, work: _Work) -> None:
-    """The exchanges it flagged, and whatever stands in the sessions that go."""
+    """Erase the exchanges that it flagged, and all exchanges of the sessions that are erased."""
     meant = Q(pk__in=source.numbers(Kind.CHUNK)) | Q(session__in=source.sessions)
     work.forgotten.chunks += _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, work)
 
 
 def _erase_shared(source: WithdrawnSource, work: _Work) -> None:
-    """The shared entries it added, or that came from the file."""
+    """Erase the shared entries that it added, or that came from the file."""
     mine = Entry.objects.filter(pk__in=source.ids(Kind.ENTRY), created_by=source.user)
     rows = Entry.objects.filter(Q(pk__in=mine) | Q(pk__in=source.entries.values("pk")))
     work.forgotten.entries += _erase(rows, Kind.ENTRY, work)
 
 
 def _maps(source: WithdrawnSource, work: _Work) -> None:
-    """What it taught the maps of apps. A table or an app may hold what others taught: these are left to people."""
+    """Erase what it added to app maps. A table or an app may hold the work of others, so people check these."""
     entities = AppEntity.objects.filter(pk__in=source.numbers(Kind.APP_ENTITY)).select_related("table__app")
     workflows = AppWorkflow.objects.filter(pk__in=source.numbers(Kind.APP_WORKFLOW))
     work.forgotten.app_entities += entities.count()
@@ -179,7 +179,7 @@ def _maps(source: WithdrawnSource, work: _Work) -> None:
 
 
 def _documentation(source: WithdrawnSource, work: _Work) -> None:
-    """The references it imported. One that others wrote too goes out of sight, and stays on record for people."""
+    """Erase the references that it imported. One that others wrote too is archived instead, for people to check."""
     rows = Reference.objects.filter(Q(pk__in=source.ids_worded_last(Kind.REFERENCE)) | Q(pk__in=source.references))
     rows = rows.filter(edited_at=None)
     of_others = source.of_others_too(Kind.REFERENCE)
@@ -193,7 +193,7 @@ def _documentation(source: WithdrawnSource, work: _Work) -> None:
 
 
 def _erase_remarks(source: WithdrawnSource, work: _Work) -> None:
-    """What it said of things: feedback, and comments on company entries."""
+    """Erase its feedback, and its comments on company entries."""
     feedback = Feedback.objects.filter(pk__in=source.numbers("feedback"), user=source.user)
     comments = Comment.objects.filter(pk__in=source.numbers("comment"), by=source.user)
     work.forgotten.feedback += feedback.count()
@@ -206,7 +206,7 @@ def _erase_remarks(source: WithdrawnSource, work: _Work) -> None:
 
 
 def _questions(source: WithdrawnSource, work: _Work) -> None:
-    """What the person asked in vain in that time: which key asked is not kept, and a hint is easily done without."""
+    """Erase the unanswered questions of that time. The key that asked is not stored, so it erases a few too many."""
     if source.since is None:
         return
     questions = questions_asked(source.user, since=source.since, until=source.until)
@@ -217,7 +217,7 @@ def _questions(source: WithdrawnSource, work: _Work) -> None:
 
 
 def _note_changes(source: WithdrawnSource, work: _Work) -> None:
-    """Name what was there before, and what it only changed: that is left to people."""
+    """List what it changed but did not create: only people can tell what was there before."""
     for kind in LEFT_TO_PEOPLE:
         others = sorted(set(source.ids_touched(kind)) - set(source.ids(kind)))
         for id in others[:LOOKED_AT]:
@@ -227,14 +227,14 @@ def _note_changes(source: WithdrawnSource, work: _Work) -> None:
 
 
 def _quarantine_derived(source: WithdrawnSource, work: _Work) -> None:
-    """The company entries that it proposed or decided about, and those that were made from what it wrote."""
+    """Collect the company entries that it proposed or decided about, and those that derive from what it wrote."""
     meant = Q(pk__in=[int(id) for id in source.ids_touched(Kind.COMPANY)]) | Q(pk__in=source.company.values("pk"))
     meant |= Q(source_session__in=source.sessions)
     for kind in {one.kind for one in work.told}:
         meant |= Q(source_kind=kind, source_id__in=[one.source_id for one in work.told if one.kind == kind])
     rows = CompanyEntry.objects.filter(meant).order_by("pk")
     work.approved += [number for number in ids_of_approved(rows) if number not in work.approved]
-    # Its words may stand in what it was merged into: only people can tell.
+    # Its words may be part of the entry that it was merged into: only people can tell.
     merged = CompanyEntry.objects.filter(supersedes__in=rows).order_by("pk")
     for entry in [*rows[:LOOKED_AT], *merged[:LOOKED_AT]]:
         work.look_at(entry.handle)
@@ -263,12 +263,12 @@ _STEPS = (
     _sessions,
     _replies,
 )
-"""What is done for each source, in this order: company entries are looked for while what they were made from is known,
-and sessions go last, because the rest is found by them."""
+"""The steps for each source. The order matters: company entries are found by the items they derive from, so those come
+first; sessions are erased last, because the rest is found by them."""
 
 
 def _proposals(work: _Work) -> None:
-    """What it proposed or decided about waits for a curator again: the history stays, and no agent hears it."""
+    """Put the collected company entries back into the queue. Their history stays, and agents no longer get them."""
     work.forgotten.proposals = len(work.approved)
     work.erased.quarantined = [handle_of(Kind.COMPANY, str(number)) for number in work.approved]
     work.told += [Exposure(Kind.COMPANY.value, str(number)) for number in work.approved]
@@ -277,7 +277,7 @@ def _proposals(work: _Work) -> None:
 
 
 def _tell(work: _Work) -> None:
-    """Let the sessions that were told any of it hear so."""
+    """Notify the sessions that had received any of it, except those that are erased themselves."""
     heard = recall(work.told, why=WHY, but=work.sessions, dry_run=work.dry_run)
     work.erased.told = heard.counts
     work.forgotten.open_sessions_told = heard.open
@@ -301,7 +301,10 @@ def _or_in_session(written: Q, source: WithdrawnSource, session: str) -> Q:
 
 
 def _erase(rows: QuerySet[Any], kind: Kind, work: _Work) -> int:
-    """Delete rows with their passages, and the vectors of their texts where nothing else has the same."""
+    """Delete rows with their passages, and vectors that no other text shares. Returns how many rows.
+
+    Also in a dry run the items count as exposures, so that the preview names the sessions that had received them.
+    """
     ids = list(rows.values_list("pk", flat=True))
     work.told += [Exposure(kind.value, str(id)) for id in ids]
     if ids and not work.dry_run:

@@ -24,22 +24,22 @@ SNAPSHOT = ColumnCopy(
     CompanyEntry,
     {
         "id": "A review points to its entry.",
-        "digest": "It follows from the content: `record` makes it anew.",
-        "warnings": "They follow from the text: `record` looks anew.",
+        "digest": "It follows from the content: `record` computes it again.",
+        "warnings": "They follow from the text: `record` screens it again.",
         "proposed_by": "It never changes.",
         "agent": "It never changes.",
         "source_session": "It never changes.",
         "source_kind": "It never changes.",
         "source_id": "It never changes.",
         "origin": "It never changes.",
-        "told_at": "It is about the proposer, who is told of what is undone as well.",
+        "told_at": "It is about the proposer, who is notified of an undo as well.",
         "is_copy": "It never changes, and copies have no history.",
         "created_at": "It never changes.",
         "updated_at": "It is when the entry was changed last, also by undoing.",
     },
 )
 TRACKED = SNAPSHOT.fields()
-"""What a review remembers of an entry, and what undoing it brings back."""
+"""The fields of an entry that each review records, and that undoing it restores."""
 
 
 WAITING: dict[str, Any] = {
@@ -49,15 +49,15 @@ WAITING: dict[str, Any] = {
     "decided_at": None,
     "decision_notes": "",
 }
-"""What an entry is changed to so that it waits for a decision: whoever had agreed has agreed to something else."""
+"""The fields that put an entry back into the queue. An earlier first approval was for another text and is dropped."""
 
 _COMPARED = ("revision", "status", "title", "content")
-"""What an entry must have as the last row of its history says."""
+"""The fields in which an entry must equal the last row of its history."""
 
 
 @dataclass(frozen=True)
 class BrokenSeal:
-    """A place where the history of an entry is not what was written."""
+    """A place where the history of an entry was altered after it was written."""
 
     entry_id: int
     number: int
@@ -71,7 +71,7 @@ def entry_to_change(entry_id: int, *, revision: int | None = None) -> CompanyEnt
         NotFound: there is none.
         Conflict: it is not at this revision any more (the details say what changed), or it is decided elsewhere.
     """
-    # Only the row itself: the people it points to may be changed meanwhile.
+    # Lock only the entry: locking the users it points to would block their own requests meanwhile.
     entry = CompanyEntry.objects.select_for_update(of=("self",)).filter(pk=entry_id).first()
     if entry is None:
         raise no_such_entry(entry_id)
@@ -82,7 +82,7 @@ def entry_to_change(entry_id: int, *, revision: int | None = None) -> CompanyEnt
 
 
 def require_only_text(entry: CompanyEntry) -> None:
-    """Refuse to approve a text that was another one before, when nobody says which of them was read.
+    """Refuse to approve an entry that was revised when the caller does not say which revision they read.
 
     Raises:
         Conflict: it was revised; the details say at which revision it is.
@@ -99,7 +99,7 @@ def require_only_text(entry: CompanyEntry) -> None:
 
 
 def require_own(entry: CompanyEntry) -> None:
-    """Refuse to change what is a copy: the next reading would bring it back.
+    """Refuse to change a copy from the company server: the next synchronization would overwrite the change.
 
     Raises:
         Conflict: it comes from the company server.
@@ -110,7 +110,7 @@ def require_own(entry: CompanyEntry) -> None:
 
 
 def no_such_entry(entry_id: int) -> NotFound:
-    """Say that there is no such entry: also to whoever may not read it."""
+    """Return the error for a missing entry: also for users who may not read it, so that they cannot probe for it."""
     return NotFound(f"There is no company entry C{entry_id}.", hint="memory_list_global shows those there are.")
 
 
@@ -125,7 +125,10 @@ def record(
     batch: UUID | None = None,
     undoes: Review | None = None,
 ) -> Review:
-    """Change a locked entry, keep who did it and why, and let search know.
+    """Change a locked entry, record who did it and why, reindex it, and notify the people concerned.
+
+    Every change of an entry that is not a copy goes through here: the entry and its sealed review are written in one
+    transaction, so that neither exists without the other. Returns the review.
 
     Raises:
         Conflict: another approved entry, or another proposal of the same person, says exactly the same.
@@ -146,13 +149,17 @@ def record(
 
 
 def snapshot(entry: CompanyEntry) -> dict[str, Any]:
-    """Return what a review remembers of an entry, as JSON holds it."""
-    kept = {name: getattr(entry, name) for name in TRACKED}
-    return {name: value.isoformat() if hasattr(value, "isoformat") else _plain(value) for name, value in kept.items()}
+    """Return the tracked fields of an entry as JSON values."""
+    fields = {name: getattr(entry, name) for name in TRACKED}
+    return {name: value.isoformat() if hasattr(value, "isoformat") else _plain(value) for name, value in fields.items()}
 
 
 def find_broken_seals() -> Iterator[BrokenSeal]:
-    """Yield every row of the history that was changed, and every place where one is missing."""
+    """Yield every row of the history that was altered, and every place where one is missing.
+
+    Each seal covers its row and the seal before it, so changing or removing a row breaks the chain there. The last row
+    has no successor: it is compared with the entry itself.
+    """
     entries = {row[0]: row[1:] for row in CompanyEntry.objects.own().values_list("pk", *_COMPARED).iterator()}
     rows = Review.objects.order_by("entry_id", "number").iterator(chunk_size=500)
     for entry_id, reviews in groupby(rows, key=lambda review: review.entry_id):
@@ -194,6 +201,7 @@ def _write(
         undoes=undoes,
         batch=batch,
     )
+    # The seal covers every field above, so it is set last, and the row is never saved again.
     review.seal = review.seal_after(last.seal if last else "")
     review.save(force_insert=True)
     return review
@@ -201,6 +209,7 @@ def _write(
 
 def _save(entry: CompanyEntry) -> None:
     try:
+        # A savepoint: after a failed statement PostgreSQL refuses the queries below until it is rolled back.
         with transaction.atomic():
             entry.save()
     except IntegrityError as error:
@@ -208,17 +217,17 @@ def _save(entry: CompanyEntry) -> None:
         known = same.approved().first() or same.undecided().filter(proposed_by=entry.proposed_by_id).first()
         if known is None:
             raise
-        said = "An approved entry" if known.is_approved else "Another proposal of the same person"
+        holder = "An approved entry" if known.is_approved else "Another proposal of the same person"
         hint = f"See {known.handle}: merge into it, or say something else."
-        raise Conflict(f"{said} says exactly the same.", hint=hint, entry_id=known.pk) from error
+        raise Conflict(f"{holder} says exactly the same.", hint=hint, entry_id=known.pk) from error
 
 
 def _stale_revision(entry: CompanyEntry, revision: int) -> Conflict:
     later = list(entry.reviews.filter(after__revision__gt=revision).order_by("number"))
     changed = {name: value for review in later for name, value in review.after.items() if name in review.changed}
-    said = "; ".join(f"{review.get_action_display().lower()} by {review.by_name}" for review in later) or "changed"
+    steps = "; ".join(f"{review.get_action_display().lower()} by {review.by_name}" for review in later) or "changed"
     return Conflict(
-        f"{entry.handle} has changed since you read it: {said}.",
+        f"{entry.handle} has changed since you read it: {steps}.",
         hint=f"Read it again; it is at revision {entry.revision}, {entry.get_status_display().lower()}.",
         entry_id=entry.pk,
         revision=entry.revision,

@@ -1,4 +1,4 @@
-"""Ownership: who sees to it that an entry stays true."""
+"""Ownership: the user who keeps an approved entry up to date, and is notified of what happens to it."""
 
 from django.db import transaction
 
@@ -17,7 +17,14 @@ from .history import entry_to_change, record
 def assign_owner(
     actor: Actor, *, entry_id: CompanyEntryId, owner: Name, revision: Revision | None = None
 ) -> CompanyEntry:
-    """Give an approved entry to somebody, as a curator: they are told of whatever happens to it. Returns the entry."""
+    """Assign an approved entry to another owner, as a curator. They get a notice of every decision about it.
+
+    Returns the entry.
+
+    Raises:
+        Conflict: it is not approved, it belongs to them already, or it changed since `revision`.
+        Invalid: no active user has that name.
+    """
     actor.require("curate")
     entry = entry_to_change(entry_id, revision=revision)
     if not entry.is_approved:

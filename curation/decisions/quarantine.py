@@ -1,4 +1,4 @@
-"""Quarantine: company knowledge whose source is not trusted any more waits for a curator, and is told to nobody."""
+"""Quarantine: company knowledge whose source is no longer trusted leaves agents' contexts until a curator decides."""
 
 from collections.abc import Iterable
 
@@ -19,24 +19,27 @@ WHY = "what wrote it is not trusted any more."
 
 
 def ids_of_approved(entries: QuerySet[CompanyEntry]) -> list[int]:
-    """Return the numbers of those that every agent hears now."""
+    """Return the numbers of the entries that are approved, and so reach every agent."""
     return list(entries.filter(status=Status.APPROVED).order_by("pk").values_list("pk", flat=True))
 
 
 def quarantine(actor: Actor, numbers: Iterable[int]) -> None:
-    """Let approved entries wait again. The history stays, with one step more; searches and start contexts drop them."""
-    told = list(numbers)
-    if not told:
+    """Put approved entries back into the queue. Searches and start contexts drop them; the history gains one step."""
+    approved = list(numbers)
+    if not approved:
         return
     wait_for_pairs()
-    for number in told:
+    for number in approved:
         entry = entry_to_change(number)
         record(actor, entry, Action.REOPEN, notes=REOPENED, changes=WAITING)
-    take_words_back(told)
+    take_words_back(approved)
 
 
 def tell_owners(heard: Heard) -> None:
-    """Tell whose sessions have ended that they were told something which was recalled: one line for each thing."""
+    """Notify people whose ended sessions received a withdrawn entry: one notice for each person and entry.
+
+    Open sessions are not counted here: their agents hear it at the next call.
+    """
     shared = {(person, one): count for (person, one), count in heard.by_person.items() if one.kind == Kind.COMPANY}
     known = set(User.objects.filter(pk__in={person for person, _ in shared}).values_list("pk", flat=True))
     Notice.objects.bulk_create(

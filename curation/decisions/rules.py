@@ -1,4 +1,4 @@
-"""Who may decide what, by mode: one's own memory in personal mode, curators in a team, four eyes in an enterprise."""
+"""Who may decide, by mode: the user alone (personal), any curator but the proposer (team), two of them (enterprise)."""
 
 from django.conf import settings
 
@@ -11,17 +11,17 @@ FOUR_EYES_FROM = 8
 
 
 def is_personal() -> bool:
-    """Whether this BigMind has one user, who decides alone."""
+    """Whether this is personal mode: one user, who decides alone."""
     return bool(settings.BIGMIND_MODE == "personal")
 
 
 def may_decide(actor: Actor) -> bool:
-    """Whether the actor decides about proposals."""
+    """Whether the actor is a curator."""
     return "curate" in actor.scopes
 
 
 def require_may_approve(actor: Actor, entry: CompanyEntry) -> None:
-    """Refuse approval of one's own proposal where other people are there to ask.
+    """Refuse to let a curator approve their own proposal, except in personal mode.
 
     Raises:
         Forbidden: it is the actor's own, and this is a team or an enterprise.
@@ -32,12 +32,12 @@ def require_may_approve(actor: Actor, entry: CompanyEntry) -> None:
 
 
 def waits_for_others(actor: Actor, entry: CompanyEntry) -> bool:
-    """Whether it is a proposal of the actor's own that another curator has to review."""
+    """Whether the entry is the actor's own proposal, which another curator has to review."""
     return entry.is_undecided and _is_own(actor, entry)
 
 
 def needs_second_approval(actor: Actor, entry: CompanyEntry, *, importance: int) -> bool:
-    """Whether somebody else still has to agree before the entry is approved."""
+    """Whether the entry needs the approval of one more person."""
     is_first = entry.endorsed_by_id is None or entry.endorsed_by_id == actor.user.pk
     return is_first and needs_four_eyes(entry, importance=importance)
 
@@ -45,7 +45,7 @@ def needs_second_approval(actor: Actor, entry: CompanyEntry, *, importance: int)
 def needs_four_eyes(entry: CompanyEntry, *, importance: int) -> bool:
     """Whether two people have to agree to this entry with this importance.
 
-    The highest importance that it ever had counts: lowering it on the way is no way around.
+    The highest importance that the entry ever had counts, so that lowering it before approval is no way around.
     """
     if settings.BIGMIND_MODE != "enterprise":
         return False
@@ -54,5 +54,5 @@ def needs_four_eyes(entry: CompanyEntry, *, importance: int) -> bool:
 
 
 def _is_own(actor: Actor, entry: CompanyEntry) -> bool:
-    """Whether the actor proposed it where there are others to ask."""
+    """Whether the actor proposed it, in a mode where others can decide."""
     return not is_personal() and entry.proposed_by_id == actor.user.pk

@@ -1,4 +1,4 @@
-"""Sources of text: what a key, an agent, a session, an app or a file wrote, from a moment on or ever."""
+"""Sources that a user withdraws: finds what a key, agent, session, app or file wrote, from a moment on or ever."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from knowledge.services.current_sessions import own_session
 
 @dataclass(frozen=True)
 class Meant:
-    """What somebody asked to be forgotten, as they said it."""
+    """The source that the caller wants forgotten, as the arguments name it."""
 
     key: UUID | None = None
     agent: int | None = None
@@ -29,13 +29,13 @@ class Meant:
 
     @property
     def said(self) -> dict[str, str]:
-        """What was said, for the report."""
+        """The arguments that were given, for the signed report."""
         return {name: str(value) for name, value in vars(self).items() if value}
 
 
 @dataclass(frozen=True)
 class WithdrawnSource:
-    """Whose writings are meant, and which; or shared entries and company entries by where they come from."""
+    """The writings of one user that the source made; or shared and company entries by where they come from."""
 
     user: User
     writings: "QuerySet[Writing]"
@@ -48,45 +48,45 @@ class WithdrawnSource:
     references: "QuerySet[Reference]" = field(default_factory=Reference.objects.none)
 
     def ids(self, kind: Kind | str) -> list[str]:
-        """The ids of what of this kind the source has made."""
+        """Return the ids of the items of this kind that the source created."""
         return list(self.writings.filter(kind=str(kind), made=True).values_list("source_id", flat=True).distinct())
 
     def numbers(self, kind: Kind | str) -> list[int]:
-        """The same as numbers."""
+        """Return the same ids as numbers."""
         return [int(id) for id in self.ids(kind)]
 
     def ids_touched(self, kind: Kind | str) -> list[str]:
-        """The ids of what of this kind the source has made, changed or decided about."""
+        """Return the ids of the items of this kind that the source created, changed or decided about."""
         return list(self.writings.filter(kind=str(kind)).values_list("source_id", flat=True).distinct())
 
     def ids_worded_last(self, kind: Kind | str) -> list[str]:
-        """The ids of what of this kind the source has worded, and nobody after it."""
+        """Return the ids of the items of this kind whose text the source was the last to write."""
         last = self._writings_of(kind).order_by("source_id", "-at", "-pk").distinct("source_id")
         return list(self.writings.filter(pk__in=last.values("pk"), made=True).values_list("source_id", flat=True))
 
     def of_others_too(self, kind: Kind | str) -> list[str]:
-        """The ids of what of this kind the source has worded, and others or it itself earlier than is meant."""
+        """Return the ids of the items that the source wrote, and that others (or itself, before `since`) wrote too."""
         others = self._writings_of(kind).exclude(pk__in=self.writings.values("pk"))
         return list(others.values_list("source_id", flat=True).distinct())
 
     def _writings_of(self, kind: Kind | str) -> "QuerySet[Writing]":
-        """Whatever anybody wrote of what the source has made."""
+        """Return everything that anyone wrote on the items that the source created."""
         return Writing.objects.filter(kind=str(kind), source_id__in=self.ids(kind))
 
     @property
     def sessions(self) -> QuerySet[Session]:
-        """The sessions it began or ended, and the one that is meant itself: what they are called is its words."""
+        """Return the sessions that it started or ended (their headlines are its words), and the source itself."""
         meant = Q(pk__in=self.ids(Kind.SUMMARY))
         return Session.objects.of(self.user).filter(meant | Q(pk=self.session.pk) if self.session else meant)
 
 
 def sources_of(actor: Actor, meant: Meant) -> Iterator[WithdrawnSource]:
-    """Yield what is meant, one source for each person whose memory holds it.
+    """Yield the sources that the arguments name, one for each user whose memory holds its writings.
 
     Raises:
-        Invalid: nothing is named, or what cannot be named together.
-        NotFound: it is not the actor's, nor theirs to manage.
-        Forbidden: only curators recall company knowledge by where it comes from.
+        Invalid: the arguments name nothing, or two sources that exclude each other.
+        NotFound: the source does not exist, or the actor may not manage it.
+        Forbidden: only curators withdraw company knowledge by its origin.
     """
     shared = [name for name in ("source_file", "origin", "app") if getattr(meant, name)]
     own = [name for name in ("key", "agent", "session_id") if getattr(meant, name) is not None]
@@ -114,7 +114,7 @@ def _nothing_of(user: User) -> WithdrawnSource:
 
 
 def _of_app(actor: Actor, app: int, since: datetime | None) -> Iterator[WithdrawnSource]:
-    """What a connected app wrote: for admins in everybody's name, for others in their own."""
+    """Yield what a connected app wrote: for admins on behalf of all users, for others on their own behalf."""
     keys = ApiKey.objects.filter(app=app).exclude(user=None)
     keys = keys if "admin" in actor.scopes else keys.filter(user=actor.user)
     if not keys.exists():
@@ -125,7 +125,7 @@ def _of_app(actor: Actor, app: int, since: datetime | None) -> Iterator[Withdraw
 
 
 def _of_file(actor: Actor, source_file: str, since: datetime | None) -> tuple[QuerySet[Entry], QuerySet[Reference]]:
-    """What was imported from a file. Curators: shared entries and documentation; others: the entries they added."""
+    """Return what was imported from a file: for curators all of it, for others only the entries that they added."""
     entries, references = Entry.objects.filter(source_file=source_file), Reference.objects.filter(origin=source_file)
     if "curate" not in actor.scopes:
         entries, references = entries.filter(created_by=actor.user), references.none()
@@ -163,7 +163,7 @@ def _of_key(key: ApiKey, user: User) -> WithdrawnSource:
 
 
 def _since(source: WithdrawnSource, begin: datetime | None, since: datetime | None) -> WithdrawnSource:
-    """Narrow a source to what it wrote since a moment; `begin` is when it can have begun to ask at all."""
+    """Narrow a source to what it wrote since a moment. `begin` is the earliest moment at which it can have written."""
     if since is None:
         return replace(source, since=begin)
     writings, calls = source.writings.filter(at__gte=since), source.calls.filter(at__gte=since)
@@ -171,7 +171,7 @@ def _since(source: WithdrawnSource, begin: datetime | None, since: datetime | No
 
 
 def _key_of(actor: Actor, key: UUID) -> ApiKey:
-    """A key of one's own, or for admins any: what they forget they do not read."""
+    """Return a key of the actor, or for admins any key: forgetting what it wrote does not let them read it."""
     keys = ApiKey.objects.all() if "admin" in actor.scopes else ApiKey.objects.filter(user=actor.user)
     found = keys.select_related("user").filter(pk=key).first()
     if found is None or found.user is None:

@@ -80,10 +80,10 @@ _UNTIL = frozenset({"to", "until", "through"})
 
 @dataclass(frozen=True)
 class _Clause:
-    """One statement: its words, what it is about without them that alone may do it, and the signs in it."""
+    """One statement: its words, its subject without the sole holder of a right, that holder, and the signs in it."""
 
     words: list[str]
-    said: frozenset[str]
+    vocabulary: frozenset[str]
     about: frozenset[str]
     holder: frozenset[str]
     days: frozenset[str]
@@ -92,7 +92,7 @@ class _Clause:
     """Whether it says that something is not so. Two negations are none."""
 
     def has(self, signs: frozenset[str]) -> bool:
-        return not signs.isdisjoint(self.said)
+        return not signs.isdisjoint(self.vocabulary)
 
     @property
     def is_statement(self) -> bool:
@@ -101,12 +101,12 @@ class _Clause:
 
     @property
     def quoted(self) -> str:
-        said = " ".join(self.words)
-        return f"“{said if len(said) <= QUOTED_CHARS else said[: QUOTED_CHARS - 1] + '…'}”"
+        text = " ".join(self.words)
+        return f"“{text if len(text) <= QUOTED_CHARS else text[: QUOTED_CHARS - 1] + '…'}”"
 
 
 def contradictions(new: str, known: str) -> list[str]:
-    """Say in words on what two texts may disagree, the plainest first; an empty list where nothing points to it."""
+    """Return hints on what two texts may disagree, the clearest first; an empty list if there are none."""
     pairs = list(product(_clauses(new), _clauses(known)))
     found = (hint for sign in _SIGNS for here, there in pairs for hint in sign(here, there))
     return list(dict.fromkeys(found))[:MOST_HINTS]
@@ -182,7 +182,7 @@ def _weekdays(here: _Clause, there: _Clause) -> Iterator[str]:
 def _opposites(here: _Clause, there: _Clause) -> Iterator[str]:
     """One of two words that exclude each other here, the other there."""
     for pair in _OPPOSITES if here.is_denied == there.is_denied else ():
-        one, other = pair & here.said, pair & there.said
+        one, other = pair & here.vocabulary, pair & there.vocabulary
         stems = frozenset(map(_stem, pair))
         if len(one) == len(other) == 1 and one != other and _is_same(here.about - stems, there.about - stems):
             yield f"“{min(one)}” here, “{min(other)}” there"
@@ -255,7 +255,7 @@ def _read(words: list[str]) -> _Clause:
     holder, rest = _who_alone(words)
     return _Clause(
         words=words,
-        said=frozenset(words),
+        vocabulary=frozenset(words),
         about=_content(rest),
         holder=_content(holder),
         days=_days_in(words),
@@ -266,8 +266,8 @@ def _read(words: list[str]) -> _Clause:
 
 def _content(words: list[str]) -> frozenset[str]:
     """The words that say what it is about, without their endings; numbers and days are compared by themselves."""
-    told = (word for word in words if word not in _STRUCTURE and not word.endswith("n't") and word not in _NUMERALS)
-    return frozenset(_stem(word) for word in told if word[0].isalpha()) - _MEASURES
+    topical = (word for word in words if word not in _STRUCTURE and not word.endswith("n't") and word not in _NUMERALS)
+    return frozenset(_stem(word) for word in topical if word[0].isalpha()) - _MEASURES
 
 
 def _who_alone(words: list[str]) -> tuple[list[str], list[str]]:
@@ -278,7 +278,7 @@ def _who_alone(words: list[str]) -> tuple[list[str], list[str]]:
             before, after = words[: place - is_exception], words[place + 1 :]
             if _content(before):
                 return (after, before) if after and after[0] in {"by", "to", "for"} else ([], words)
-            end = next((at for at, said in enumerate(after) if said in _PERMITTING | {"is", "are"}), 1)
+            end = next((at for at, following in enumerate(after) if following in _PERMITTING | {"is", "are"}), 1)
             return after[:end], after[end:]
     return [], words
 

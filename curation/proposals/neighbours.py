@@ -1,4 +1,4 @@
-"""Neighbours: what an entry is near to, among what is approved and among what waits, and what it may contradict."""
+"""Neighbours: the approved entries and proposals that are similar to an entry, and those it may contradict."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ SELECT id, shared::float / shorter FROM counted WHERE shared > 1
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entry that is near in meaning or words, and on what the two may disagree."""
+    """A similar entry, by meaning or by words, and hints on what the two may disagree."""
 
     entry: CompanyEntry
     similarity: float
@@ -53,13 +53,13 @@ class Neighbour:
 
     @property
     def percent(self) -> int:
-        """The similarity, as people read it."""
+        """The similarity in percent."""
         return round(self.similarity * 100)
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What is near, the nearest first, and whether words alone decided."""
+    """Similar entries, the most similar first. `fallback`: without vectors, only words were compared."""
 
     approved: list[Neighbour]
     waiting: list[Neighbour]
@@ -67,16 +67,18 @@ class Neighbours:
 
 
 def neighbours_of(actor: Actor, entry: CompanyEntry) -> Neighbours:
-    """Return the entries nearest to one, of both kinds; what may contradict it also where others are nearer."""
+    """Return the entries most similar to one, approved and pending, and all that it may contradict."""
     filters = Filters([Kind.COMPANY], shared=True)
     found = search(entry.text, owner=actor.user, filters=filters, limit=CANDIDATES)
-    meant = {int(item.source_id): item.vector or 0.0 for item in found.items}
-    worded = _shared_words(entry, meant)
-    near = {pk for pk in {*meant, *worded} - {entry.pk} if max(meant.get(pk, 0), worded.get(pk, 0)) >= NEAR_FROM}
+    by_vector = {int(item.source_id): item.vector or 0.0 for item in found.items}
+    by_words = _shared_words(entry, by_vector)
+    near = {
+        pk for pk in {*by_vector, *by_words} - {entry.pk} if max(by_vector.get(pk, 0), by_words.get(pk, 0)) >= NEAR_FROM
+    }
     others = CompanyEntry.objects.filter(pk__in=near).select_related("proposed_by", "owner")
     return Neighbours(
-        approved=_nearest(entry, others.approved(), meant, worded),
-        waiting=_nearest(entry, others.undecided(), meant, worded),
+        approved=_nearest(entry, others.approved(), by_vector, by_words),
+        waiting=_nearest(entry, others.undecided(), by_vector, by_words),
         fallback=found.fallback,
     )
 
@@ -87,9 +89,9 @@ def contradicting(actor: Actor, entry: CompanyEntry) -> list[Neighbour]:
 
 
 def _nearest(
-    entry: CompanyEntry, others: CompanyEntryQuerySet, meant: dict[int, float], worded: dict[int, float]
+    entry: CompanyEntry, others: CompanyEntryQuerySet, by_vector: dict[int, float], by_words: dict[int, float]
 ) -> list[Neighbour]:
-    neighbours = [_neighbour(entry, other, meant.get(other.pk, 0), worded.get(other.pk, 0)) for other in others]
+    neighbours = [_neighbour(entry, other, by_vector.get(other.pk, 0), by_words.get(other.pk, 0)) for other in others]
     neighbours.sort(key=lambda neighbour: (-neighbour.similarity, -neighbour.entry.pk))
     return _shown(neighbours)
 
@@ -99,14 +101,19 @@ def _shown(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
     return [*neighbours[:NEAREST], *rest][:MOST]
 
 
-def _neighbour(entry: CompanyEntry, other: CompanyEntry, meant: float, worded: float) -> Neighbour:
-    similarity = round(min(1.0, max(meant, worded)), 3)
-    return Neighbour(other, similarity, meant >= worded, contradictions(entry.text, other.text))
+def _neighbour(entry: CompanyEntry, other: CompanyEntry, by_vector: float, by_words: float) -> Neighbour:
+    similarity = round(min(1.0, max(by_vector, by_words)), 3)
+    return Neighbour(other, similarity, by_vector >= by_words, contradictions(entry.text, other.text))
 
 
 def _shared_words(entry: CompanyEntry, ids: Iterable[int]) -> dict[int, float]:
-    """Compare the words of an entry with those of these entries, and of what waits."""
-    asked: dict[str, Any] = {"text": entry.text, "ids": list(ids), "waiting": list(UNDECIDED), "most": WAITING_COMPARED}
+    """Return the share of common words for each of these entries and for the newest proposals."""
+    parameters: dict[str, Any] = {
+        "text": entry.text,
+        "ids": list(ids),
+        "waiting": list(UNDECIDED),
+        "most": WAITING_COMPARED,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_SHARED_WORDS, asked)
+        cursor.execute(_SHARED_WORDS, parameters)
         return dict(cursor.fetchall())

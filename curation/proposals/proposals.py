@@ -1,4 +1,4 @@
-"""Proposals: what somebody thinks everybody should know, until it is decided."""
+"""Proposals: company knowledge that a user suggests, until a curator decides."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +43,7 @@ from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
 from .neighbours import contradicting
 from .screening import suspicions_about
 
-_TURNS = 7707
+_LOCK = 7707
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Proposal:
 
     @property
     def status(self) -> str:
-        """Where it stands."""
+        """The status of the entry now."""
         return self.entry.status
 
 
 @dataclass(frozen=True)
 class PromotedText:
-    """What is promoted: its text, and where it belongs."""
+    """A stored item that is promoted: its text, and the project and session it belongs to."""
 
     kind: str
     id: str
@@ -95,8 +95,8 @@ def promote_to_global(
     stored already. Returns the entry with its handle: `pending` until a curator decides (you hear of it at the next
     session start), `approved` at once in personal mode; a company server, where there is one, decides besides.
     """
-    # Of two calls that say the same at once, the second one finds the first.
-    wait_for_turn(_TURNS, actor.user.pk)
+    # Of two simultaneous calls with the same text, the second waits, and then finds the first as a duplicate.
+    wait_for_turn(_LOCK, actor.user.pk)
     source = source_of(actor, source_kind, source_id)
     text = content or (_fit_for_all(source.text) if source else "")
     if not text:
@@ -124,7 +124,7 @@ def promote_to_global(
 
 
 def _session_behind(actor: Actor, named: str | None, source: PromotedText | None, project: str) -> Session | None:
-    """The session a proposal comes from: the one that is named, else its source's, else the one in progress."""
+    """Return the session of a proposal: the named one, else that of its source, else the current one."""
     return source.session if source and not named else current_session(actor, named, project=project)
 
 
@@ -134,7 +134,7 @@ def _existing_proposal(actor: Actor, known: CompanyEntry, *, keep_here: bool) ->
 
 
 def _submit(actor: Actor, entry: CompanyEntry, *, keep_here: bool) -> Proposal:
-    """Keep a proposal, send it on, and decide it at once where there is nobody else to decide."""
+    """Store a proposal, queue it for the company server, and in personal mode decide it at once."""
     record(actor, entry, Action.PROPOSE)
     note_writings(Kind.COMPANY, [entry.pk], made=True)
     sent_to = "" if keep_here else _queue_for_company(entry)
@@ -181,10 +181,10 @@ def revise_proposal(
     require_own_proposal(actor, entry_id)
     entry = entry_to_change(entry_id, revision=revision)
     if not entry.is_undecided:
-        raise Conflict(f"{entry.handle} is {entry.get_status_display().lower()}.", hint="Propose the change anew.")
-    sent = {"title": title, "content": content, "category": category, "importance": importance, "evidence": evidence}
-    changes: dict[str, Any] = {name: value for name, value in sent.items() if value is not None}
-    # Whoever had agreed has agreed to another text.
+        raise Conflict(f"{entry.handle} is {entry.get_status_display().lower()}.", hint="Propose the change again.")
+    given = {"title": title, "content": content, "category": category, "importance": importance, "evidence": evidence}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    # An earlier first approval was for the old text: `WAITING` drops it.
     record(actor, entry, Action.REVISE, notes=notes, changes={**changes, **WAITING})
     note_writings(Kind.COMPANY, [entry.pk], made=True)
     return entry
@@ -200,19 +200,22 @@ def withdraw_proposal(actor: Actor, *, entry_id: CompanyEntryId, notes: Notes = 
     entry = entry_to_change(entry_id)
     if not entry.is_undecided:
         raise Conflict(f"{entry.handle} is {entry.get_status_display().lower()}.", hint="Ask a curator.")
-    told = {"decided_by_id": actor.user.pk, "decided_at": timezone.now(), "decision_notes": notes}
-    record(actor, entry, Action.WITHDRAW, notes=notes, changes={"status": Status.REJECTED, **told})
+    decision = {"decided_by_id": actor.user.pk, "decided_at": timezone.now(), "decision_notes": notes}
+    record(actor, entry, Action.WITHDRAW, notes=notes, changes={"status": Status.REJECTED, **decision})
     return entry
 
 
 def _queue_for_company(entry: CompanyEntry) -> str:
-    """Let it wait for the company server, where there is one; return where it goes."""
+    """Queue an entry for the company server; return the server's host, or "" if none is configured."""
     dispatch = queue_dispatch(entry)
     return dispatch.server.host if dispatch else ""
 
 
 def _decide_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal:
-    """In personal mode nobody else is there to ask, but an attack or a contradiction waits for their own eyes."""
+    """Approve a proposal in personal mode, unless it looks like an attack or may contradict an approved entry.
+
+    Those wait for the user's own decision: an agent must not approve them on its own.
+    """
     warnings = [found for found in suspicions_about(entry) if found.is_warning]
     if warnings:
         held_back = f"It waits for your own decision: it holds {warnings[0].kind}."
@@ -225,20 +228,26 @@ def _decide_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal
 
 
 def require_own_proposal(actor: Actor, entry_id: int) -> None:
-    """Refuse what somebody else has proposed.
+    """Refuse a proposal that is not the actor's own.
 
     Raises:
-        Forbidden: it is somebody else's, and the actor may read it.
-        NotFound: there is none, or the actor may not know of it.
+        Forbidden: someone else proposed it, and the actor may read it.
+        NotFound: there is none, or the actor may not read it.
     """
     if not CompanyEntry.objects.proposed_by(actor.user).filter(pk=entry_id).exists():
         if CompanyEntry.objects.readable_by(actor.user, curator="curate" in actor.scopes).filter(pk=entry_id).exists():
-            raise Forbidden(f"C{entry_id} was proposed by somebody else.", hint="A curator can change it.")
+            raise Forbidden(f"C{entry_id} was proposed by someone else.", hint="A curator can change it.")
         raise no_such_entry(entry_id)
 
 
 def _find_same_text(actor: Actor, text: str) -> CompanyEntry | None:
-    """The same text, where the actor may know of it: approved, or their own. What others propose stays with them."""
+    """Return an entry with the same text that is approved or the actor's own.
+
+    Proposals of others are not considered: the reply would reveal them.
+
+    Raises:
+        Conflict: the actor proposed it before, and a curator rejected it.
+    """
     same = CompanyEntry.objects.filter(digest=digest(text))
     mine = same.proposed_by(actor.user)
     if rejected := mine.filter(status=Status.REJECTED).exclude(decided_by=actor.user).order_by("-decided_at").first():
@@ -251,11 +260,11 @@ def _find_same_text(actor: Actor, text: str) -> CompanyEntry | None:
 
 
 def source_of(actor: Actor, kind: str | None, id: str | None) -> PromotedText | None:
-    """Return what somebody wants to promote, out of what they may read; nothing when they name nothing.
+    """Return the stored item that the actor wants to promote; None if they name none.
 
     Raises:
-        Invalid: only one of the two is said, or there is no such kind.
-        NotFound: it is not theirs, or there is none.
+        Invalid: only one of the two is given, or there is no such kind.
+        NotFound: there is none that the actor may read.
     """
     if kind is None and id is None:
         return None
@@ -274,7 +283,13 @@ def source_of(actor: Actor, kind: str | None, id: str | None) -> PromotedText | 
 
 
 def _fit_for_all(text: str) -> str:
-    """A stored text as it may be proposed: what is typed is checked on its way in, this was stored for one person."""
+    """Return a stored text if it may be proposed.
+
+    Typed text is screened as an argument. This one was stored for a single user, where the rules are weaker.
+
+    Raises:
+        Invalid: it holds a secret, or is too long.
+    """
     if secrets := find_secrets(text):
         raise Invalid.of(
             "source_id",
@@ -292,7 +307,7 @@ def _fit_for_all(text: str) -> str:
 
 
 def _title_of(text: str) -> str:
-    """The first line, as much of it as a title holds, without the marks of a heading."""
+    """Return the first line without markdown markers, cut at a word to the length of a title."""
     line = one_line(text.strip().partition("\n")[0].lstrip("#>*- "))
     if len(line) <= TITLE_CHARS:
         return line

@@ -1,4 +1,4 @@
-"""The queue: what waits for a curator, and everything they need to decide about it."""
+"""The queue of curators: proposals, reported entries and entries due for verification; claims on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ Risk = Annotated[Literal["flagged", "clear"], Field(description="Whether somethi
 
 @dataclass(frozen=True)
 class QueueItem:
-    """One thing that waits."""
+    """An entry in the queue, with its complaints and the curator who is reviewing it."""
 
     entry: CompanyEntry
     why: str
@@ -51,7 +51,7 @@ class QueueItem:
 
     @property
     def waits_since(self) -> datetime:
-        """When it began to wait: as a proposal, with the first complaint, or on its review date."""
+        """When it entered the queue: when it was proposed, first reported, or due."""
         if self.why == "reported" and self.complained_at:
             return self.complained_at
         if self.why == "due" and self.entry.review_after:
@@ -60,24 +60,24 @@ class QueueItem:
 
     @property
     def age_days(self) -> int:
-        """For how many days it has waited."""
+        """How many days it has been in the queue."""
         return (timezone.now() - self.waits_since).days
 
 
 @dataclass(frozen=True)
 class QueueSummary:
-    """How much waits, and for how long the oldest has."""
+    """The number of entries in the queue by reason, and the date of the oldest proposal."""
 
     proposed: int
     reported: int
     due: int
     oldest: datetime | None
     drifts: int = 0
-    """References whose source says something new about what a person had changed."""
+    """References that a person edited and whose source has changed since."""
 
     @property
     def waiting(self) -> int:
-        """What is to be decided now: proposals, and what agents reported."""
+        """How many entries need a decision now: proposals and reported entries."""
         return self.proposed + self.reported
 
 
@@ -119,13 +119,13 @@ def place_of(
     older_than_days: int | None = None,
     order: str = "importance",
 ) -> int:
-    """Count what stands before an entry in the queue as these filters leave it, also when it waits no more."""
+    """Return how many entries precede one in the filtered queue, also if it has left the queue since."""
     entries = _filter(why, category, proposer, project, text, risk, older_than_days)
     return entries.filter(_stands_before(entry, _ORDERS[order])).count()
 
 
 def queue_summary() -> QueueSummary:
-    """Count what waits, in one query: the figures on every curator's page."""
+    """Count the queue by reason, in one query: these figures are on every curator's page."""
     counted = [
         waiting(why)
         .annotate(why=Value(why))
@@ -142,12 +142,12 @@ def queue_summary() -> QueueSummary:
 
 
 def waiting(why: str) -> CompanyEntryQuerySet:
-    """Return what waits for one reason, with the people it names."""
+    """Return the entries that are in the queue for one reason, with the users they refer to."""
     entries = CompanyEntry.objects.select_related("proposed_by", "owner", "decided_by", "agent", "endorsed_by")
     if why == "proposed":
         return entries.filter(status=Status.PENDING)
     if why == "reported":
-        # From the complaints to the entries, not the other way round: there are few of them.
+        # Start from the complaints, which are few: the other way round would scan all entries.
         numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).values("number")
         return entries.own().approved().filter(pk__in=numbers)
     return entries.due()
@@ -175,9 +175,9 @@ def claim_entry(actor: Actor, *, entry_id: CompanyEntryId) -> Claim:
 
 
 def look_at(actor: Actor, *, entry: CompanyEntry) -> Claim | None:
-    """Claim an entry and release the others: whoever reads a page looks at one thing at a time.
+    """Claim an entry and release the actor's other claims: a curator reviews one entry at a time.
 
-    Returns the claim on it, if any: who opens a proposal of their own claims nothing.
+    Returns the claim on the entry, if any: curators do not claim their own proposals, which others must review.
     """
     actor.require("curate")
     if waits_for_others(actor, entry):
@@ -188,10 +188,10 @@ def look_at(actor: Actor, *, entry: CompanyEntry) -> Claim | None:
 
 
 def release_entry(actor: Actor, *, entry_id: CompanyEntryId, until: datetime | None = None) -> None:
-    """Take back your claim on an entry, so that others see it is free.
+    """Release the actor's claim on an entry, so that other curators see it is free.
 
     Args:
-        until: When the claim that is meant runs out. A later one stays: a page that closes late takes no other's.
+        until: The expiry of the claim to release. A page that closes late must not release a newer claim.
     """
     claims = Claim.objects.filter(entry_id=entry_id, by=actor.user)
     (claims if until is None else claims.filter(until=until)).delete()
@@ -240,17 +240,17 @@ def _stands_before(entry: CompanyEntry, order: Sequence[str]) -> Q:
 
 
 def _with_company(entries: Sequence[CompanyEntry], why: str) -> list[QueueItem]:
-    """Add who is looking at each entry, how many complained, and since when, in two queries."""
+    """Add to each entry who is reviewing it, how many complained and since when, in two queries."""
     numbers = [entry.pk for entry in entries]
     claims = {
         claim.entry_id: claim.by for claim in Claim.objects.current().filter(entry__in=numbers).select_related("by")
     }
-    said = open_complaints(Kind.COMPANY).filter(source_id__in=[str(number) for number in numbers])
-    about = said.order_by().values_list("source_id")
-    counted = {id: (number, first) for id, number, first in about.annotate(Count("pk"), Min("created_at"))}
-    nobody = (0, None)
+    complaints_about = open_complaints(Kind.COMPANY).filter(source_id__in=[str(number) for number in numbers])
+    rows = complaints_about.order_by().values_list("source_id")
+    counted = {id: (number, first) for id, number, first in rows.annotate(Count("pk"), Min("created_at"))}
+    no_complaints = (0, None)
     return [
         QueueItem(entry, why, complaints, claims.get(entry.pk), complained_at)
         for entry in entries
-        for complaints, complained_at in [counted.get(str(entry.pk), nobody)]
+        for complaints, complained_at in [counted.get(str(entry.pk), no_complaints)]
     ]

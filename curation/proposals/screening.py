@@ -1,4 +1,4 @@
-"""Screening: what looks dangerous in a proposal, for curators to see before they decide."""
+"""Screening: finds secrets and prompt injections in a proposal, for curators to see before they decide."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class ProposalWarning:
-    """One thing that a curator should look at, with the place it stands at."""
+    """A finding that a curator should check, with its place in the text."""
 
     kind: str
     why: str
@@ -24,7 +24,7 @@ class ProposalWarning:
 
 
 def suspicions_about(entry: CompanyEntry) -> list[ProposalWarning]:
-    """Return what looks dangerous in the text of an entry, warnings first."""
+    """Return the suspicious passages of an entry, warnings first."""
     texts = (entry.title, entry.content, entry.evidence)
     found = [suspicion for text in texts for suspicion in _suspicions(text)]
     return sorted(found, key=lambda suspicion: not suspicion.is_warning)[:SHOWN]
@@ -39,7 +39,7 @@ def _suspicions(text: str) -> Iterator[ProposalWarning]:
 
 
 def _excerpt(text: str, start: int, end: int) -> str:
-    """The place and a little around it, hidden characters made visible."""
+    """Return the passage with a little around it. Hidden characters are made visible: they are how injections hide."""
     begins, ends = max(0, start - AROUND), min(len(text), end + AROUND)
     excerpt = show_hidden(text[begins:ends])[:EXCERPT_CHARS]
     return f"{'…' if begins else ''}{excerpt}{'…' if ends < len(text) else ''}"
