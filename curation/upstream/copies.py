@@ -1,4 +1,4 @@
-"""Copies: what the company server has approved, kept here so that agents hear it when the server is away."""
+"""Copies of what the company server has approved, kept here so that agents have it when the server is unreachable."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from knowledge.search.passages import Indexed, erase_passages, index_new
 from knowledge.services.company import index_company_entry
 
 BATCH = 500
-_TURNS = 7709
+_LOCK = 7709
 _ELSEWHERE = "It is of the company server: the copy keeps the name beside it."
 _DECIDED = "It is decided on the company server."
 COLUMNS = ColumnCopy(
@@ -31,7 +31,7 @@ COLUMNS = ColumnCopy(
     CompanyEntry,
     {
         "id": "It has a number of its own here; the copy keeps that of the server.",
-        "digest": "It is set last, when whoever has the same words here has given way.",
+        "digest": "It is set last, when an own entry with the same text is superseded.",
         "warnings": _DECIDED,
         "status": "Copies are approved.",
         "revision": "It is set with the copy.",
@@ -44,19 +44,19 @@ COLUMNS = ColumnCopy(
         "endorsed_by": _DECIDED,
         "decided_by": _ELSEWHERE,
         "decision_notes": _DECIDED,
-        "told_at": "Nobody here proposed it.",
+        "told_at": "No one here proposed it.",
         "is_copy": "All of them are.",
         "superseded_by": "What is superseded there is removed here.",
         "created_at": "It is set with the copy.",
         "updated_at": "It is when the copy was changed last.",
     },
 )
-"""What of an entry is taken over as it is. Who it names are not people of this BigMind: the copy keeps their names."""
+"""The fields that a copy takes over unchanged. People are not among them: they have no account on this instance."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What reading the company's knowledge changed here."""
+    """How many copies one synchronization added, changed, removed, or could not read."""
 
     added: int = 0
     changed: int = 0
@@ -65,7 +65,10 @@ class Kept:
 
 
 def read_entries(items: Iterable[dict[str, object]]) -> tuple[list[UpstreamEntry], int]:
-    """Check what the company server tells; return the entries that can be kept, and how many cannot."""
+    """Validate the entries of the company server; return the valid ones, and the number of the others.
+
+    The second of two entries with the same id or text counts as unreadable: a digest is unique among approved entries.
+    """
     entries: dict[int, UpstreamEntry] = {}
     digests: set[str] = set()
     unreadable = 0
@@ -86,11 +89,11 @@ def read_entries(items: Iterable[dict[str, object]]) -> tuple[list[UpstreamEntry
 
 @transaction.atomic
 def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unreadable: int = 0) -> Kept:
-    """Make the copies here what the company server has approved now: all of it, and nothing else.
+    """Make the copies equal to what the company server has approved now. Returns what changed.
 
-    What was approved here with the same words gives way to the company's entry, which points back to it.
+    An entry that was approved here with the same text is superseded by the copy.
     """
-    wait_for_turn(_TURNS, server.pk)
+    wait_for_turn(_LOCK, server.pk)
     known = {copy.upstream_id: copy for copy in server.copies.select_related("entry")}
     wanted = {entry.id: entry for entry in entries}
     removed = _remove([copy.entry_id for number, copy in known.items() if number not in wanted])
@@ -113,15 +116,15 @@ def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unre
 
 @transaction.atomic
 def forget_other_servers() -> int:
-    """Forget what is kept of company servers that are not configured any more; return how many entries went."""
+    """Delete the copies of company servers that are no longer configured; return how many entries were deleted."""
     others = CompanyServer.objects.exclude(url=settings.COMPANY_URL)
-    # Without its mark, all of it is read again should it be configured once more.
+    # Without its mark, everything is read again if the server is configured once more.
     others.exclude(mark="").update(mark="", read_at=None)
     return _remove(list(CompanyCopy.objects.filter(server__in=others).values_list("entry_id", flat=True)))
 
 
 def _remove(numbers: list[int]) -> int:
-    """Nothing of it stays: what the company has taken back, perhaps for a reason, is not kept on laptops."""
+    """Delete copies completely: the company may have withdrawn a text for a reason, so laptops must not keep it."""
     if numbers:
         erase_passages(Kind.COMPANY, numbers)
     CompanyEntry.objects.filter(pk__in=numbers, is_copy=True).delete()
@@ -133,7 +136,7 @@ def _differs(copy: CompanyCopy, entry: UpstreamEntry) -> bool:
 
 
 def _make_room(rows: Sequence[CompanyEntry]) -> None:
-    """Free the digests of entries that change: one may take the words that another one gives up."""
+    """Free the digests of entries that change: digests are unique, and one may take the text that another gives up."""
     aside = Concat(Value("copy:"), Cast(F("pk"), CharField()))
     CompanyEntry.objects.filter(pk__in=[row.pk for row in rows]).update(digest=aside)
 
@@ -142,7 +145,7 @@ def _write_copy(row: CompanyEntry, entry: UpstreamEntry) -> CompanyEntry:
     for name in COLUMNS.names():
         setattr(row, name, getattr(entry, name))
     row.revision, row.created_at = entry.revision, entry.created_at
-    row.digest = f"upstream:{entry.id}"  # until whoever has the same words here has given way
+    row.digest = f"upstream:{entry.id}"  # a placeholder until an own entry with the same text is superseded
     return row
 
 
@@ -159,7 +162,7 @@ def _copy(row: CompanyEntry, server: CompanyServer, entry: UpstreamEntry) -> Com
 
 
 def _settle(server: CompanyServer, written: list[tuple[CompanyEntry, UpstreamEntry]]) -> None:
-    """Let what was approved here with the same words give way, then give each copy its digest."""
+    """Supersede own entries that have the same text as a copy, then give each copy its digest."""
     by_digest = {digest(entry.content): (row, entry) for row, entry in written}
     for twin in CompanyEntry.objects.own().approved().filter(digest__in=by_digest).select_for_update():
         row, entry = by_digest[twin.digest]

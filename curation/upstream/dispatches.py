@@ -1,4 +1,4 @@
-"""Dispatches: proposals for the company server, sent until they arrive, and the decisions that come back."""
+"""Dispatches: proposals for the company server, retried until they arrive, and the decisions about them."""
 
 from django.conf import settings
 from django.db import transaction
@@ -16,11 +16,11 @@ from curation.upstream.wire import CompanyWire, TurnedDown
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import UNDECIDED, CompanyEntry, CompanyServer, Dispatch
 
-_TOLD = ("status", "decided_by", "decided_at", "decision_notes")
+_STATUS_FIELDS = ("status", "decided_by", "decided_at", "decision_notes")
 
 
 def company_server() -> CompanyServer | None:
-    """Return the company server that is configured; nothing where there is none."""
+    """Return the configured company server; None if there is none."""
     if not settings.COMPANY_URL:
         return None
     if is_read_only():
@@ -30,11 +30,11 @@ def company_server() -> CompanyServer | None:
 
 @transaction.atomic
 def send_to_company(actor: Actor, *, entry_id: CompanyEntryId) -> Dispatch:
-    """Let a proposal of one's own go to the company server, where it waits for a curator.
+    """Queue a proposal of the actor for the company server, where a curator decides.
 
     Raises:
         Conflict: there is no company server, it is on its way already, or it is not approved here.
-        NotFound: the actor has proposed no such thing.
+        NotFound: the actor has no such proposal.
     """
     entry = CompanyEntry.objects.proposed_by(actor.user).filter(pk=entry_id).first()
     if entry is None:
@@ -53,12 +53,15 @@ def send_to_company(actor: Actor, *, entry_id: CompanyEntryId) -> Dispatch:
 
 
 def queue_dispatch(entry: CompanyEntry) -> Dispatch | None:
-    """Let a proposal wait for the company server, once, where there is one. Call this in the proposing transaction."""
+    """Queue a proposal for the company server, once; return None if there is no server.
+
+    Call this in the transaction that stores the proposal, so that neither exists without the other.
+    """
     server = company_server()
     if server is None or entry.is_copy:
         return None
     dispatch, _ = Dispatch.objects.get_or_create(entry=entry, defaults={"server": server})
-    # While the server is away, it is not asked more often because there is more to say.
+    # A new proposal must not shorten the pause of a server that is unreachable.
     if not server.attempts:
         CompanyServer.objects.filter(pk=server.pk, attempts=0).update(not_before=timezone.now())
     after_commit("curation.tasks.sync_with_company")
@@ -66,44 +69,46 @@ def queue_dispatch(entry: CompanyEntry) -> Dispatch | None:
 
 
 def send_waiting(server: CompanyServer, wire: CompanyWire) -> int:
-    """Send what waits, and return how much arrived. May be killed at any point: the key makes each of them one.
+    """Send the queued proposals, and return how many arrived.
+
+    May be killed at any point: with its idempotency key, a proposal that is sent twice is stored once.
 
     Raises:
-        Away: the server stopped answering; what is left waits.
+        Away: the server stopped answering; the rest stays in the queue.
     """
     waiting = server.dispatches.to_send().select_related("entry", "server").order_by("created_at", "pk")
     return sum(_send(dispatch, wire) for dispatch in waiting)
 
 
 def hear_decisions(server: CompanyServer, wire: CompanyWire) -> int:
-    """Ask what became of the proposals that arrived; return about how many there is news.
+    """Fetch the decisions about proposals that arrived; return how many proposals have news.
 
     Raises:
         Away: the server stopped answering.
     """
     mine = {one.upstream_id: one for one in server.dispatches.filter(upstream_id__isnull=False).select_related("entry")}
     awaited = {one.upstream_id for one in mine.values() if one.status in UNDECIDED}
-    heard = 0
+    news = 0
     if not awaited:
-        return heard
+        return news
     for item in wire.my_proposals():
         try:
             proposal = UpstreamProposal.model_validate(item)
         except ValidationError:
             continue
         if proposal.id in mine:
-            heard += _hear(mine[proposal.id], proposal)
+            news += _update(mine[proposal.id], proposal)
         awaited.discard(proposal.id)
         if not awaited:
             break
-    return heard
+    return news
 
 
 def _send(dispatch: Dispatch, wire: CompanyWire) -> bool:
     if dispatch.body is None:
         dispatch.body = _body_of(dispatch.entry)
     dispatch.attempts += 1
-    # Before it is sent: should the answer be lost, the next try says the same.
+    # Saved before sending: if the reply is lost, the next try sends the same body with the same key.
     dispatch.save(update_fields=["body", "attempts"])
     try:
         proposal = wire.propose(dispatch.body, key=dispatch.key).entry
@@ -112,24 +117,24 @@ def _send(dispatch: Dispatch, wire: CompanyWire) -> bool:
     dispatch.sent_at, dispatch.upstream_id, dispatch.trouble = timezone.now(), proposal.id, ""
     dispatch.status = proposal.status
     dispatch.save(update_fields=["sent_at", "upstream_id", "trouble", "status"])
-    _hear(dispatch, proposal)
+    _update(dispatch, proposal)
     return True
 
 
 def _note_refusal(dispatch: Dispatch, refusal: TurnedDown) -> bool:
-    """A key that lacks a right can be mended, and then the next try succeeds; what is wrong with the text stays so."""
+    """Record a refusal. A key without permission can be fixed, so those are retried; a refused text is final."""
     dispatch.trouble = str(refusal)[:1_000]
     if refusal.status in {401, 403, 404}:
         dispatch.save(update_fields=["trouble"])
         raise refusal
     dispatch.refused_at, dispatch.upstream_id = timezone.now(), refusal.entry_id
     dispatch.save(update_fields=["trouble", "refused_at", "upstream_id"])
-    _tell(dispatch)
+    _notify(dispatch)
     return False
 
 
 def _body_of(entry: CompanyEntry) -> dict[str, object]:
-    """What the company is told: the proposal, and nothing of the session or the memory that it comes from."""
+    """Return what is sent to the company: the proposal, and nothing of the session or memory that it comes from."""
     return {
         "category": entry.category,
         "title": entry.title,
@@ -142,22 +147,22 @@ def _body_of(entry: CompanyEntry) -> dict[str, object]:
     }
 
 
-def _hear(dispatch: Dispatch, proposal: UpstreamProposal) -> bool:
-    """Note where a proposal stands; return whether that is news."""
-    if all(getattr(dispatch, name) == getattr(proposal, name) for name in _TOLD):
+def _update(dispatch: Dispatch, proposal: UpstreamProposal) -> bool:
+    """Store the status of a proposal at the company; return whether it was decided since."""
+    if all(getattr(dispatch, name) == getattr(proposal, name) for name in _STATUS_FIELDS):
         return False
-    for name in _TOLD:
+    for name in _STATUS_FIELDS:
         setattr(dispatch, name, getattr(proposal, name))
     is_decided = proposal.decided_at is not None
     dispatch.told_at = None
-    dispatch.save(update_fields=[*_TOLD, "told_at"])
+    dispatch.save(update_fields=[*_STATUS_FIELDS, "told_at"])
     if is_decided:
-        _tell(dispatch)
+        _notify(dispatch)
     return is_decided
 
 
-def _tell(dispatch: Dispatch) -> None:
-    """Tell the proposer, as a decision made here would be told."""
+def _notify(dispatch: Dispatch) -> None:
+    """Notify the proposer, as for a decision made on this instance."""
     entry = dispatch.entry
     if entry.proposed_by_id:
         text = notice_text(f"{named(entry)}: {dispatch.in_words.rstrip('.')}.")

@@ -1,4 +1,4 @@
-"""The company server, asked by the scheduler: report, send proposals, hear decisions, read what the company knows."""
+"""Synchronization with the company server: register, send proposals, fetch decisions, copy approved entries."""
 
 import socket
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from .wire import Away, CompanyWire, TurnedDown
 
 HEARTBEAT = timedelta(minutes=5)
 LEASE = timedelta(minutes=5)
-"""How long whoever synchronizes has the server for themselves; whoever is killed leaves it to the next."""
+"""How long one worker has the server to itself. When it is killed, the next one takes over after that."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 30, 60))
 """How long to wait after each failure in a row; the last one from then on."""
 
@@ -32,11 +32,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Synced:
-    """What came of one round with the company server."""
+    """The result of one synchronization with the company server."""
 
     server: str
     ok: bool
-    trouble: str = ""
+    error: str = ""
     sent: int = 0
     heard: int = 0
     kept: Kept = field(default_factory=Kept)
@@ -44,7 +44,7 @@ class Synced:
 
 @dataclass(frozen=True)
 class UpstreamStatus:
-    """How things stand with the company server, for whoever runs this BigMind."""
+    """The state of the connection to the company server, for admins."""
 
     server: CompanyServer
     name: str
@@ -55,14 +55,14 @@ class UpstreamStatus:
 
 
 def sync_if_due() -> Synced | None:
-    """Do a round with the company server when it is time to; return nothing when it is not, or there is none."""
+    """Synchronize with the company server if it is due; return None if it is not, or there is no server."""
     forget_other_servers()
     server = _claim_server()
     return _round(server) if server else None
 
 
 def sync_now() -> Synced:
-    """Do a round with the company server at once, whatever failed before.
+    """Synchronize with the company server now, also during the pause after a failure.
 
     Raises:
         Conflict: there is none.
@@ -72,7 +72,7 @@ def sync_now() -> Synced:
 
 
 def try_again(actor: Actor) -> CompanyServer:
-    """Let the worker ask the company server now, as an admin."""
+    """End the pause after a failure, so that the worker synchronizes now. For admins; returns the server."""
     actor.require("admin")
     server = _require_server()
     CompanyServer.objects.filter(pk=server.pk).update(not_before=timezone.now())
@@ -81,7 +81,7 @@ def try_again(actor: Actor) -> CompanyServer:
 
 
 def connection(actor: Actor, *, shown: int = 20) -> UpstreamStatus | None:
-    """Return how things stand with the company server, for an admin; nothing where there is none."""
+    """Return the state of the connection to the company server, for admins; None if there is no server."""
     actor.require("admin")
     server = company_server()
     if server is None:
@@ -99,12 +99,12 @@ def connection(actor: Actor, *, shown: int = 20) -> UpstreamStatus | None:
 
 
 def name_here() -> str:
-    """How this BigMind is called at the company."""
+    """Return the name of this instance in the directory of the company."""
     return (settings.INSTANCE_NAME or socket.gethostname() or "a BigMind")[:100]
 
 
 def statistics_here() -> dict[str, int]:
-    """Count what this BigMind holds. Nothing else of it is told."""
+    """Return the counts that the company sees: numbers only, nothing of the content."""
     return {
         "sessions": Session.objects.count(),
         "facts": Fact.objects.count(),
@@ -124,7 +124,7 @@ def _require_server() -> CompanyServer:
 
 @transaction.atomic
 def _claim_server() -> CompanyServer | None:
-    """Take the server for a round if it is due and nobody else has it."""
+    """Lease the server for one synchronization if it is due and no other worker has it; else return None."""
     known, now = company_server(), timezone.now()
     if known is None:
         return None
@@ -145,33 +145,33 @@ def _round(server: CompanyServer) -> Synced:
         sent = send_waiting(server, wire)
         heard = hear_decisions(server, wire)
         kept = _read(server, wire, mark)
-    except (Away, TurnedDown) as trouble:
-        _put_off(server, str(trouble))
-        return Synced(server.host, ok=False, trouble=str(trouble), sent=sent, heard=heard)
+    except (Away, TurnedDown) as error:
+        _put_off(server, str(error))
+        return Synced(server.host, ok=False, error=str(error), sent=sent, heard=heard)
     _settle(server)
     return Synced(server.host, ok=True, sent=sent, heard=heard, kept=kept)
 
 
 def _report(server: CompanyServer, wire: CompanyWire) -> str:
-    """Say that this BigMind is there; return the mark of what the company knows."""
-    told: dict[str, Any] = {"name": name_here(), "version": __version__, "statistics": statistics_here()}
+    """Register this instance; return the mark of the company's knowledge, which changes whenever that does."""
+    report: dict[str, Any] = {"name": name_here(), "version": __version__, "statistics": statistics_here()}
     if settings.COMPANY_SEES_URL:
-        told["url"] = settings.COMPANY_SEES_URL
-    said = wire.register(server.identity, told)
+        report["url"] = settings.COMPANY_SEES_URL
+    reply = wire.register(server.identity, report)
     now = timezone.now()
     server.heard_at, server.registered_at = now, server.registered_at or now
-    server.username, server.profile_url = said.instance.username, _link(said.instance.profile_url)
+    server.username, server.profile_url = reply.instance.username, _link(reply.instance.profile_url)
     server.save(update_fields=["heard_at", "registered_at", "username", "profile_url"])
-    return said.knowledge
+    return reply.knowledge
 
 
 def _link(url: str) -> str:
-    """An address that a page may link to."""
+    """Return the address if a page may link to it (no `javascript:`), else an empty string."""
     return url if url.startswith(("https://", "http://")) else ""
 
 
 def _read(server: CompanyServer, wire: CompanyWire, mark: str) -> Kept:
-    """Read what the company knows, unless it is known here already."""
+    """Copy the company's approved entries, unless the mark says that nothing has changed."""
     kept = Kept(unreadable=server.unreadable)
     if mark != server.mark:
         entries, unreadable = read_entries(wire.approved())
@@ -190,9 +190,9 @@ def _settle(server: CompanyServer) -> None:
     server.save(update_fields=["attempts", "trouble", "troubled_at", "not_before"])
 
 
-def _put_off(server: CompanyServer, trouble: str) -> None:
-    server.trouble, server.troubled_at = trouble[:1_000], timezone.now()
+def _put_off(server: CompanyServer, error: str) -> None:
+    server.trouble, server.troubled_at = error[:1_000], timezone.now()
     server.not_before = timezone.now() + PAUSES[min(server.attempts, len(PAUSES) - 1)]
     server.attempts = min(server.attempts + 1, 1_000)
     server.save(update_fields=["attempts", "trouble", "troubled_at", "not_before"])
-    log.warning("The company server was not reached.", server=server.host, trouble=server.trouble)
+    log.warning("The company server was not reached.", server=server.host, error=server.trouble)

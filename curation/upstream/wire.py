@@ -1,6 +1,6 @@
-"""The wire to the company server: its REST API, spoken with time-outs, a limit on each answer, and no redirection.
+"""The client of the company server's REST API, with time-outs, a size limit for each reply, and no redirects.
 
-The key leaves this module in one header and in nothing else: no error, log or address has it.
+The key leaves this module only in the Authorization header: no error, log line or URL contains it.
 """
 
 import ipaddress
@@ -23,14 +23,14 @@ from bigmind.core.screening import redact
 from bigmind.core.text import one_line, show_hidden
 from curation.shapes.upstream import UpstreamPage, UpstreamRegistration, UpstreamReply
 
-PATIENCE = httpx.Timeout(15.0, connect=5.0)
+TIMEOUT = httpx.Timeout(15.0, connect=5.0)
 SECONDS_EACH = 30.0
-"""How long one question and its whole answer may take."""
+"""How long one request with its whole reply may take."""
 ANSWER_BYTES = 8 * 1024 * 1024
 PAGE = 100
 MOST_PAGES = 500
 LIST_SECONDS = 240.0
-"""How long reading one list may take altogether: shorter than the lease of whoever synchronizes."""
+"""How long reading one list may take: shorter than the lease (`server.LEASE`), so that two workers never overlap."""
 LIST_BYTES = 256 * 1024 * 1024
 _TOO_SLOW = "It answers too slowly."
 _BACK_SOON = frozenset({408, 425, 429})
@@ -39,11 +39,11 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class Away(Exception):
-    """The company server cannot be asked now, or its answer cannot be used. The sentence says why; try again later."""
+    """The company server is unreachable, or its reply is unusable. The message says why; retry later."""
 
 
 class TurnedDown(Exception):
-    """The company server has understood, and says no. Asking the same again would not help."""
+    """The company server refuses the request. Retrying it unchanged would not help."""
 
     def __init__(self, status: int, reason: str, entry_id: int | None = None) -> None:
         super().__init__(reason)
@@ -53,7 +53,7 @@ class TurnedDown(Exception):
 
 @dataclass(frozen=True)
 class CompanyWire:
-    """The company server at an address, asked with a key."""
+    """A client for the company server at one URL, with one key."""
 
     url: str
     key: str = field(repr=False)
@@ -61,28 +61,30 @@ class CompanyWire:
 
     @classmethod
     def from_settings(cls) -> "CompanyWire":
-        """Return the wire to the server that the settings name."""
+        """Return a client for the server that the settings name."""
         return cls(settings.COMPANY_URL, settings.COMPANY_KEY, settings.COMPANY_PLAIN_HTTP)
 
-    def register(self, identity: UUID, told: dict[str, Any]) -> UpstreamRegistration:
-        """Say that this BigMind is there.
+    def register(self, identity: UUID, registration: dict[str, Any]) -> UpstreamRegistration:
+        """Register this instance, or update its registration.
 
         Raises:
-            Away, TurnedDown: it did not hear, or does not want to.
+            Away: the server is unreachable.
+            TurnedDown: it refuses.
         """
-        said = self._ask("PUT", f"directory/instances/{identity}/", body=told)
-        return _read(UpstreamRegistration, said)
+        reply = self._ask("PUT", f"directory/instances/{identity}/", body=registration)
+        return _read(UpstreamRegistration, reply)
 
     def propose(self, body: dict[str, Any], *, key: UUID) -> UpstreamReply:
-        """Propose something. With the same key it is proposed once, however often it is sent.
+        """Send a proposal. With the same key it is stored once, however often it is sent.
 
         Raises:
-            Away, TurnedDown: it did not hear, or does not want to.
+            Away: the server is unreachable.
+            TurnedDown: it refuses.
         """
         return _read(UpstreamReply, self._ask("POST", "company/", body=body, headers={"Idempotency-Key": str(key)}))
 
     def approved(self) -> Iterator[dict[str, object]]:
-        """Yield every approved entry, unchecked, page by page.
+        """Yield every approved entry, page by page. They are not validated yet.
 
         Raises:
             Away: it stopped answering, or the list has changed meanwhile.
@@ -90,7 +92,7 @@ class CompanyWire:
         return self._pages("company/")
 
     def my_proposals(self) -> Iterator[dict[str, object]]:
-        """Yield what the owner of the key has proposed, unchecked, the newest first."""
+        """Yield the proposals of the key's owner, the newest first. They are not validated yet."""
         return self._pages("company/mine/")
 
     def _pages(self, path: str) -> Iterator[dict[str, object]]:
@@ -118,7 +120,7 @@ class CompanyWire:
         headers: dict[str, str] | None = None,
     ) -> Any:
         address, host = self._check_address()
-        said = {
+        sent = {
             "Authorization": f"Bearer {self.key}",
             "User-Agent": f"BigMind/{__version__}",
             "X-Agent-Host": socket.gethostname()[:100].encode("ascii", "replace").decode(),
@@ -126,35 +128,35 @@ class CompanyWire:
             "Host": host,
             **(headers or {}),
         }
-        # Through a proxy only where it cannot read what passes: with TLS.
+        # Proxies of the environment only with TLS: in plain text, a proxy would read the key.
         is_secure = self.url.startswith("https://")
         with deadline(SECONDS_EACH) as exchange:
             more: dict[str, Any] = {
                 "params": query,
                 "json": body,
-                "headers": said,
+                "headers": sent,
                 "extensions": {"trace": exchange.notice},
             }
             try:
                 with (
-                    httpx.Client(timeout=PATIENCE, follow_redirects=False, trust_env=is_secure) as client,
+                    httpx.Client(timeout=TIMEOUT, follow_redirects=False, trust_env=is_secure) as client,
                     client.stream(method, f"{address}/api/v1/{path}", **more) as reply,
                 ):
                     status, text = reply.status_code, _body_of(reply, exchange)
             except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-                # The error's own words may hold the address or a header.
-                trouble = _TOO_SLOW if exchange.is_late else f"It does not answer ({type(error).__name__})."
-                raise Away(trouble) from None
+                # The message of the error may contain the URL or a header, so only its type is passed on.
+                reason = _TOO_SLOW if exchange.is_late else f"It does not answer ({type(error).__name__})."
+                raise Away(reason) from None
         return self._answer(status, text)
 
     def _answer(self, status: int, text: bytes) -> Any:
         try:
-            said = json.loads(text) if text else None
+            answer = json.loads(text) if text else None
         except (ValueError, RecursionError):
-            said = None
-        if 200 <= status < 300 and said is not None:
-            return said
-        reason = self._reason(said)
+            answer = None
+        if 200 <= status < 300 and answer is not None:
+            return answer
+        reason = self._reason(answer)
         if status in _BACK_SOON or status >= 500:
             raise Away(f"It answered {status}{reason}")
         if 300 <= status < 400:
@@ -162,24 +164,24 @@ class CompanyWire:
         if status == 401:
             raise TurnedDown(status, "It does not accept the key: look at BIGMIND_COMPANY_KEY.")
         if 400 <= status < 500:
-            raise TurnedDown(status, f"It answered {status}{reason}", _entry_in(said))
+            raise TurnedDown(status, f"It answered {status}{reason}", _entry_in(answer))
         raise Away(f"It answered {status}, and not as a BigMind does: look at BIGMIND_COMPANY_URL.")
 
-    def _reason(self, said: Any) -> str:
-        """What the other side says of it, in one line: nothing that could be a secret, and never the key."""
-        detail = said.get("detail") if isinstance(said, dict) else None
+    def _reason(self, answer: Any) -> str:
+        """Return the reason that the server gives, in one line, without secrets and never with the key."""
+        detail = answer.get("detail") if isinstance(answer, dict) else None
         if not isinstance(detail, str) or not detail.strip():
             return "."
         return f": {redact(one_line(show_hidden(detail))[:500].replace(self.key, '(key)'))}"
 
     def _check_address(self) -> tuple[str, str]:
-        """Return the address to call and the host it is called by.
+        """Return the URL to call and the Host header for it.
 
-        A certificate proves who answers; without TLS, the name could lead anywhere: so it is looked up once, each
-        address of it is checked, and one that was checked is called.
+        With TLS, the certificate proves who answers. Without it, a name could resolve to anything: so it is resolved
+        once, every address is checked, and a checked address is called instead of the name (no DNS rebinding).
 
         Raises:
-            Away: the name is unknown, or what it stands for must not be asked in plain text.
+            Away: the name does not resolve, or an address must not be called without TLS.
         """
         parts = urlsplit(self.url)
         if parts.scheme == "https":
@@ -201,7 +203,7 @@ def _is_private(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def _body_of(reply: httpx.Response, exchange: Exchange) -> bytes:
-    """Read an answer up to a limit, and not for ever."""
+    """Read a reply up to the size limit and the deadline."""
     parts, size = [], 0
     for part in reply.iter_bytes():
         parts.append(part)
@@ -215,14 +217,14 @@ def _body_of(reply: httpx.Response, exchange: Exchange) -> bytes:
     return b"".join(parts)
 
 
-def _read(shape: type[Answer], said: Any) -> Answer:
+def _read(shape: type[Answer], answer: Any) -> Answer:
     try:
-        return shape.model_validate(said)
+        return shape.model_validate(answer)
     except ValidationError:
         raise Away("It does not answer as a BigMind of this version does: is it older, or something else?") from None
 
 
-def _entry_in(said: Any) -> int | None:
-    """The entry that a refusal names as the one in the way."""
-    number = said.get("entry_id") if isinstance(said, dict) else None
+def _entry_in(answer: Any) -> int | None:
+    """Return the id of the conflicting entry that a refusal names, if any."""
+    number = answer.get("entry_id") if isinstance(answer, dict) else None
     return number if isinstance(number, int) and 0 < number < 2**63 else None

@@ -378,7 +378,7 @@ def test_who_leaves_the_company_keeps_none_of_its_knowledge(company: Company, se
 
 def _trouble(done: Synced) -> str:
     assert not done.ok
-    return done.trouble
+    return done.error
 
 
 @pytest.mark.parametrize(

@@ -30,4 +30,4 @@ class Command(OperatorCommand):
             if kept.unreadable:
                 self.remark(f"{kept.unreadable} entries could not be taken over: is the server newer?")
         if not done.ok:
-            raise CommandRefused(f"{done.server}: {done.trouble}")
+            raise CommandRefused(f"{done.server}: {done.error}")
