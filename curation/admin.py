@@ -1,4 +1,4 @@
-"""Looking at company knowledge and its history, and deciding by the same services as everybody."""
+"""The Django admin of company knowledge: read-only tables, and decisions through the same services as the pages."""
 
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ class AdminDecisionForm(ActionForm):
 
 @admin.register(CompanyEntry)
 class CompanyEntryAdmin(ReadOnlyAdmin):
-    """Company knowledge in every state. Its text and status change by decisions, which are kept."""
+    """Company knowledge in every state. Text and status change only by decisions, which are recorded."""
 
     is_for_curators = True
     change_form_template = "curation/admin/entry.html"
@@ -56,13 +56,13 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="revision", ordering="revision")
     def shown_revision(self, entry: CompanyEntry) -> str:
-        """The revision, which the form sends back: an action is about what was listed."""
+        """Show the revision and send it back with the form: an action applies to the revision that was listed."""
         return format_html(
             '{}<input type="hidden" name="{}" value="{}">', entry.revision, _field(entry.pk), entry.revision
         )
 
     def get_exclude(self, request: HttpRequest, obj: CompanyEntry | None = None) -> tuple[str, ...]:
-        """Which session and which row of a memory it was made from is not for curators."""
+        """Hide from curators the session and the memory item that an entry derives from: these are private."""
         return () if request.user.is_authenticated and request.user.is_admin else ("source_session", "source_id")
 
     def get_urls(self) -> list[Any]:
@@ -73,7 +73,7 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show an entry with everything that is needed to decide about it."""
+        """Show an entry with its briefing and the forms of decisions."""
         entry = self.get_object(request, unquote(object_id))
         if request.method == "GET" and entry and not entry.is_copy and self.has_view_permission(request, entry):
             extra_context = {**decision_context(request, entry.pk), **(extra_context or {})}
@@ -110,7 +110,7 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
     def _decide(self, request: HttpRequest, queryset: QuerySet[CompanyEntry], action: Any) -> None:
         chosen = list(queryset.values_list("pk", flat=True)[:BULK])
         seen = {str(pk): request.POST.get(_field(pk), "") for pk in chosen}
-        revisions = {pk: int(said) for pk, said in seen.items() if said.isdecimal() and len(said) < 10}
+        revisions = {pk: int(raw) for pk, raw in seen.items() if raw.isdecimal() and len(raw) < 10}
         notes = request.POST.get("notes", "")
         done = decide_many(actor_of(request), entry_ids=chosen, action=action, notes=notes, revisions=revisions)
         for refused in done.refused:
@@ -132,7 +132,7 @@ class CompanyServerAdmin(ReadOnlyAdmin):
 
 @admin.register(CompanyCopy)
 class CompanyCopyAdmin(ReadOnlyAdmin):
-    """What was read from the company server."""
+    """Entries that were copied from the company server."""
 
     list_display = ("entry", "handle", "server", "owner", "decided_by")
     list_select_related: ClassVar[bool | tuple[str, ...]] = ("entry", "server")
@@ -141,7 +141,7 @@ class CompanyCopyAdmin(ReadOnlyAdmin):
 
 @admin.register(Dispatch)
 class DispatchAdmin(ReadOnlyAdmin):
-    """Proposals for the company server, and what became of them there."""
+    """Proposals for the company server, with their status there."""
 
     list_display = ("entry", "server", "attempts", "sent_at", "refused_at", "status", "decided_by", "trouble")
     list_filter = ("status", "sent_at", "refused_at")
@@ -164,7 +164,7 @@ class ReviewAdmin(ReadOnlyAdmin):
 
 @admin.register(Comment)
 class CommentAdmin(ReadOnlyAdmin):
-    """What was said about entries."""
+    """Comments on entries."""
 
     is_for_curators = True
 
@@ -175,7 +175,7 @@ class CommentAdmin(ReadOnlyAdmin):
 
 @admin.register(Claim)
 class ClaimAdmin(ReadOnlyAdmin):
-    """Who is looking at what."""
+    """Which curator is reviewing which entry."""
 
     is_for_curators = True
 
@@ -185,7 +185,7 @@ class ClaimAdmin(ReadOnlyAdmin):
 
 @admin.register(Notice)
 class NoticeAdmin(ReadOnlyAdmin):
-    """What people were told."""
+    """Notices to users."""
 
     list_display = ("text", "user", "entry", "created_at", "seen_at")
     list_filter = ("created_at", "seen_at")
@@ -195,7 +195,7 @@ class NoticeAdmin(ReadOnlyAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """What was sent out, and what waits or failed."""
+    """Deliveries that arrived, are queued or failed."""
 
     list_display = ("event", "channel", "to", "attempts", "not_before", "delivered_at", "given_up_at", "trouble")
     list_filter = ("channel", "event", "delivered_at", "given_up_at")
@@ -205,7 +205,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
 @admin.register(Subscription)
 class SubscriptionAdmin(ReadOnlyAdmin):
-    """How often people want to be written to."""
+    """How often users get e-mail."""
 
     list_display = ("user", "frequency", "last_sent_at")
     list_filter = ("frequency",)

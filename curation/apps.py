@@ -1,10 +1,10 @@
-"""The app of company knowledge, where it is decided about."""
+"""The Django app that decides what becomes company knowledge."""
 
 from django.apps import AppConfig
 
 
 class CurationConfig(AppConfig):
-    """What becomes company knowledge, and who decided."""
+    """Proposals and decisions about company knowledge."""
 
     name = "curation"
     default_auto_field = "django.db.models.BigAutoField"

@@ -1,4 +1,4 @@
-"""What the app of company knowledge offers: propose, hear what became of it, decide."""
+"""The operations of company knowledge: propose, follow a proposal, decide, forget a source."""
 
 from bigmind.core.operations import Effect, Operation
 from curation.decisions import decisions, entries, forgetting

@@ -1,4 +1,4 @@
-"""What catches up in the background about decisions."""
+"""Background tasks of curation."""
 
 from celery import shared_task
 
@@ -8,23 +8,23 @@ from curation.upstream import server as company_server
 
 @shared_task
 def deliver_pending() -> None:
-    """Send out what waits."""
+    """Send the queued deliveries."""
     deliveries.deliver_pending()
 
 
 @shared_task
 def sync_with_company() -> None:
-    """Do a round with the company server, where there is one and it is time to."""
+    """Synchronize with the company server, if there is one and it is due."""
     company_server.sync_if_due()
 
 
 @shared_task
 def send_digests() -> None:
-    """Write to whoever it is time to write to."""
+    """Queue the digests that are due."""
     digests.send_digests()
 
 
 @shared_task
 def forget_old_deliveries() -> None:
-    """Delete what was sent long ago."""
+    """Delete deliveries that are older than 30 days."""
     deliveries.forget_old_deliveries()

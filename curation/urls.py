@@ -1,4 +1,4 @@
-"""The pages of company knowledge: where it is decided, read and proposed, and what people are told of it."""
+"""The routes of curation, company knowledge, notices, the audit log and deliveries."""
 
 from django.urls import path
 

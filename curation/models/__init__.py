@@ -1,4 +1,4 @@
-"""Who decided what becomes company knowledge, who is told, and what is said about it."""
+"""Tables of curation: decisions, claims, comments, notices, subscriptions and deliveries."""
 
 from .claims import CLAIM_LASTS, Claim
 from .comments import Comment

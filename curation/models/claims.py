@@ -1,4 +1,4 @@
-"""Claim: a curator is looking at an entry, so that two do not read the same one at once."""
+"""Claim: a curator is reviewing an entry, so that another takes the next one."""
 
 from datetime import timedelta
 
@@ -12,15 +12,15 @@ CLAIM_LASTS = timedelta(minutes=10)
 
 
 class ClaimQuerySet(models.QuerySet["Claim"]):
-    """Claims, in the words of those who ask for them."""
+    """Queries for claims."""
 
     def current(self) -> "ClaimQuerySet":
-        """Those that have not run out."""
+        """Return the claims that have not expired."""
         return self.filter(until__gt=timezone.now())
 
 
 class Claim(models.Model):
-    """Who looks at an entry, and until when. It keeps nobody from deciding; revisions do that."""
+    """Who is reviewing an entry, and until when. Only a hint: two decisions at once are prevented by revisions."""
 
     entry = models.OneToOneField(CompanyEntry, models.CASCADE, primary_key=True, related_name="claim")
     by = models.ForeignKey(User, models.CASCADE, related_name="claims")

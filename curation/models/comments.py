@@ -1,4 +1,4 @@
-"""Comment: what is said about an entry, beside what is decided."""
+"""Comment: the discussion of an entry, apart from decisions."""
 
 from django.db import models
 from django.utils import timezone
@@ -8,7 +8,7 @@ from knowledge.models import CompanyEntry
 
 
 class Comment(models.Model):
-    """One contribution to the discussion of an entry."""
+    """One comment on an entry."""
 
     entry = models.ForeignKey(CompanyEntry, models.CASCADE, related_name="comments")
     by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="comments")
@@ -23,5 +23,5 @@ class Comment(models.Model):
 
     @property
     def by_name(self) -> str:
-        """Who said it, also when they are gone."""
-        return str(self.by) if self.by else "somebody who has left"
+        """The name of the author, also when the account is deleted."""
+        return str(self.by) if self.by else "a former user"

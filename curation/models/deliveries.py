@@ -1,4 +1,4 @@
-"""Delivery: something that is sent out, to a webhook or by e-mail. The row is the queue."""
+"""Delivery: a message to a webhook or by e-mail. This table is the queue."""
 
 import uuid
 
@@ -10,14 +10,14 @@ from accounts.models import User
 
 
 class Channel(models.TextChoices):
-    """How it is sent."""
+    """How a message is sent."""
 
     WEBHOOK = "webhook"
     EMAIL = "email"
 
 
 class Delivery(models.Model):
-    """One message on its way: tried, retried later, and kept with what became of it."""
+    """One message: retried until it arrives, and kept for 30 days. `trouble` is the last error."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     channel = models.CharField(max_length=10, choices=Channel)

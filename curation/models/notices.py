@@ -1,4 +1,4 @@
-"""Notice: something a person is told in the app."""
+"""Notice: a message to a user in the app."""
 
 from django.db import models
 from django.utils import timezone
@@ -10,7 +10,7 @@ from .reviews import Review
 
 
 class Notice(models.Model):
-    """One line for one person: what happened to an entry they proposed, own, decide about or talked of."""
+    """One line for one user: what happened to an entry that they proposed, own or commented on."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="notices")
     entry = models.ForeignKey(CompanyEntry, models.CASCADE, related_name="notices")

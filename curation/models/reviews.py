@@ -1,4 +1,4 @@
-"""Review: one thing that was done to a company entry, kept for ever: who, when, what changed, why."""
+"""Review: one step in the history of a company entry, kept for ever: who, when, what changed, why."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from knowledge.models import CompanyEntry
 
 
 class Action(models.TextChoices):
-    """What was done."""
+    """The action of a step."""
 
     PROPOSE = "propose"
     REVISE = "revise"
@@ -35,10 +35,11 @@ class Action(models.TextChoices):
 
 
 class Review(models.Model):
-    """One step in the life of an entry, with the entry before and after it.
+    """One step in the history of an entry, with the entry before and after it.
 
     The table only grows: a trigger in the database refuses to change or delete a row, but for the name of a person who
-    was erased. `seal` binds each row to the one before it, so that a change made past the trigger is found.
+    was erased. `seal` binds each row to the one before it, so that a change that bypasses the trigger is detected. It
+    covers `by_id_kept` and not the names, so that erasing a name leaves the chain intact.
     """
 
     entry = models.ForeignKey(CompanyEntry, models.PROTECT, related_name="reviews")
@@ -73,7 +74,7 @@ class Review(models.Model):
 
     @property
     def changed(self) -> dict[str, tuple[object, object]]:
-        """What is different after it: each field with what it was and what it is."""
+        """The fields that it changed, each with the value before and after."""
         before = self.before or {}
         return {
             name: (before.get(name), value)
@@ -83,7 +84,7 @@ class Review(models.Model):
 
     def seal_after(self, previous: str) -> str:
         """Return the seal that this row must have after one with the seal `previous`."""
-        said = {
+        sealed = {
             "previous": previous,
             "entry": self.entry_id,
             "number": self.number,
@@ -96,5 +97,5 @@ class Review(models.Model):
             "batch": self.batch,
             "created_at": self.created_at,
         }
-        text = json.dumps(said, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
+        text = json.dumps(sealed, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()

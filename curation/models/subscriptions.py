@@ -1,4 +1,4 @@
-"""Subscription: how often somebody wants to be written to."""
+"""Subscription: how often a user gets e-mail."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ from accounts.models import User
 
 
 class Frequency(models.TextChoices):
-    """How often e-mail is sent, when there is something to tell."""
+    """How often e-mail is sent, if there is news."""
 
     NEVER = "never"
     AT_ONCE = "at_once"
@@ -24,7 +24,7 @@ PAUSE: dict[str, timedelta] = {
 
 
 class Subscription(models.Model):
-    """One person's choice. Without a row it is `daily`."""
+    """The choice of one user. Without a row it is `daily`."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="subscription")
     frequency = models.CharField(max_length=10, choices=Frequency, default=Frequency.DAILY)

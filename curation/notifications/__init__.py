@@ -1,1 +1,1 @@
-"""Telling people: notices in the app, webhooks, e-mail and digests."""
+"""Notifications: notices in the app, webhooks, e-mail and digests."""

@@ -1,4 +1,4 @@
-"""Deliveries: what is sent out to a webhook or by e-mail, retried until it arrives or a day has passed."""
+"""Deliveries to a webhook or by e-mail, retried until they arrive or a day has passed."""
 
 import base64
 import hashlib
@@ -20,22 +20,22 @@ from bigmind.core.background import after_commit
 from curation.models import Channel, Delivery, Review
 
 LEASE = timedelta(minutes=2)
-"""Longer than any try takes: what is being sent is nobody else's meanwhile."""
+"""How long a worker has a delivery to itself: longer than any attempt takes, so that no other sends it meanwhile."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480, 960))
-"""How long to wait after each try that failed; after the last one it is given up, and kept with its trouble."""
+"""How long to wait after each failed attempt. After the last one it is given up, and kept with its error."""
 KEPT = timedelta(days=30)
 
 log = structlog.get_logger()
 
 
 class _Failed(Exception):
-    """It did not arrive. The sentence says why."""
+    """A delivery failed. The message says why."""
 
 
 def queue_webhook(review: Review) -> None:
-    """Let the webhook hear of a decision, where one is configured. Call this in the transaction that decides.
+    """Queue the webhook message about a decision, if a webhook is configured. Call this in the deciding transaction.
 
-    What is sent names the entry and links to it; its text stays here.
+    The message names the entry and links to it; the text of the entry does not leave this instance.
     """
     if not settings.WEBHOOK_URL:
         return
@@ -46,7 +46,7 @@ def queue_webhook(review: Review) -> None:
         "timestamp": review.created_at.isoformat(),
         "data": {
             "handle": entry.handle,
-            # What is not decided yet is between the proposer and the curators.
+            # Until it is decided, only the proposer and the curators may read it.
             "title": "" if entry.is_undecided else entry.title,
             "category": entry.category,
             "status": entry.status,
@@ -60,7 +60,7 @@ def queue_webhook(review: Review) -> None:
 
 
 def deliver_pending() -> int:
-    """Send what waits, and return how much arrived. May run twice at once and be killed at any point."""
+    """Send the queued deliveries, and return how many arrived. May run twice at once and be killed at any point."""
     arrived = 0
     while delivery := _claim():
         arrived += _deliver(delivery)
@@ -68,13 +68,13 @@ def deliver_pending() -> int:
 
 
 def forget_old_deliveries() -> int:
-    """Delete what arrived or was given up over 30 days ago; return how many."""
+    """Delete deliveries older than 30 days that arrived or were given up; return how many."""
     old = Delivery.objects.exclude(delivered_at=None, given_up_at=None).filter(created_at__lt=timezone.now() - KEPT)
     return old.delete()[0]
 
 
 def send_again(delivery: Delivery) -> None:
-    """Try a delivery once more from the beginning: after the other side was mended."""
+    """Queue a delivery again with all its attempts, for when the receiver works again."""
     Delivery.objects.filter(pk=delivery.pk).update(
         attempts=0, given_up_at=None, delivered_at=None, not_before=timezone.now()
     )
@@ -94,7 +94,7 @@ def signature(message_id: str, moment: int, body: bytes, secret: str) -> str:
 
 
 def _claim() -> Delivery | None:
-    """Take what is due longest, for two minutes: whoever is killed with it leaves it to the next."""
+    """Lease the delivery that is due longest. If this worker is killed, the next one takes it after the lease."""
     now = timezone.now()
     with transaction.atomic():
         due = Delivery.objects.filter(delivered_at=None, given_up_at=None, not_before__lte=now).order_by("not_before")
@@ -117,15 +117,15 @@ def _deliver(delivery: Delivery) -> bool:
     return True
 
 
-def _put_off(delivery: Delivery, trouble: str) -> None:
-    delivery.trouble = trouble[:1_000]
+def _put_off(delivery: Delivery, error: str) -> None:
+    delivery.trouble = error[:1_000]
     delivery.attempts += 1
     if delivery.attempts > len(PAUSES):
         delivery.given_up_at = timezone.now()
     else:
         delivery.not_before = timezone.now() + PAUSES[delivery.attempts - 1]
     delivery.save(update_fields=["attempts", "trouble", "given_up_at", "not_before"])
-    log.warning("A message did not arrive.", channel=delivery.channel, of=delivery.event, trouble=delivery.trouble)
+    log.warning("A message did not arrive.", channel=delivery.channel, of=delivery.event, error=delivery.trouble)
 
 
 def _call_webhook(delivery: Delivery) -> None:
@@ -159,10 +159,10 @@ def _headers(delivery: Delivery, body: bytes) -> dict[str, str]:
 
 
 def _send_mail(delivery: Delivery) -> None:
-    person, letter = delivery.to, delivery.body
+    person, mail = delivery.to, delivery.body
     if person is None or not person.email or not person.is_active:
         raise _Failed("There is no address to send it to.")
-    message = EmailMessage(letter["subject"], letter["text"], settings.DEFAULT_FROM_EMAIL, [person.email])
+    message = EmailMessage(mail["subject"], mail["text"], settings.DEFAULT_FROM_EMAIL, [person.email])
     try:
         message.send()
     except (OSError, smtplib.SMTPException) as error:

@@ -1,4 +1,4 @@
-"""Digests: what somebody is written, as often as they like: decisions, their keys, and for curators what waits."""
+"""Digests by e-mail, as often as a user likes: decisions, alerts about their keys, and for curators the queue."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -24,16 +24,16 @@ ADDRESS_CHARS = 254
 
 
 def subscription_of(user: User) -> Subscription:
-    """Return how often somebody wants to be written to; daily where they have not said."""
+    """Return the subscription of a user; daily if they have not chosen."""
     return Subscription.objects.filter(user=user).first() or Subscription(user=user)
 
 
 @transaction.atomic
 def subscribe(actor: Actor, *, frequency: Frequency, address: str | None = None) -> Subscription:
-    """Choose how often to be written to, and where; without an address the one that is known stays.
+    """Choose how often to get e-mail, and where; without an address the known one stays. Returns the subscription.
 
     Raises:
-        Invalid: the address is none, or letters are wanted and there is none.
+        Invalid: the address is not valid, or e-mail is wanted and there is no address.
     """
     if address is not None:
         _write_from_now_on_to(actor.user, address.strip())
@@ -51,7 +51,7 @@ def _write_from_now_on_to(person: User, address: str) -> None:
         raise _invalid_address("is not an e-mail address. It looks like ada@example.com") from error
     if len(address) > ADDRESS_CHARS:
         raise _invalid_address(f"is {len(address)} characters; the limit is {ADDRESS_CHARS}")
-    # An address that people give themselves could be anyone's: nobody is found by it.
+    # An address that users type themselves could be anyone's, so no account is looked up by it.
     person.is_email_vouched = person.is_email_vouched and person.email.lower() == address.lower()
     person.email = address
     person.save(update_fields=["email", "is_email_vouched", "updated_at"])
@@ -62,7 +62,7 @@ def _invalid_address(message: str) -> Invalid:
 
 
 def send_digests(now: datetime | None = None) -> int:
-    """Write to everybody whose time has come and for whom there is news; return how many letters were queued.
+    """Queue a digest for every user who is due and has news; return how many were queued.
 
     Does nothing where no mail server is configured.
     """
@@ -76,7 +76,7 @@ def send_digests(now: datetime | None = None) -> int:
 
 
 def _readers(now: datetime) -> Iterable[User]:
-    """Those with an address who have notices or alerts they did not see, or who decide about what waits."""
+    """Return the users with an address who have unseen notices or alerts, and the curators."""
     concerned = Q(notices__seen_at=None, notices__isnull=False) | Q(role__in=[Role.CURATOR, Role.ADMIN])
     concerned |= Q(pk__in=alerts_to_write(now).values("user"))
     people = User.objects.filter(concerned, is_active=True).exclude(email="")
@@ -85,7 +85,7 @@ def _readers(now: datetime) -> Iterable[User]:
 
 @transaction.atomic
 def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
-    # Two runs at once must not write the same letter twice.
+    # Lock the subscription, so that two runs at once do not send the same digest twice.
     Subscription.objects.get_or_create(user=person)
     subscription = Subscription.objects.select_for_update().get(user=person)
     since = subscription.last_sent_at
@@ -98,14 +98,14 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
     queue = _news_of_queue(person, summary, since)
     if not news and not alerts and queue is None:
         return False
-    letter = {"person": person, "alerts": alerts, "notices": news, "queue": queue, "url": settings.PUBLIC_URL}
+    context = {"person": person, "alerts": alerts, "notices": news, "queue": queue, "url": settings.PUBLIC_URL}
     Delivery.objects.create(
         channel=Channel.EMAIL,
         to=person,
         event="digest",
         body={
             "subject": _subject(len(alerts), len(news), queue),
-            "text": render_to_string("curation/mail/digest.txt", letter),
+            "text": render_to_string("curation/mail/digest.txt", context),
         },
     )
     note_letters(alerts, now)
@@ -115,12 +115,12 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
 
 
 def _is_time(since: datetime | None, pause: timedelta, alerts: list[Alert], now: datetime) -> bool:
-    """Whether a letter is due. What is urgent waits for no day and no week: a key could have ended by then."""
+    """Whether a digest is due. Urgent alerts do not wait for the day or week: a key could expire before that."""
     return since is None or now - since >= pause or any(alert.is_urgent for alert in alerts)
 
 
 def _news_of_queue(person: User, summary: QueueSummary, since: datetime | None) -> dict[str, object] | None:
-    """What waits, for somebody who decides: only when something has come since the last letter."""
+    """Return the queue for a curator, or None if nothing has come since the last digest."""
     if person.role == Role.MEMBER or not summary.waiting:
         return None
     entries = waiting("proposed").order_by("-importance", "created_at")

@@ -1,4 +1,4 @@
-"""Notices: who is told what happened to an entry, in the app, in the transaction in which it happens."""
+"""Notices in the app about what happened to an entry, written in the same transaction."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -33,11 +33,11 @@ _DONE: dict[str, str] = {
     Action.ASSIGN: "has a new owner, says {by}",
     Action.UNDO: "is as it was: {by} took the last decision back",
 }
-"""What the proposer and the owner hear of. What they did themselves they know."""
+"""The actions that the proposer and the owner are notified of, unless they did them themselves."""
 
 
 def tell_of_review(review: Review) -> None:
-    """Tell the proposer and the owner of an entry what was done to it, and the webhook."""
+    """Notify the proposer and the owner of an entry of a decision, and queue the webhook."""
     entry = review.entry
     if review.action in _DONE:
         reason = f": {review.notes}" if review.notes else "."
@@ -47,25 +47,25 @@ def tell_of_review(review: Review) -> None:
 
 
 def tell_of_comment(comment: Comment) -> None:
-    """Tell the proposer, the owner and whoever has spoken before that somebody said something."""
+    """Notify the proposer, the owner and earlier commenters of a new comment."""
     entry = comment.entry
-    spoken = set(entry.comments.values_list("by_id", flat=True))
-    people = _others(entry.proposed_by_id, entry.owner_id, *spoken, but=comment.by_id)
+    commenters = set(entry.comments.values_list("by_id", flat=True))
+    people = _others(entry.proposed_by_id, entry.owner_id, *commenters, but=comment.by_id)
     _notify(people, entry, f"{comment.by_name} commented on {named(entry)}.", None)
 
 
 def named(entry: CompanyEntry) -> str:
-    """Return an entry as a sentence names it."""
+    """Return the title and handle of an entry for a sentence."""
     return f"“{entry.title}” ({entry.handle})"
 
 
-def notice_text(said: str) -> str:
-    """Return what fits in a notice, on one line; the page of the entry has the rest."""
-    return Truncator(one_line(said)).chars(NOTICE_CHARS)
+def notice_text(text: str) -> str:
+    """Return a text on one line, cut to the length of a notice; the page of the entry has the rest."""
+    return Truncator(one_line(text)).chars(NOTICE_CHARS)
 
 
 def take_words_back(entries: Iterable[int]) -> None:
-    """Leave of entries only the handle in what people were told: title and reason may be words of a recalled source."""
+    """Reduce notices about entries to the handle: title and reason may be words of a source that was withdrawn."""
     for notice in Notice.objects.filter(entry__in=entries).select_related("entry__superseded_by", "review"):
         handle, review = notice.entry.handle, notice.review
         text = f"{_in_words(review, handle)}." if review else notice.text.replace(named(notice.entry), handle)
@@ -73,18 +73,18 @@ def take_words_back(entries: Iterable[int]) -> None:
 
 
 def notices_of(actor: Actor) -> "QuerySet[Notice]":
-    """Return what a person was told, the newest first."""
+    """Return the notices of a user, the newest first."""
     return Notice.objects.filter(user=actor.user).select_related("entry").order_by("-created_at", "-pk")
 
 
 def count_unseen(user: User) -> int:
-    """Count what a person was told and has not seen: the figure on every page."""
+    """Count the unseen notices and alerts of a user: this figure is on every page."""
     notices = Notice.objects.filter(user=user, seen_at=None).values("pk")
     return notices.union(unseen_alerts(user).values("pk"), all=True).count()
 
 
 def mark_seen(actor: Actor) -> int:
-    """Note that a person has seen their notices; return how many were new."""
+    """Mark the notices and alerts of a user as seen; return how many were new."""
     new = Notice.objects.filter(user=actor.user, seen_at=None).update(seen_at=timezone.now())
     return new + mark_alerts_seen(actor.user)
 
@@ -99,10 +99,10 @@ def _others(*people: UUID | None, but: UUID | None) -> set[UUID]:
 
 
 def _notify(people: Iterable[UUID], entry: CompanyEntry, text: str, review: Review | None) -> None:
-    """Tell those of these people who may read the entry as it is now: whoever commented on it once may not any more."""
-    told = [person for person in User.objects.filter(pk__in=list(people)) if _may_read(person, entry)]
+    """Notify those of these users who may read the entry now: earlier commenters may have lost access to it."""
+    readers = [person for person in User.objects.filter(pk__in=list(people)) if _may_read(person, entry)]
     Notice.objects.bulk_create(
-        Notice(user=person, entry=entry, review=review, text=notice_text(text)) for person in told
+        Notice(user=person, entry=entry, review=review, text=notice_text(text)) for person in readers
     )
 
 

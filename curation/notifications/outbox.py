@@ -1,4 +1,4 @@
-"""The outbox, as admins see it: what waits to be sent, what was given up and why, and trying it once more."""
+"""The outbox, for admins: deliveries that are queued or failed, with the error, and retrying them."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -26,21 +26,26 @@ _STATES = {
 def list_deliveries(
     actor: Actor, *, state: DeliveryState = "waiting", limit: Limit = 50, offset: Offset = 0
 ) -> Page[Delivery]:
-    """List what is or was to be sent, the latest first."""
+    """List deliveries in one state, the latest first. For admins."""
     actor.require("admin")
     rows: QuerySet[Delivery] = Delivery.objects.filter(_STATES[state]).select_related("to")
     return page_of(rows.order_by("-created_at", "pk"), limit=limit, offset=offset)
 
 
 def count_deliveries(actor: Actor) -> dict[str, int]:
-    """Count them by what became of them, in one query."""
+    """Count the deliveries by state, in one query. For admins."""
     actor.require("admin")
     return Delivery.objects.aggregate(**{state: Count("pk", filter=rule) for state, rule in _STATES.items()})
 
 
 @transaction.atomic
 def try_again(actor: Actor, *, delivery_id: UUID) -> Delivery:
-    """Send one once more from the beginning. What has arrived is not sent twice."""
+    """Queue a failed delivery again. For admins; returns it.
+
+    Raises:
+        NotFound: it is deleted already.
+        Conflict: it has arrived.
+    """
     actor.require("admin")
     delivery = Delivery.objects.select_for_update(of=("self",)).filter(pk=delivery_id).first()
     if delivery is None:

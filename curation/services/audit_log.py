@@ -1,4 +1,4 @@
-"""The audit log, for admins: decisions about company knowledge, and what was done to people and keys, in one list."""
+"""The audit log, for admins: decisions about company knowledge, and changes to people and keys, in one list."""
 
 import csv
 import io
@@ -20,13 +20,13 @@ from curation.models import Review
 KINDS = {"people": "People and keys", "decisions": "Company knowledge"}
 LINES_SHOWN = 50
 EXPORTED = 50_000
-"""Lines that one export holds, the newest first; what is older is asked for by its dates."""
+"""The most lines in one export, the newest first. Older lines are exported by their dates."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
 class AuditLine:
-    """One thing that was done. `by` and `about` are names where the person is here, and ids always."""
+    """One event. `by` and `about` are names while the person has an account; `by_id` stays when it is deleted."""
 
     at: datetime
     what: str
@@ -39,7 +39,7 @@ class AuditLine:
 
 @dataclass(frozen=True)
 class AuditQuestion:
-    """What part of the log is asked for."""
+    """The filters of the log."""
 
     text: str = ""
     kind: str = ""
@@ -48,14 +48,14 @@ class AuditQuestion:
 
 
 def read_audit_log(actor: Actor, question: AuditQuestion, *, offset: int = 0) -> Page[AuditLine]:
-    """Return the log as admins read it, the newest first."""
+    """Return a page of the log, the newest first. For admins."""
     rows = _rows(actor, question)
     total = rows.count()
     return Page(_lines(rows[offset : offset + LINES_SHOWN]), total, LINES_SHOWN, offset)
 
 
 def export_audit_log(actor: Actor, question: AuditQuestion, *, as_csv: bool) -> str:
-    """Return the newest 50,000 lines of the part that is asked for, as JSON or CSV."""
+    """Return the newest 50,000 lines that match, as JSON or CSV. For admins."""
     lines = _lines(_rows(actor, question)[:EXPORTED])
     return _csv(lines) if as_csv else DjangoJSONEncoder(indent=2, ensure_ascii=False).encode([*map(asdict, lines)])
 
@@ -69,36 +69,36 @@ def _rows(actor: Actor, question: AuditQuestion) -> "QuerySet[Any, Any]":
 
 
 def _events(question: AuditQuestion) -> "QuerySet[Any, Any]":
-    rows = AuditEvent.objects.annotate(said=Cast("details", TextField()))
+    rows = AuditEvent.objects.annotate(text=Cast("details", TextField()))
     for word in question.text.split():
         found = Q(event__icontains=word) | Q(by_name__icontains=word) | Q(about_name__icontains=word)
-        rows = rows.filter(found | Q(said__icontains=word) | _is_person(word, "by_id_kept", "about_id_kept"))
-    return _as_lines(_between(rows, "at", question), "at", "event", "about_name", "said", "number")
+        rows = rows.filter(found | Q(text__icontains=word) | _is_person(word, "by_id_kept", "about_id_kept"))
+    return _as_lines(_between(rows, "at", question), "at", "event", "about_name", "text", "number")
 
 
 def _decisions(question: AuditQuestion) -> "QuerySet[Any, Any]":
     rows = Review.objects.annotate(
-        deed=Concat(Value("company_"), "action", output_field=CharField()),
+        event=Concat(Value("company_"), "action", output_field=CharField()),
         handle=Concat(Value("C"), Cast("entry_id", CharField()), output_field=CharField()),
     )
     for word in question.text.split():
-        found = Q(deed__icontains=word) | Q(by_name__icontains=word) | Q(handle__iexact=word)
+        found = Q(event__icontains=word) | Q(by_name__icontains=word) | Q(handle__iexact=word)
         rows = rows.filter(found | Q(notes__icontains=word) | _is_person(word, "by_id_kept"))
-    return _as_lines(_between(rows, "created_at", question), "created_at", "deed", "handle", "notes", "number")
+    return _as_lines(_between(rows, "created_at", question), "created_at", "event", "handle", "notes", "number")
 
 
 def _as_lines(rows: "QuerySet[Any, Any]", *fields: str) -> "QuerySet[Any, Any]":
-    """Read rows of either table under the same names, so that one list can be made of them."""
-    when, what, about, said, row = (F(name) for name in fields)
+    """Give rows of either table the same column names, so that a union can order and page them in the database."""
+    when, what, about, text, row = (F(name) for name in fields)
     read = rows.order_by().annotate(
         line_at=when,
         line_what=Cast(what, TextField()),
         line_about=Cast(about, TextField()),
-        line_said=Cast(said, TextField()),
+        line_text=Cast(text, TextField()),
         line_row=Cast(row, BigIntegerField()),
     )
     lines: QuerySet[Any, Any] = read.values_list(
-        "line_at", "line_what", "by_name", "by_id_kept", "line_about", "line_said", "line_row"
+        "line_at", "line_what", "by_name", "by_id_kept", "line_about", "line_text", "line_row"
     )
     return lines
 
@@ -113,10 +113,10 @@ def _is_person(word: str, *fields: str) -> Q:
         person = UUID(word)
     except ValueError:
         return Q(pk__in=[])
-    meant = Q()
+    matches = Q()
     for name in fields:
-        meant |= Q(**{name: person})
-    return meant
+        matches |= Q(**{name: person})
+    return matches
 
 
 def _lines(rows: Iterable[Any]) -> list[AuditLine]:
@@ -124,7 +124,7 @@ def _lines(rows: Iterable[Any]) -> list[AuditLine]:
 
 
 def _csv(lines: Iterable[AuditLine]) -> str:
-    """Write CSV that no spreadsheet takes for formulas."""
+    """Return CSV in which no cell starts like a formula: a spreadsheet would execute it."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(AuditLine.__dataclass_fields__)

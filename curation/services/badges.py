@@ -1,4 +1,4 @@
-"""Badges: what somebody has done, each with its rule and the day it was earned. Computed, never stored."""
+"""Badges of a user, each with its rule and the day it was earned. Computed, never stored."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ DECISIONS = (Action.APPROVE, Action.REJECT, Action.REQUEST_CHANGES, Action.MERGE
 
 @dataclass(frozen=True)
 class Badge:
-    """Something done, the rule it follows, and the day on which it was done."""
+    """A badge that was earned: its name, its rule, and the day."""
 
     name: str
     rule: str
@@ -27,7 +27,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class _Count:
-    """A badge for having done something so many times."""
+    """A badge that is earned by doing something a number of times."""
 
     times: int
     name: str
@@ -52,7 +52,7 @@ _STREAKS = (
 
 
 def badges_of(user: User) -> list[Badge]:
-    """Return what somebody has earned, the latest first."""
+    """Return the badges of a user, the latest first."""
     sessions = Session.objects.of(user).in_view()
     decisions = Review.objects.filter(by=user, action__in=DECISIONS)
     badges = [
@@ -66,7 +66,7 @@ def badges_of(user: User) -> list[Badge]:
 
 
 def _badges_for_counts(counts: Iterable[_Count], rows: QuerySet[Any], moment: str) -> Iterable[Badge]:
-    """The badges for so many rows, each of the day of the row that made it so many."""
+    """Yield the badges for a number of rows, each dated by the row that reached the number."""
     moments = rows.order_by(moment).values_list(moment, flat=True)
     for count in counts:
         earned = moments[count.times - 1 : count.times].first()
@@ -76,7 +76,7 @@ def _badges_for_counts(counts: Iterable[_Count], rows: QuerySet[Any], moment: st
 
 
 def _badges_for_streaks(sessions: QuerySet[Session]) -> Iterable[Badge]:
-    """The badges for so many days in a row, each of the day on which it was first so many."""
+    """Return the badges for consecutive days, each dated by the day that first reached the number."""
     days = sessions.annotate(day=TruncDate("started_at")).order_by("day").values_list("day", flat=True).distinct()
     earned: dict[int, date] = {}
     streak, before = 0, date.min

@@ -1,4 +1,4 @@
-"""Company knowledge as one document: entries, everything that was decided about them, and what was said."""
+"""Company knowledge as one document: entries with their history and comments."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -139,7 +139,7 @@ def export_company() -> CompanyDocument:
 def import_company(actor: Actor, document: CompanyDocument) -> int:
     """Bring company knowledge into an instance that has none, ids and seals included; return how many entries came.
 
-    People are found by their user names; who is not here stays named in the history, and nowhere else.
+    People are matched by user name. Those who have no account here keep their name in the history, and nowhere else.
 
     Raises:
         Forbidden: the caller is no admin.
@@ -154,12 +154,16 @@ def import_company(actor: Actor, document: CompanyDocument) -> int:
     people = {user.username: user for user in User.objects.all()}
     with rls_bypass():
         # Their owners may have brought their memory along before, or not.
-        sessions = Session.objects.in_bulk([told.source_session for told in document.entries if told.source_session])
-    entries = [_entry(told, people, sessions) for told in document.entries]
+        sessions = Session.objects.in_bulk(
+            [exported.source_session for exported in document.entries if exported.source_session]
+        )
+    entries = [_entry(exported, people, sessions) for exported in document.entries]
     CompanyEntry.objects.bulk_create(entries)
-    for told in document.entries:
-        # Also what `auto_now` would set to today.
-        CompanyEntry.objects.filter(pk=told.id).update(superseded_by=told.superseded_by, updated_at=told.updated_at)
+    for exported in document.entries:
+        # Not by `save`, which would set `updated_at` to now; after all inserts, because entries refer to each other.
+        CompanyEntry.objects.filter(pk=exported.id).update(
+            superseded_by=exported.superseded_by, updated_at=exported.updated_at
+        )
     _bring_history(document.entries, people)
     if broken := next(iter(find_broken_seals()), None):
         raise Invalid(f"C{broken.entry_id}, row {broken.number}: {broken.why}.", hint="Export it again.")
@@ -186,41 +190,43 @@ def _export_entry(entry: CompanyEntry) -> ExportedCompanyEntry:
 
 
 def _export_review(review: Review) -> ExportedReview:
-    told = ExportedReview.model_fields.keys() - {"by", "undoes"}
-    plain = {name: getattr(review, name) for name in told}
+    copied = ExportedReview.model_fields.keys() - {"by", "undoes"}
+    plain = {name: getattr(review, name) for name in copied}
     return ExportedReview(**plain, by=_name(review.by), undoes=review.undoes_id)
 
 
 def _entry(
-    told: ExportedCompanyEntry, people: dict[str, User], sessions: Mapping[UUID | None, Session]
+    exported: ExportedCompanyEntry, people: dict[str, User], sessions: Mapping[UUID | None, Session]
 ) -> CompanyEntry:
-    fields = told.model_dump(exclude={*PEOPLE, "source_session", "superseded_by", "reviews", "comments"})
-    named = {name: people.get(getattr(told, name) or "") for name in PEOPLE}
-    session = sessions.get(told.source_session)
+    fields = exported.model_dump(exclude={*PEOPLE, "source_session", "superseded_by", "reviews", "comments"})
+    named = {name: people.get(getattr(exported, name) or "") for name in PEOPLE}
+    session = sessions.get(exported.source_session)
     is_theirs = session is not None and session.user == named["proposed_by"]
-    return CompanyEntry(**fields, **named, digest=digest(told.content), source_session=session if is_theirs else None)
+    return CompanyEntry(
+        **fields, **named, digest=digest(exported.content), source_session=session if is_theirs else None
+    )
 
 
 def _bring_history(entries: Iterable[ExportedCompanyEntry], people: dict[str, User]) -> None:
     reviews = [
-        Review(entry_id=entry.id, by=people.get(told.by or ""), undoes_id=told.undoes, **_plain(told))
+        Review(entry_id=entry.id, by=people.get(exported.by or ""), undoes_id=exported.undoes, **_plain(exported))
         for entry in entries
-        for told in entry.reviews
+        for exported in entry.reviews
     ]
     Review.objects.bulk_create(sorted(reviews, key=lambda review: review.pk))
     Comment.objects.bulk_create(
-        Comment(entry_id=entry.id, by=people.get(told.by or ""), text=told.text, created_at=told.created_at)
+        Comment(entry_id=entry.id, by=people.get(exported.by or ""), text=exported.text, created_at=exported.created_at)
         for entry in entries
-        for told in entry.comments
+        for exported in entry.comments
     )
 
 
-def _plain(told: ExportedReview) -> dict[str, Any]:
-    return told.model_dump(exclude={"by", "undoes"})
+def _plain(exported: ExportedReview) -> dict[str, Any]:
+    return exported.model_dump(exclude={"by", "undoes"})
 
 
 def _renumber() -> None:
-    """Let new rows be numbered after those that came with their numbers."""
+    """Move the sequences past the imported ids: else the next new row would collide with one of them."""
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), [CompanyEntry, Review]):
             cursor.execute(statement)

@@ -1,4 +1,4 @@
-"""Moving in whole: what an importer read becomes memory, and what everybody should know becomes proposals."""
+"""Import from other programs: items become memory, and company knowledge among them becomes proposals."""
 
 from typing import Any
 
@@ -26,10 +26,10 @@ class _RollBack(Exception):
 def import_reading(
     actor: Actor, reading: Reading, format: ImportFormat, *, source: str, dry_run: bool = False
 ) -> MovedIn:
-    """Bring in what an importer read: the caller owns all of it, and proposes what was company knowledge.
+    """Import what a reader found: the caller owns the items, and proposes those that were company knowledge.
 
     Args:
-        source: What the file is called; a later import of it is known by that.
+        source: The name of the file, by which a later import of it is recognized.
     """
     report = report_of(reading, format, dry_run=dry_run)
     try:
@@ -46,7 +46,7 @@ def import_reading(
 
 
 def import_own_document(actor: Actor, document: Any, *, dry_run: bool = False) -> MovedIn:
-    """Bring in what memory_export wrote. One wrong item refuses the whole document."""
+    """Import a document of memory_export. One invalid item refuses the whole document."""
     imported = carry_out(import_memory, actor, {"document": document, "dry_run": dry_run})
     return MovedIn(OWN, dry_run, added=imported.added, unchanged=imported.known)
 
@@ -54,15 +54,15 @@ def import_own_document(actor: Actor, document: Any, *, dry_run: bool = False) -
 def import_bundle(
     actor: Actor, bundle: Bundle, *, name: str = AUTO, dry_run: bool = False, most: int = DRAFTS, **more: Any
 ) -> MovedIn:
-    """Bring in whatever somebody handed over: BigMind's own export, or that of another program.
+    """Import a bundle of files: an export of BigMind, or of another program. Returns the report.
 
     Args:
-        name: The format, where the files should not be asked.
-        most: How many items may be in it.
-        more: What the format alone takes.
+        name: The format; `auto` detects it from the files.
+        most: The limit of items.
+        more: Options of the format.
 
     Raises:
-        Invalid: it looks like nothing that can be imported, or cannot be read at all.
+        Invalid: the format is unknown, or the files cannot be read.
     """
     if name == OWN or (name == AUTO and is_own_document(bundle)):
         return import_own_document(actor, read_document(bundle, limit=OWN_BYTES), dry_run=dry_run)
@@ -72,10 +72,10 @@ def import_bundle(
 
 
 def _propose(importer: Actor, place: str, draft: CompanyDraft, report: MovedIn) -> None:
-    told = {**draft.model_dump(), "origin": "imported", "evidence": f"Imported: {place}."}
+    arguments = {**draft.model_dump(), "origin": "imported", "evidence": f"Imported: {place}."}
     try:
         with transaction.atomic():
-            proposal = carry_out(promote_to_global, importer, told)
+            proposal = carry_out(promote_to_global, importer, arguments)
     except BigMindError as error:
         report.refused.append(f"{place}: {error}")
     else:

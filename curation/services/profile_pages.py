@@ -1,4 +1,4 @@
-"""A person's page: gathered from what is remembered and what was decided, as far as its visitor may see it."""
+"""The page of a person: the sections that its visitor may see."""
 
 from dataclasses import dataclass, field
 
@@ -26,12 +26,12 @@ HEADLINES_SHOWN = 20
 
 @dataclass(frozen=True)
 class ProfilePage:
-    """A person's page as one visitor sees it. What is not for them was not even read.
+    """A person's page as one visitor sees it. Sections that they may not see are not queried at all.
 
     Attributes:
-        sections: What this visitor sees.
-        shared: What others see, and whether the person said so.
-        is_own: Whether it is the visitor's own page, which has what others never see.
+        sections: The sections that this visitor sees.
+        shared: The sections that others see, and whether the person chose them.
+        is_own: Whether it is the visitor's own page, which has parts that others never see.
     """
 
     person: User
@@ -50,10 +50,10 @@ class ProfilePage:
 
 
 def get_profile_page(actor: Actor, username: str, *, as_others: bool = False) -> ProfilePage:
-    """Return the page of a person. `as_others` shows somebody their own page as everybody else sees it.
+    """Return the page of a person. `as_others` previews your own page as everyone else sees it.
 
     Raises:
-        NotFound: there is no such person, or they show nothing: which of the two is not told.
+        NotFound: there is no such person, or they share nothing. The error does not reveal which.
     """
     person = User.objects.filter(username__iexact=username).first()
     is_own = person is not None and person.pk == actor.user.pk and not as_others

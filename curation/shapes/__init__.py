@@ -1,1 +1,1 @@
-"""Replies about company knowledge as it is decided about."""
+"""Replies of the operations of curation."""

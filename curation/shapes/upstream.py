@@ -1,4 +1,4 @@
-"""What the company server answers, as far as a laptop reads it. It is checked like anything from outside."""
+"""Replies of the company server, as far as this instance reads them. Validated like any input from outside."""
 
 from datetime import date
 from typing import Annotated, Literal
@@ -21,20 +21,20 @@ def _empty_for_none(name: object) -> object:
 Person = Annotated[
     str, BeforeValidator(_empty_for_none), Field(max_length=200), AfterValidator(clean_name), Field(max_length=200)
 ]
-Said = Annotated[str, Field(max_length=TEXT_CHARS), AfterValidator(check_content)]
+LongText = Annotated[str, Field(max_length=TEXT_CHARS), AfterValidator(check_content)]
 
 
 class Upstream(BaseModel):
-    """The base: a newer server may say more than this version knows."""
+    """The base class. Unknown fields are ignored: a newer server may send more than this version knows."""
 
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
 
 
 class UpstreamRegistration(Upstream):
-    """How this BigMind is listed there, and whether the company knows something new."""
+    """How this instance is listed there, and the mark of the company's knowledge."""
 
     class Listed(Upstream):
-        """The row over there."""
+        """The row in the directory of the company."""
 
         username: Person = ""
         profile_url: Annotated[str, Field(max_length=400), AfterValidator(clean_name)] = ""
@@ -44,7 +44,7 @@ class UpstreamRegistration(Upstream):
 
 
 class UpstreamEntry(Upstream):
-    """One entry as the company server tells it."""
+    """One approved entry of the company server."""
 
     id: RowId
     category: CompanyCategoryName
@@ -55,7 +55,7 @@ class UpstreamEntry(Upstream):
     revision: Annotated[int, Field(ge=1, le=2**31 - 1)]
     project: Project = ""
     topics: Annotated[list[Tag], Field(max_length=50)] = []
-    evidence: Said = ""
+    evidence: LongText = ""
     origin: Literal["user", "inferred", "tool", "imported"] = "inferred"
     proposed_by: Person = ""
     owner: Person = ""
@@ -67,23 +67,23 @@ class UpstreamEntry(Upstream):
 
 
 class UpstreamProposal(Upstream):
-    """Where a proposal stands over there."""
+    """The status of a proposal at the company."""
 
     id: RowId
     status: Status
     decided_by: Person = ""
     decided_at: Moment | None = None
-    decision_notes: Said = ""
+    decision_notes: LongText = ""
 
 
 class UpstreamReply(Upstream):
-    """What the company answers to a proposal."""
+    """The reply to a proposal."""
 
     entry: UpstreamProposal
 
 
 class UpstreamPage(Upstream):
-    """A page of a list. Its items are checked one by one, so that one that is odd spoils no other."""
+    """A page of a list. Items are validated one by one later, so that an invalid one does not spoil the others."""
 
     items: Annotated[list[dict[str, object]], Field(max_length=1_000)]
     total: Annotated[int, Field(ge=0)]
