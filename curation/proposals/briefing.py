@@ -23,7 +23,7 @@ from .screening import ProposalWarning, suspicions_about
 
 @dataclass(frozen=True)
 class ProposerRecord:
-    """What became of the other proposals of the same person."""
+    """How many other proposals of the same person were approved, rejected or are pending."""
 
     approved: int
     rejected: int
@@ -37,12 +37,12 @@ class ContextEffect:
     line: CompanyLine
     is_told: bool
     leaving: list[CompanyLine]
-    told: list[CompanyLine]
+    top: list[CompanyLine]
 
 
 @dataclass(frozen=True)
 class Briefing:
-    """One entry with all that is known about it."""
+    """One entry with everything a curator needs to decide about it."""
 
     entry: CompanyEntry
     nearest: list[Neighbour]
@@ -85,7 +85,7 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
 
 
 def record_of(entry: CompanyEntry) -> ProposerRecord:
-    """Count what became of the proposer's other proposals."""
+    """Return how many of the proposer's other proposals were approved, rejected or are pending."""
     others = CompanyEntry.objects.filter(proposed_by=entry.proposed_by_id).exclude(pk=entry.pk)
     counted = dict(others.values_list("status").annotate(Count("pk")).order_by()) if entry.proposed_by_id else {}
     once_approved = sum(counted.get(status, 0) for status in (Status.APPROVED, Status.DEPRECATED, Status.SUPERSEDED))
@@ -94,22 +94,22 @@ def record_of(entry: CompanyEntry) -> ProposerRecord:
 
 
 def effect_of(entry: CompanyEntry) -> ContextEffect:
-    """Say what approval would change in the start context of those whom the entry concerns."""
+    """Return what approval would change in the start contexts of the sessions that the entry concerns."""
     others = [other for other in most_relevant(entry.project, entry.topics) if other.pk != entry.pk]
     approved = _as_if_verified(entry)
     before = company_lines(others)
     after = company_lines(by_relevance([*others, approved], entry.project, entry.topics))
-    told = {line.id for line in after}
+    shown = {line.id for line in after}
     return ContextEffect(
         line=company_line(approved),
-        is_told=entry.pk in told,
-        leaving=[line for line in before if line.id not in told],
-        told=after,
+        is_told=entry.pk in shown,
+        leaving=[line for line in before if line.id not in shown],
+        top=after,
     )
 
 
 def _as_if_verified(entry: CompanyEntry) -> CompanyEntry:
-    """The entry as a decision in its favour would leave it: what is told later is ranked and labelled by that."""
+    """Return a copy of the entry as approval would leave it: start contexts rank and label entries by these dates."""
     verified = copy(entry)
     verified.verified_at = timezone.now()
     verified.review_after = entry.review_date_after(verified.verified_at)

@@ -1,4 +1,4 @@
-"""What the pages of the queue say in words: how long something waits, how near a text is, what was done and changed."""
+"""Template tags of the queue: waiting time, names of actions, track records, differences, keyboard shortcuts."""
 
 from django import template
 from django.utils.html import conditional_escape, format_html
@@ -27,14 +27,14 @@ PAST = {
     "reopen": "Reopened",
     "assign": "Given to another owner",
     "keep": "Kept as it is",
-    "undo": "Decision taken back",
+    "undo": "Decision undone",
 }
 ELEMENTS = {"same": "{}", "gone": "<del>{}</del>", "new": "<ins>{}</ins>"}
 
 
 @register.simple_tag
-def patience(waiting: QueueItem, review_days: int) -> str:
-    """Draw how long something has waited: a word and a colour, which change when it takes too long."""
+def waiting_badge(waiting: QueueItem, review_days: int) -> str:
+    """Render how long an entry has waited: a word and a colour, which change when it takes too long."""
     days = waiting.age_days
     counted = f"{days} day{'' if days == 1 else 's'}"
     if days < 1:
@@ -46,32 +46,32 @@ def patience(waiting: QueueItem, review_days: int) -> str:
 
 @register.filter
 def past(action: str) -> str:
-    """Say what was done."""
+    """Return the past participle of an action."""
     return PAST.get(action, action)
 
 
 @register.filter
 def record_in_words(record: ProposerRecord) -> str:
-    """Say what became of the other proposals of the same person."""
+    """Return the track record of the proposer in words."""
     known = ((record.approved, "approved"), (record.rejected, "rejected"), (record.waiting, "pending"))
-    told = ", ".join(f"{count:,} {word}" for count, word in known if count)
-    return f"track record: {told}" if told else "first proposal"
+    counts = ", ".join(f"{count:,} {word}" for count, word in known if count)
+    return f"track record: {counts}" if counts else "first proposal"
 
 
 @register.simple_tag
 def word_difference(before: str, after: str) -> SafeString:
-    """Draw what changed from one text to another, word by word."""
+    """Render the difference between two texts, word by word."""
     parts = (format_html(ELEMENTS[part.kind], part.text) for part in words_changed(before, after))
     return mark_safe("".join(map(conditional_escape, parts)))  # noqa: S308 - each part has been escaped
 
 
 @register.simple_tag(takes_context=True)
 def key(context: template.Context, name: str) -> str:
-    """Announce the key of a control, unless the person has switched the keys off."""
+    """Announce the shortcut of a control, unless the user has turned shortcuts off."""
     return format_html(' aria-keyshortcuts="{}"', name) if context.get("keys_are_on") else ""
 
 
 @register.simple_tag(takes_context=True)
 def hint(context: template.Context, name: str) -> str:
-    """Show the key of a control beside its label, unless the person has switched the keys off."""
+    """Show the shortcut of a control beside its label, unless the user has turned shortcuts off."""
     return format_html(' <kbd aria-hidden="true">{}</kbd>', name) if context.get("keys_are_on") else ""

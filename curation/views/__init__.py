@@ -1,1 +1,1 @@
-"""Pages on which it is decided what becomes company knowledge."""
+"""The pages of curation and company knowledge."""

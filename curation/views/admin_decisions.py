@@ -1,4 +1,4 @@
-"""The decision about one entry inside the Django admin: shown and carried out as in the queue, by the same services."""
+"""Decisions in the Django admin: shown and carried out as in the queue, by the same services."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,46 +34,46 @@ NO_DECISION = {Action.PROPOSE, Action.REVISE, Action.WITHDRAW, Action.UNDO}
 
 @dataclass(frozen=True)
 class AdminChoice:
-    """One decision that is offered: its name, the words on its button, and what it asks for."""
+    """A decision that is offered: its action, the label of its button, and its form."""
 
-    deed: str
+    action: str
     label: str
     form: DecisionForm
 
     @property
     def asks(self) -> bool:
-        """Whether it needs words, and so a form to open."""
+        """Whether it has fields to fill in, and so a form to open."""
         return not isinstance(self.form, Plain)
 
 
 def decision_context(request: HttpRequest, entry_id: int, attempt: Attempt | None = None) -> dict[str, Any]:
-    """Return what a decision about an entry needs, with what was just refused, for the template of the admin."""
+    """Return the template context for a decision about an entry, with the attempt that was just refused, if any."""
     actor = actor_of(request)
-    told = brief(actor, entry_id=entry_id)
-    context = opened(actor, told, attempt)
-    return {**context, "choices": list(_choices(told, context)), "refused_form": attempt.form if attempt else None}
+    briefing = brief(actor, entry_id=entry_id)
+    context = opened(actor, briefing, attempt)
+    return {**context, "choices": list(_choices(briefing, context)), "refused_form": attempt.form if attempt else None}
 
 
 def decide_in_admin(request: HttpRequest, entry: CompanyEntry) -> tuple[Attempt | None, int]:
-    """Carry out what was sent, and say so on the next page; else return what was refused, and the status for it."""
+    """Carry out the decision that was sent, and leave a message; else return the refused attempt and its status."""
     actor, sent = actor_of(request), request.POST
     actor.require("curate")
-    deed = sent.get("deed", "")
-    form = decision_form(deed, sent=sent, key=sent.get("into", ""))
-    decision = form.attempt(lambda told: decide(actor, entry, deed, told, sent))
+    action = sent.get("deed", "")
+    form = decision_form(action, sent=sent, key=sent.get("into", ""))
+    decision = form.attempt(lambda values: decide(actor, entry, action, values, sent))
     if decision is None:
-        return attempt_of(deed, form, sent), REFUSED[type(form.refusal)] if form.refusal else 422
+        return attempt_of(action, form, sent), REFUSED[type(form.refusal)] if form.refusal else 422
     messages.success(request, f"{past(decision.review.action)}: “{decision.entry.title}” ({decision.entry.handle}).")
     return None, 302
 
 
-def _choices(told: Briefing, context: dict[str, Any]) -> Iterator[AdminChoice]:
+def _choices(briefing: Briefing, context: dict[str, Any]) -> Iterator[AdminChoice]:
     forms: dict[str, DecisionForm] = context["forms"]
-    for deed in context["offered"]:
-        if deed in forms:
-            label = "Edit" if deed == "edit" and told.entry.is_approved else LABELS[deed]
-            yield AdminChoice(deed, label, forms[deed])
-    if told.complaints and "verify" in context["offered"]:
+    for action in context["offered"]:
+        if action in forms:
+            label = "Edit" if action == "edit" and briefing.entry.is_approved else LABELS[action]
+            yield AdminChoice(action, label, forms[action])
+    if briefing.complaints and "verify" in context["offered"]:
         yield AdminChoice("keep", LABELS["keep"], decision_form("keep"))
-    if told.history and told.history[-1].action not in NO_DECISION:
+    if briefing.history and briefing.history[-1].action not in NO_DECISION:
         yield AdminChoice("undo", LABELS["undo"], decision_form("undo"))

@@ -1,4 +1,4 @@
-"""The audit log, for admins: searched by words, kind and days, and taken away as CSV or JSON."""
+"""The audit log, for admins: filtered by words, kind and dates, and exported as CSV or JSON."""
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +14,7 @@ _TYPES = {CSV: "text/csv; charset=utf-8", JSON: "application/json"}
 
 
 class AuditForm(forms.Form):
-    """Narrows the log."""
+    """Filters the log."""
 
     query = forms.CharField(
         required=False,
@@ -32,17 +32,17 @@ class AuditForm(forms.Form):
 
     @property
     def question(self) -> AuditQuestion | None:
-        """What is asked for; None while something in it is wrong."""
+        """The filters; None if one of them is invalid."""
         if not self.is_valid():
             return None
-        said = self.cleaned_data
-        return AuditQuestion(said["query"], said["kind"], said["since"], said["until"])
+        chosen = self.cleaned_data
+        return AuditQuestion(chosen["query"], chosen["kind"], chosen["since"], chosen["until"])
 
 
 @own_page
 @require_safe
 def audit_log(request: HttpRequest) -> HttpResponse:
-    """List what was done, the newest first."""
+    """List the events, the newest first."""
     actor, form = actor_of(request), AuditForm(request)
     actor.require("admin")
     question = form.question
@@ -56,7 +56,7 @@ def audit_log(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_safe
 def audit_export(request: HttpRequest) -> HttpResponse:
-    """Hand out what the page shows, all of it, as a file."""
+    """Return everything that matches the filters as a file."""
     actor, form = actor_of(request), AuditForm(request)
     actor.require("admin")
     kind = CSV if request.GET.get("format") == CSV else JSON

@@ -1,4 +1,4 @@
-"""Company knowledge: browse what is approved, and verify again what is due."""
+"""Company knowledge: browse approved entries, and verify those that are due."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,7 @@ DUE_SHOWN = 50
 
 @dataclass(frozen=True)
 class CompanyTab:
-    """One of several pages beside each other: its name, its address, and how much is there, where that is known."""
+    """A tab: its label, its address, and its number of items, if known."""
 
     label: str
     address: str
@@ -38,16 +38,16 @@ class CompanyTab:
 @own_page
 @require_safe
 def company(request: HttpRequest) -> HttpResponse:
-    """Browse what is approved, by words and meaning or by what is known about each entry."""
+    """Browse approved entries, by search or by filters."""
     actor, form = actor_of(request), CompanyQuestion(request)
-    shelf = form.answer(browse_company, actor)
+    listing = form.answer(browse_company, actor)
     context = {
         "form": form,
-        "shelf": shelf,
-        "page": shelf.page if shelf else None,
-        "rows": [_row(one) for one in shelf.page.items] if shelf else [],
-        "categories": category_facets(request, form, shelf),
-        "noun": _noun(form, shelf.page.total) if shelf else "",
+        "shelf": listing,
+        "page": listing.page if listing else None,
+        "rows": [_row(one) for one in listing.page.items] if listing else [],
+        "categories": category_facets(request, form, listing),
+        "noun": _noun(form, listing.page.total) if listing else "",
         "start": address_with(request),
         "sections": sections_for(actor, current="company"),
     }
@@ -57,7 +57,7 @@ def company(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_safe
 def due(request: HttpRequest) -> HttpResponse:
-    """List what nobody has verified, and what is to be verified again."""
+    """List entries that were never verified, and those due for verification."""
     actor = actor_of(request)
     page = list_queue(actor, why="due", limit=DUE_SHOWN, offset=offset_in(request))
     rows = [{"waiting": one, "excerpt": _excerpt(one.entry.content)} for one in page.items]
@@ -68,7 +68,7 @@ def due(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def verifying(request: HttpRequest) -> HttpResponse:
-    """Verify the one whose button was pressed, else all that are ticked; and say of each refusal why."""
+    """Verify the entry whose button was pressed, else all selected ones; show the reason of each refusal."""
     actor = actor_of(request)
     actor.require("curate")
     chosen = _revisions_read(request.POST.getlist("only") or request.POST.getlist("entry"))
@@ -81,7 +81,7 @@ def verifying(request: HttpRequest) -> HttpResponse:
 
 
 def sections_for(actor: Actor, *, current: str) -> list[CompanyTab]:
-    """Return the pages about company knowledge; what is due is only for those who decide."""
+    """Return the tabs of company knowledge; the due entries are only for curators."""
     rows = [("Approved", "company"), ("My proposals", "company-mine")]
     if may_decide(actor):
         rows.append(("Due", "company-due"))
@@ -90,13 +90,13 @@ def sections_for(actor: Actor, *, current: str) -> list[CompanyTab]:
 
 def _row(shelved: ShelvedCompanyEntry) -> dict[str, Any]:
     entry = shelved.entry
-    # A passage begins with the title, which stands right above it.
+    # A passage begins with the title, which the page shows right above it.
     found = shelved.excerpt.removeprefix(entry.title) if shelved.matched else entry.content
     return {"entry": entry, "excerpt": _excerpt(found or entry.content), "matched": shelved.matched}
 
 
 def _excerpt(text: str) -> str:
-    """How a text begins, without markdown. Its first line is no title here: that stands above it."""
+    """Return the beginning of a text without markdown, its first line included (`words_of` would drop a title)."""
     return words_of(f"Title\n{text}").excerpt
 
 
@@ -106,9 +106,9 @@ def _noun(form: CompanyQuestion, total: int) -> str:
     return "best matches" if total == HITS else "matches"
 
 
-def _revisions_read(said: list[str]) -> dict[str, str]:
-    """Return the revision that was read of each entry: `142:3` is the third of C142."""
-    pairs = [one.partition(":") for one in said]
+def _revisions_read(ticked: list[str]) -> dict[str, str]:
+    """Return the revision of each entry that the curator read: `142:3` is revision 3 of C142."""
+    pairs = [one.partition(":") for one in ticked]
     return {number: revision for number, _, revision in pairs}
 
 

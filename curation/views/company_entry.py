@@ -1,4 +1,4 @@
-"""One entry of company knowledge: what it says and why, and what readers and curators can do about it."""
+"""The page of one company entry: text, provenance and history, with the forms of readers and curators."""
 
 from typing import Any
 
@@ -42,36 +42,36 @@ def entry(request: HttpRequest, pk: int) -> HttpResponse:
 @own_page
 @require_POST
 def discussing(request: HttpRequest, pk: int) -> HttpResponse:
-    """Say something about it."""
+    """Add a comment."""
     form = Saying(request.POST, auto_id="comment-%s")
     if form.carry_out(comment, actor_of(request), entry_id=pk) is None:
         return _page(request, pk, status=422, comment=form)
-    tell(request, "Your comment is there for everybody who may read this.")
+    tell(request, "Your comment is visible to everyone who may read this.")
     return redirect(f"{reverse('company-entry', args=[pk])}#discussion")
 
 
 @own_page
 @require_POST
 def reporting(request: HttpRequest, pk: int) -> HttpResponse:
-    """Say whether it was useful, wrong or outdated."""
+    """Report it as useful, wrong or outdated."""
     actor, form = actor_of(request), Reporting(request.POST, auto_id="feedback-%s")
-    said = form.carry_out(give_feedback, actor, kind="company", id=str(pk), verdict=request.POST.get("verdict", ""))
-    if said is None:
+    given = form.carry_out(give_feedback, actor, kind="company", id=str(pk), verdict=request.POST.get("verdict", ""))
+    if given is None:
         return _page(request, pk, status=422, feedback=form)
-    tell(request, f"Thank you. {said.consequence}")
+    tell(request, f"Thank you. {given.consequence}")
     return redirect("company-entry", pk)
 
 
 @own_page
 @require_POST
 def deciding(request: HttpRequest, pk: int) -> HttpResponse:
-    """Decide about it, as a curator. Whoever was slower is shown what changed."""
-    actor, deed = actor_of(request), request.POST.get("deed", "")
+    """Decide about it, as a curator. If it has changed meanwhile, show what changed."""
+    actor, action = actor_of(request), request.POST.get("deed", "")
     actor.require("curate")
-    form = form_of(deed, sent=request.POST)
-    decision = form.attempt(lambda told: _decide(actor, pk, deed, told, request.POST))
+    form = form_of(action, sent=request.POST)
+    decision = form.attempt(lambda values: _decide(actor, pk, action, values, request.POST))
     if decision is None:
-        return _refusal_page(request, pk, deed, form)
+        return _refusal_page(request, pk, action, form)
     decided: CompanyEntry = decision.entry
     undo = f"{reverse('company-undo', args=[pk])}?revision={decided.revision}"
     tell(request, f"{past(decision.review.action)} {decided.handle} “{decided}”.", undo=undo)
@@ -81,17 +81,17 @@ def deciding(request: HttpRequest, pk: int) -> HttpResponse:
 @own_page
 @require_POST
 def undoing(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take back the decision that was just made."""
+    """Undo the decision that was just made."""
     wanted = {"entry_id": pk, "action": "undo", "revision": request.GET.get("revision", "")}
     carry_out(approve_global, actor_of(request), wanted)
-    tell(request, "Taken back: it is as it was.")
+    tell(request, "Undone: it is as it was before.")
     return redirect("company-entry", pk)
 
 
 @own_page
 @require_POST
 def assigning(request: HttpRequest, pk: int) -> HttpResponse:
-    """Give it to another owner."""
+    """Assign it to another owner."""
     form = Assigning(request.POST, auto_id="assign-%s")
     given = form.carry_out(assign_owner, actor_of(request), entry_id=pk, revision=request.POST.get("revision", ""))
     if given is None:
@@ -100,18 +100,18 @@ def assigning(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("company-entry", pk)
 
 
-def _decide(actor: Actor, pk: int, deed: str, told: dict[str, Any], sent: QueryDict) -> Decision:
-    wanted = {**told, "entry_id": pk, "action": deed, "revision": sent.get("revision", "")}
+def _decide(actor: Actor, pk: int, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
+    wanted = {**values, "entry_id": pk, "action": action, "revision": sent.get("revision", "")}
     wanted["despite"] = sent.getlist("despite")
     decided: Decision = carry_out(approve_global, actor, wanted)
     return decided
 
 
-def _refusal_page(request: HttpRequest, pk: int, deed: str, form: DecisionForm) -> HttpResponse:
+def _refusal_page(request: HttpRequest, pk: int, action: str, form: DecisionForm) -> HttpResponse:
     status = REFUSED[type(form.refusal)] if form.refusal else 422
-    said = request.POST.get("revision", "")
-    seen = int(said) if said.isdecimal() and len(said) < 10 else None
-    return _page(request, pk, status=status, refused={deed: form}, deed=deed, seen=seen)
+    raw = request.POST.get("revision", "")
+    seen = int(raw) if raw.isdecimal() and len(raw) < 10 else None
+    return _page(request, pk, status=status, refused={action: form}, action=action, seen=seen)
 
 
 def _page(
@@ -120,7 +120,7 @@ def _page(
     *,
     status: int = 200,
     refused: dict[str, DecisionForm] | None = None,
-    deed: str = "",
+    action: str = "",
     seen: int | None = None,
     comment: OperationForm | None = None,
     feedback: OperationForm | None = None,
@@ -140,16 +140,18 @@ def _page(
         "feedback": feedback or Reporting(auto_id="feedback-%s"),
         "refused": next(iter((refused or {}).values()), comment or feedback),
         **_changes_since(detail, seen),
-        **(_for_curators(actor, shown, refused or {}, deed) if may_decide(actor) and not shown.is_copy else {}),
+        **(_for_curators(actor, shown, refused or {}, action) if may_decide(actor) and not shown.is_copy else {}),
     }
     return render(request, "curation/company_entry.html", context, status=status)
 
 
 def _last_verifier(detail: CompanyEntryDetail) -> str:
-    """Who verified it last, as far as its history is shown: approving and editing are verifying, too."""
+    """Return who verified it last, as far as its history is visible. Approving and editing verify, too."""
     moment = detail.entry.verified_at
-    said = (step.by_name for step in detail.history if moment and step.after.get("verified_at") == moment.isoformat())
-    return next(said, "")
+    verifiers = (
+        step.by_name for step in detail.history if moment and step.after.get("verified_at") == moment.isoformat()
+    )
+    return next(verifiers, "")
 
 
 def _changes_since(detail: CompanyEntryDetail, seen: int | None) -> dict[str, Any]:
@@ -158,7 +160,7 @@ def _changes_since(detail: CompanyEntryDetail, seen: int | None) -> dict[str, An
     return {"changes": changes_since(detail.history, seen), "steps_since": steps_since(detail.history, seen)}
 
 
-def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, DecisionForm], deed: str) -> dict[str, Any]:
+def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, DecisionForm], action: str) -> dict[str, Any]:
     offered = [one for one in DECISIONS[shown.status] if one not in APPROVING or _may_approve(actor, shown)]
     with_words = [one for one in ("edit", "deprecate", "supersede") if one in offered]
     forms: dict[str, DecisionForm] = {
@@ -171,8 +173,8 @@ def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, Decision
         "decides": True,
         "offered": offered,
         "forms": {**forms, **refused},
-        "deed": deed,
-        "told": {"complaints": list(complaints[:COMPLAINTS_SHOWN])},
+        "action": action,
+        "briefing": {"complaints": list(complaints[:COMPLAINTS_SHOWN])},
         "tokens": count_tokens(shown.content),
         "token_limit": CONTENT_TOKENS,
     }

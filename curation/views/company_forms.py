@@ -1,4 +1,4 @@
-"""Forms on the pages of company knowledge: proposing, revising, deciding about one entry, speaking of it."""
+"""Forms of company knowledge: proposals, revisions, decisions about one entry, comments, feedback."""
 
 from typing import Any
 
@@ -17,19 +17,21 @@ EVIDENCE_HINT = "What shows that it is true: links, figures."
 
 
 class Saying(Commenting):
-    """Says something about an entry."""
+    """Adds a comment to an entry."""
 
-    text = TextField(rows=3, label="Your comment", help_text="Markdown. Whoever may read this entry reads it, too.")
+    text = TextField(
+        rows=3, label="Your comment", help_text="Markdown. Everyone who may read this entry can read it, too."
+    )
 
 
 class Reporting(OperationForm):
-    """Says how it turned out to whoever relied on it."""
+    """Reports how useful or correct an entry turned out to be."""
 
     note = TextField(rows=2, required=False, label="What is true instead", help_text="The curators read it.")
 
 
 class Superseding(DecisionForm):
-    """Lets another approved entry take its place."""
+    """Replaces the entry by another approved one."""
 
     into = forms.CharField(label="The entry that takes its place", help_text="Its handle, such as C142.")
 
@@ -41,9 +43,9 @@ class Superseding(DecisionForm):
 
 
 class Assigning(DecisionForm):
-    """Names who sees to it that it stays true."""
+    """Assigns an owner, who keeps the entry up to date."""
 
-    owner = forms.CharField(help_text="A user name. They are told of whatever happens to it.")
+    owner = forms.CharField(help_text="A user name. They are notified of every change.")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -51,7 +53,7 @@ class Assigning(DecisionForm):
 
 
 class ProposalForm(OperationForm):
-    """Says what everybody here should know."""
+    """The fields of a proposal."""
 
     category = choice(CompanyCategory.choices)
     title = forms.CharField(required=False, help_text="Up to 80 characters. Left empty, the first line becomes it.")
@@ -59,22 +61,22 @@ class ProposalForm(OperationForm):
     importance = forms.CharField(
         widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
         initial="5",
-        help_text="From 1 to 10. The most important are told to every agent.",
+        help_text="From 1 to 10. The most important reach every agent.",
     )
     evidence = TextField(rows=3, required=False, help_text=EVIDENCE_HINT)
 
     known: int = 0
-    """The number of the entry that says the same, where that is why this was refused."""
+    """The number of the duplicate entry, if the proposal was refused because of one."""
     refusal: Invalid | Conflict | None = None
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
-        """Say what was refused, and remember which entry is in the way."""
+        """Show the refusal, and keep the number of the entry that is in the way."""
         super().refuse(refusal)
         self.refusal, self.known = refusal, int(refusal.details.get("entry_id", 0))
 
 
 class NewProposal(ProposalForm):
-    """Says it for the first time, perhaps out of what is stored already."""
+    """Proposes a new entry, perhaps from a stored item."""
 
     project = project_field()
     topics = Names(required=False, help_text="Words with commas between: sessions about them hear it first.")
@@ -84,12 +86,12 @@ class NewProposal(ProposalForm):
     field_order = ("category", "title", "content", "importance", "project", "topics", "evidence")
 
     def clean(self) -> dict[str, Any]:
-        """Leave out what was left empty: the operation has a default for it, or finds it in the source."""
+        """Drop empty fields: the operation has defaults for them, or finds them in the source."""
         return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 class Revision(ProposalForm):
-    """Says it better, before it is decided."""
+    """Revises a proposal that is not decided yet."""
 
     title = forms.CharField(help_text="Up to 80 characters.")
     notes = TextField(rows=2, required=False, label="What you changed", help_text="The curators read it.")
@@ -98,17 +100,17 @@ class Revision(ProposalForm):
 
 
 class Withdrawal(OperationForm):
-    """Takes a proposal back."""
+    """Withdraws a proposal."""
 
     notes = TextField(rows=2, required=False, label="Why", help_text="It stays on record with the proposal.")
 
 
-def form_of(deed: str, *, sent: QueryDict | None = None, initial: dict[str, Any] | None = None) -> DecisionForm:
+def form_of(action: str, *, sent: QueryDict | None = None, initial: dict[str, Any] | None = None) -> DecisionForm:
     """Return the form of a decision on the page of an entry."""
     kinds: dict[str, type[DecisionForm]] = {**FORMS, "supersede": Superseding}
-    return kinds.get(deed, Plain)(sent, initial=initial, auto_id=f"{deed}-%s")
+    return kinds.get(action, Plain)(sent, initial=initial, auto_id=f"{action}-%s")
 
 
 def revision_of(entry: CompanyEntry) -> dict[str, Any]:
-    """Return what the form shows of a proposal as it is stored."""
+    """Return the initial values of the form for a stored proposal."""
     return {name: getattr(entry, name) for name in ("title", "content", "category", "importance", "evidence")}

@@ -1,4 +1,4 @@
-"""The question in the address of company knowledge, and the links that narrow or widen it."""
+"""The filters in the address of company knowledge, and the links for its categories."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ ORDERS = {"importance": "Most important", "newest": "Newest"}
 
 
 class CompanyQuestion(Question):
-    """Narrows what is approved. The category is chosen by the links below it, and kept along."""
+    """Filters approved entries. The category is chosen by links, and kept in a hidden field."""
 
     query = search_field("Search company knowledge")
     category = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -28,11 +28,11 @@ class CompanyQuestion(Question):
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET)
-        said = request.GET.get("project", "").strip()
-        # What the address says is offered too, or sending the form would quietly drop it.
-        names = sorted({*projects_with_company_entries(), said} - {""})
+        chosen_project = request.GET.get("project", "").strip()
+        # The project in the address is always a choice: else submitting the form would silently drop it.
+        names = sorted({*projects_with_company_entries(), chosen_project} - {""})
         self.fields["project"] = choice([(name, name) for name in names], blank="Any", required=False)
-        # What comes first unless something else is chosen is left unsaid: words that are added then rank by themselves.
+        # The default order is the blank choice: when a query is added later, the best match becomes the default.
         first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
         blank = ORDERS.get(first, "Best match")
         self.fields["order"] = choice([(name, ORDERS[name]) for name in rest], blank=blank, required=False)
@@ -44,12 +44,12 @@ class CompanyQuestion(Question):
 
     @property
     def more_is_asked(self) -> bool:
-        """Whether one of those says something, or something wrong."""
+        """Whether one of those fields is used, or invalid."""
         return any(field.name in self.asked or field.errors for field in self.more)
 
 
 def category_facets(request: HttpRequest, form: CompanyQuestion, shelf: CompanyShelf | None) -> list[Facet]:
-    """Return a link for each category and for all of them, with their numbers where they are known."""
+    """Return a link for each category and for all, with the numbers of entries, if known."""
     counts = shelf.categories if shelf else None
     numbers = {"": sum(counts.values()), **counts} if counts is not None else None
     chosen = form.asked.get("category", "")

@@ -1,4 +1,4 @@
-"""The company server, as whoever runs this BigMind sees it: how the connection is, what waits, trying it now."""
+"""The page of the company server, for admins: the connection, queued proposals, retrying now."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,14 +13,14 @@ from curation.upstream.server import connection, try_again
 @own_page
 @require_safe
 def company_server(request: HttpRequest) -> HttpResponse:
-    """Show how things stand with the company server."""
+    """Show the state of the connection to the company server."""
     return render(request, "curation/company_server.html", {"connection": connection(actor_of(request))})
 
 
 @own_page
 @require_POST
 def trying_now(request: HttpRequest) -> HttpResponse:
-    """Let the worker ask it now."""
+    """Synchronize now."""
     server = try_again(actor_of(request))
     tell(request, f"{server.host} is asked now.")
     return redirect("company-server")
@@ -29,7 +29,7 @@ def trying_now(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def sending(request: HttpRequest, pk: int) -> HttpResponse:
-    """Let a proposal go to the company that was kept here."""
+    """Send a proposal that was kept on this instance to the company."""
     dispatch = send_to_company(actor_of(request), entry_id=pk)
     tell(request, f"{dispatch.entry.handle} {dispatch.in_words}.")
     return redirect("company-server")

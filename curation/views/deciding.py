@@ -1,4 +1,4 @@
-"""Deciding about one entry: carry it out and go on with the next, or say on the same screen why not."""
+"""Decisions in the queue: carry one out and open the next entry, or show on the same screen why it was refused."""
 
 from typing import Any
 
@@ -35,24 +35,24 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
     actor.require("curate")
     entry = readable_entry(actor, entry_id)
     following = next_after(actor, entry, question.filters())
-    deed, into = request.POST.get("deed", ""), request.POST.get("into", "")
-    form = decision_form(deed, sent=request.POST, key=into)
-    if form.attempt(lambda told: decide(actor, entry, deed, told, request.POST)):
+    action, into = request.POST.get("deed", ""), request.POST.get("into", "")
+    form = decision_form(action, sent=request.POST, key=into)
+    if form.attempt(lambda values: decide(actor, entry, action, values, request.POST)):
         return redirect(address_of(following, request))
     status = REFUSED[type(form.refusal)] if form.refusal else 422
-    return entry_screen(request, entry_id, attempt=attempt_of(deed, form, request.POST), status=status)
+    return entry_screen(request, entry_id, attempt=attempt_of(action, form, request.POST), status=status)
 
 
 @own_page
 @require_POST
 def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
-    """Take back the decision that was just made, and stay where the button was pressed."""
+    """Undo the decision that was just made, and stay on the entry that is open."""
     actor = actor_of(request)
     wanted = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
     try:
         carry_out(approve_global, actor, wanted)
     except (Conflict, Invalid) as refusal:
-        messages.error(request, f"Not taken back: {refusal}")
+        messages.error(request, f"Not undone: {refusal}")
     opened = _number(request.POST.get("opened", ""))
     return redirect(address_of(readable_entry(actor, opened) if opened else None, request))
 
@@ -60,42 +60,42 @@ def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
 @own_page
 @require_POST
 def commenting(request: HttpRequest, entry_id: int) -> HttpResponse:
-    """Say something about an entry without deciding."""
+    """Add a comment without deciding."""
     actor = actor_of(request)
     actor.require("curate")
     form = Commenting(request.POST, auto_id="comment-%s")
-    said = form.carry_out(comment, actor, entry_id=entry_id)
-    if said is None:
+    added = form.carry_out(comment, actor, entry_id=entry_id)
+    if added is None:
         return entry_screen(request, entry_id, comment=form, status=422)
-    readers = "everybody who may read this" if said.entry.is_approved else "the proposer and every curator"
-    tell(request, f"Your comment is there for {readers}.")
-    return redirect(address_of(said.entry, request))
+    readers = "everyone who may read this" if added.entry.is_approved else "the proposer and every curator"
+    tell(request, f"Your comment is visible to {readers}.")
+    return redirect(address_of(added.entry, request))
 
 
-def attempt_of(deed: str, form: DecisionForm, sent: QueryDict) -> Attempt:
-    """Return a decision that was refused, for the page that shows it again."""
-    return Attempt(deed, form, seen=_number(sent.get("revision", "")), into=sent.get("into", ""))
+def attempt_of(action: str, form: DecisionForm, sent: QueryDict) -> Attempt:
+    """Return a refused decision, so that the page shows it again as it was typed."""
+    return Attempt(action, form, seen=_number(sent.get("revision", "")), into=sent.get("into", ""))
 
 
-def decide(actor: Actor, entry: CompanyEntry, deed: str, told: dict[str, Any], sent: QueryDict) -> Decision:
-    """Decide about an entry as a form asks for it, at the revision that the form showed."""
-    wanted = {**told, "entry_id": entry.pk, "action": deed, "revision": sent.get("revision", "")}
+def decide(actor: Actor, entry: CompanyEntry, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
+    """Carry out the decision of a form, at the revision that the form showed."""
+    wanted = {**values, "entry_id": entry.pk, "action": action, "revision": sent.get("revision", "")}
     wanted["despite"] = sent.getlist("despite")
-    if deed == "edit" and not entry.is_approved:
+    if action == "edit" and not entry.is_approved:
         wanted["action"] = "approve"
-    if deed == "merge":
+    if action == "merge":
         return _merge(actor, {**wanted, "into": sent.get("into", "")}, seen=sent.get("into_revision", ""))
-    if deed == "supersede":
+    if action == "supersede":
         wanted["into"] = sent.get("into", "")
     decided: Decision = carry_out(approve_global, actor, wanted)
     return decided
 
 
 @transaction.atomic
-def _merge(actor: Actor, told: dict[str, Any], *, seen: str) -> Decision:
-    """Merge into an entry as the curator has read it: what somebody else made of it meanwhile is not written over."""
-    wanted = validate_arguments(approve_global, told)
-    # The turn first, as everywhere: two who lock in another order would wait for each other for ever.
+def _merge(actor: Actor, values: dict[str, Any], *, seen: str) -> Decision:
+    """Merge into an entry at the revision that the curator read, so that a later change is not overwritten."""
+    wanted = validate_arguments(approve_global, values)
+    # Take the advisory lock first, as everywhere: locking the rows in another order could deadlock.
     wait_for_pairs()
     entry_to_change(wanted["entry_id"], revision=wanted["revision"])
     target = entry_to_change(wanted["into"], revision=_number(seen))
@@ -104,5 +104,5 @@ def _merge(actor: Actor, told: dict[str, Any], *, seen: str) -> Decision:
     return approve_global(actor, **wanted)
 
 
-def _number(said: str) -> int | None:
-    return int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else None
+def _number(raw: str) -> int | None:
+    return int(raw) if raw.isascii() and raw.isdecimal() and len(raw) < 10 else None

@@ -1,4 +1,4 @@
-"""The outbox, for admins: what waits to be sent, what did not arrive and why, and sending it again."""
+"""The outbox, for admins: deliveries that are queued, failed (with the error) or arrived, and retrying them."""
 
 from uuid import UUID
 
@@ -21,10 +21,10 @@ STATES = {"waiting": "Waiting", "failed": "Failed", "arrived": "Arrived"}
 @own_page
 @require_safe
 def deliveries(request: HttpRequest) -> HttpResponse:
-    """List what is sent to the webhook and by e-mail, by what became of it."""
-    actor, said = actor_of(request), request.GET.get("state", "")
+    """List deliveries to the webhook and by e-mail, by state."""
+    actor, wanted = actor_of(request), request.GET.get("state", "")
     counts = count_deliveries(actor)
-    state = said if said in STATES else "waiting"
+    state = wanted if wanted in STATES else "waiting"
     asked = {"state": state, "limit": DELIVERIES_SHOWN, "offset": offset_in(request)}
     page = carry_out(list_deliveries, actor, asked)
     context = {"page": page, "state": state, "sections": _sections(counts, state)}
@@ -34,7 +34,7 @@ def deliveries(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def trying_again(request: HttpRequest, delivery_id: UUID) -> HttpResponse:
-    """Send one once more."""
+    """Queue a delivery again."""
     try_again(actor_of(request), delivery_id=delivery_id)
     tell(request, "It will be sent again now.")
     return redirect("deliveries")

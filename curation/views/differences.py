@@ -7,7 +7,7 @@ from typing import Any
 from curation.models import Review
 from knowledge.models import CompanyEntry
 
-TOLD = {
+SHOWN = {
     "title": "Title",
     "content": "Text",
     "category": "Category",
@@ -18,7 +18,7 @@ TOLD = {
     "status": "Status",
     "review_after": "To be verified on",
 }
-"""The fields of an entry whose changes people are shown. Who decided and when is said by the step itself."""
+"""The fields whose changes are shown. The step of the history itself shows who decided, and when."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +31,21 @@ class FieldChange:
 
 
 def changes_in(review: Review) -> list[FieldChange]:
-    """Return what one step changed, but for what the name of the step says already."""
-    told = TOLD.keys() - {"status", "review_after"}
-    return [FieldChange(TOLD[name], *map(_as_text, values)) for name, values in review.changed.items() if name in told]
+    """Return what one step changed, without the fields that its action implies."""
+    shown = SHOWN.keys() - {"status", "review_after"}
+    return [
+        FieldChange(SHOWN[name], *map(_as_text, values)) for name, values in review.changed.items() if name in shown
+    ]
 
 
 def changes_since(history: Sequence[Review], revision: int) -> list[FieldChange]:
-    """Return what is different now from what an entry was at a revision; nothing when that was never one of its."""
+    """Return the changes of an entry since a revision; an empty list if it never had that revision."""
     seen = next((review.after for review in history if review.after.get("revision") == revision), None)
     if seen is None:
         return []
     now = history[-1].after
-    pairs = {name: (_as_text(seen.get(name)), _as_text(now.get(name))) for name in TOLD}
-    return [FieldChange(TOLD[name], *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
+    pairs = {name: (_as_text(seen.get(name)), _as_text(now.get(name))) for name in SHOWN}
+    return [FieldChange(SHOWN[name], *pair) for name, pair in pairs.items() if pair[0] != pair[1]]
 
 
 def steps_since(history: Sequence[Review], revision: int) -> list[Review]:
@@ -52,7 +54,7 @@ def steps_since(history: Sequence[Review], revision: int) -> list[Review]:
 
 
 def same_text(entry: CompanyEntry, text: str) -> bool:
-    """Whether a text is what an entry says, however its lines are ended."""
+    """Whether a text equals that of an entry, apart from line endings."""
     return entry.content.strip() == text.replace("\r\n", "\n").strip()
 
 

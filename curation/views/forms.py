@@ -1,4 +1,4 @@
-"""Forms for decisions. Each has the fields of its decision; which entry and which revision the page adds itself."""
+"""Forms of decisions. Each has the fields of its decision; the page adds the entry and its revision."""
 
 from typing import Any
 
@@ -26,31 +26,31 @@ OUTDATED = {
 
 
 class DecisionForm(OperationForm):
-    """Decides, with a word to the proposer."""
+    """A decision with an optional note to the proposer."""
 
     refusal: Invalid | Conflict | None = None
 
-    notes = TextField(rows=2, required=False, label="A word to the proposer")
+    notes = TextField(rows=2, required=False, label="Note to the proposer")
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
-        """Say what was refused, and keep it: who was slower is shown what changed."""
+        """Show the refusal, and keep it: after a conflict the page shows what changed."""
         super().refuse(refusal)
         self.refusal = refusal
 
     @property
     def contradicts(self) -> list[dict[str, Any]]:
-        """The approved entries that it may contradict, when it was refused for them."""
+        """The approved entries that it may contradict, if it was refused because of them."""
         return self.refusal.details.get("contradicts", []) if self.refusal else []
 
     @property
     def sent_again(self) -> list[tuple[str, Any]]:
-        """What to send to decide the same in spite of them: the second step, which no key takes."""
+        """The fields that repeat the decision despite them. This step has no shortcut, so that it is deliberate."""
         sent = [(name, value) for name, value in self.data.items() if name not in {"csrfmiddlewaretoken", "despite"}]
         return [*sent, *(("despite", one["entry_id"]) for one in self.contradicts)]
 
 
 class Plain(DecisionForm):
-    """Decides without a word."""
+    """A decision without fields."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,20 +58,21 @@ class Plain(DecisionForm):
 
 
 class Editing(DecisionForm):
-    """Says it better, and approves that."""
+    """Edits the text, and approves it."""
 
     title = forms.CharField()
     content = TextField(rows=9, label="Text", help_text="Markdown, up to 500 tokens: one thing, for everybody.")
     category = choice(CompanyCategory.choices)
     importance = forms.CharField(
-        widget=forms.NumberInput(attrs={"min": 1, "max": 10}), help_text="From 1 to 10. The most important are told."
+        widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
+        help_text="From 1 to 10. The most important reach every agent.",
     )
 
     field_order = ("title", "content", "category", "importance", "notes")
 
 
 class Reasoned(DecisionForm):
-    """Decides against it, with a reason that the proposer reads."""
+    """Rejects, with a reason that the proposer reads."""
 
     reasons = REASONS
 
@@ -86,28 +87,28 @@ class Reasoned(DecisionForm):
         self.order_fields(["reason", "notes"])
 
     def clean(self) -> dict[str, Any]:
-        """Make one text of the reason that was chosen and what was written."""
-        told = dict(self.cleaned_data)
-        said = (self.reasons.get(told.pop("reason", ""), ""), told.get("notes", "").strip())
-        if not any(said):
+        """Join the chosen reason and the typed one."""
+        values = dict(self.cleaned_data)
+        reasons = (self.reasons.get(values.pop("reason", ""), ""), values.get("notes", "").strip())
+        if not any(reasons):
             self.add_error("notes", "Choose a reason, or write one: the proposer will read it.")
-        return {**told, "notes": " ".join(part for part in said if part)}
+        return {**values, "notes": " ".join(part for part in reasons if part)}
 
 
 class DeprecationForm(Reasoned):
-    """Sets aside what was approved."""
+    """Deprecates an approved entry."""
 
     reasons = OUTDATED
 
 
 class AskingForChanges(DecisionForm):
-    """Says what is missing."""
+    """Requests changes."""
 
     notes = TextField(rows=3, label="What should change", help_text="The proposer and their agent read it.")
 
 
 class Merging(DecisionForm):
-    """Lets an approved entry say it too."""
+    """Merges the proposal into an approved entry."""
 
     content = TextField(rows=6, label="What it will say", help_text="Add what is new. Unchanged, only the credit is.")
 
@@ -115,9 +116,9 @@ class Merging(DecisionForm):
 
 
 class Commenting(OperationForm):
-    """Says something without deciding."""
+    """Adds a comment without deciding."""
 
-    text = TextField(rows=2, label="Your comment", help_text="Whoever may read the entry reads it, too.")
+    text = TextField(rows=2, label="Your comment", help_text="Everyone who may read the entry can read it, too.")
 
 
 FORMS: dict[str, type[DecisionForm]] = {
@@ -133,16 +134,16 @@ FORMS: dict[str, type[DecisionForm]] = {
     "restore": Plain,
     "reopen": Plain,
 }
-"""What a decision asks for. What is not known here is refused by the operation."""
+"""The form of each action. An unknown action gets an empty form, and the operation refuses it."""
 
 
 def decision_form(
-    deed: str, *, sent: QueryDict | None = None, initial: dict[str, Any] | None = None, key: object = ""
+    action: str, *, sent: QueryDict | None = None, initial: dict[str, Any] | None = None, key: object = ""
 ) -> DecisionForm:
-    """Return the form of a decision: as it was sent, or as it is first shown. `key` tells two of a kind apart."""
-    return FORMS.get(deed, Plain)(sent, initial=initial, auto_id=f"{deed}{key}-%s")
+    """Return the form of a decision, as sent or as first shown. `key` makes ids unique when a page has it twice."""
+    return FORMS.get(action, Plain)(sent, initial=initial, auto_id=f"{action}{key}-%s")
 
 
 def initial_of(entry: CompanyEntry) -> dict[str, Any]:
-    """Return what the form shows of an entry as it is stored."""
+    """Return the initial values of the form for a stored entry."""
     return {name: getattr(entry, name) for name in ("title", "content", "category", "importance")}

@@ -1,4 +1,4 @@
-"""Notices: what a person was told, and how often they want to be written to."""
+"""The page of notices, and the choice how often to get e-mail."""
 
 from django import forms
 from django.conf import settings
@@ -27,8 +27,8 @@ FREQUENCIES = {
 }
 
 
-class Letters(OperationForm):
-    """Says how often to be written to, and where."""
+class EmailForm(OperationForm):
+    """Chooses how often to get e-mail, and where."""
 
     address = forms.CharField(
         required=False, label="E-mail address", widget=forms.EmailInput(attrs={"autocomplete": "email"})
@@ -39,7 +39,7 @@ class Letters(OperationForm):
 @own_page
 @require_safe
 def notices(request: HttpRequest) -> HttpResponse:
-    """List what one was told, the newest first."""
+    """List your notices, the newest first."""
     return _page(request)
 
 
@@ -54,10 +54,10 @@ def seeing(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def choosing(request: HttpRequest) -> HttpResponse:
-    """Choose how often to be written to."""
+    """Choose how often to get e-mail."""
     if not settings.EMAIL_HOST:
         raise Conflict("This BigMind sends no e-mail.", hint="An admin can set BIGMIND_EMAIL_URL.")
-    form = Letters(request.POST)
+    form = EmailForm(request.POST)
     chosen = form.carry_out(subscribe, actor_of(request))
     if chosen is None:
         return _page(request, form, status=422)
@@ -65,20 +65,20 @@ def choosing(request: HttpRequest) -> HttpResponse:
     return redirect("notices")
 
 
-def _page(request: HttpRequest, form: Letters | None = None, *, status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, form: EmailForm | None = None, *, status: int = 200) -> HttpResponse:
     actor = actor_of(request)
     context = {
         "page": page_of(notices_of(actor), limit=NOTICES_SHOWN, offset=offset_in(request)),
         "alerts": alerts_of(actor.user)[:ALERTS_SHOWN],
         "unseen": count_unseen(actor.user),
-        "form": form or _letters_of(actor),
+        "form": form or _email_form_of(actor),
     }
     return render(request, "curation/notices.html", context, status=status)
 
 
-def _letters_of(actor: Actor) -> Letters | None:
-    """The form as it stands; nothing where no mail server is configured."""
+def _email_form_of(actor: Actor) -> EmailForm | None:
+    """Return the form with the current choice; None if no mail server is configured."""
     if not settings.EMAIL_HOST:
         return None
     frequency = subscription_of(actor.user).frequency
-    return Letters(initial={"address": actor.user.email, "frequency": frequency})
+    return EmailForm(initial={"address": actor.user.email, "frequency": frequency})

@@ -1,4 +1,4 @@
-"""A person's choice whether single keys decide, kept in a cookie like the theme (WCAG 2.1.4)."""
+"""The choice whether keyboard shortcuts are on, kept in a cookie like the theme (WCAG 2.1.4)."""
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -11,14 +11,14 @@ ONE_YEAR = 60 * 60 * 24 * 365
 
 
 def keys_are_on(request: HttpRequest) -> bool:
-    """Whether single keys decide on the pages of the queue."""
+    """Whether the keyboard shortcuts of the queue are on."""
     return request.COOKIES.get(KEYS_COOKIE) != "off"
 
 
 @own_page
 @require_POST
 def choose_keys(request: HttpRequest) -> HttpResponse:
-    """Switch the keys on or off, and turn back to the page."""
+    """Turn the keyboard shortcuts on or off, and return to the page."""
     response = way_back(request, otherwise=reverse("curation"))
     if request.POST.get("keys") == "off":
         secure = request.is_secure()

@@ -1,4 +1,4 @@
-"""Proposals as their authors see them: make one, see what became of them, revise, take back."""
+"""The pages of proposers: propose, follow, revise and withdraw proposals."""
 
 from typing import Any
 
@@ -41,12 +41,12 @@ STATUSES = {
     Status.DEPRECATED: "Deprecated",
     Status.SUPERSEDED: "Superseded",
 }
-MEANT_FOR_ALL = "user"
-"""What a person types into the form has its truth from them."""
+TYPED_BY_USER = "user"
+"""The origin of a proposal that a user typed into the form."""
 
 
 class OwnProposals(Question):
-    """Narrows one's proposals."""
+    """Filters your own proposals."""
 
     status = choice(STATUSES.items(), blank="Any", required=False)
 
@@ -54,12 +54,12 @@ class OwnProposals(Question):
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def propose(request: HttpRequest) -> HttpResponse:
-    """Propose something, from scratch or out of what is stored. What is known is linked; what was typed stays."""
+    """Propose an entry, from scratch or from a stored item. A duplicate is linked, and the typed text stays."""
     actor, sent = actor_of(request), posted_data(request)
     source = _source(actor, request) if sent is None else None
     begun = {"title": request.GET.get("title", ""), "source_kind": "", "source_id": ""}
     form = NewProposal(sent, initial=_initial_of(source) if source else begun)
-    made: Proposal | None = form.attempt(lambda told: carry_out(promote_to_global, actor, _with_origin(told)))
+    made: Proposal | None = form.attempt(lambda values: carry_out(promote_to_global, actor, _with_origin(values)))
     if made and not made.duplicate:
         tell(request, _describe(made))
         return redirect("company-entry", made.entry.pk)
@@ -70,7 +70,7 @@ def propose(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_safe
 def mine(request: HttpRequest) -> HttpResponse:
-    """List one's proposals, with what was decided, why, and what to do next."""
+    """List your proposals with the decisions, the reasons, and what to do next."""
     actor, form = actor_of(request), OwnProposals(request.GET)
     page = form.answer(list_my_proposals, actor, limit=MINE_SHOWN)
     sections = sections_for(actor, current="company-mine")
@@ -80,7 +80,7 @@ def mine(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def revising(request: HttpRequest, pk: int) -> HttpResponse:
-    """Change a proposal that is not decided yet. When it changed meanwhile, show what is different."""
+    """Revise a proposal that is not decided yet. If it has changed meanwhile, show what changed."""
     actor = actor_of(request)
     require_own_proposal(actor, pk)
     shown = readable_entry(actor, pk)
@@ -98,13 +98,13 @@ def revising(request: HttpRequest, pk: int) -> HttpResponse:
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdrawing(request: HttpRequest, pk: int) -> HttpResponse:
-    """Ask once more; then take a proposal back."""
+    """Ask for confirmation, then withdraw a proposal."""
     actor = actor_of(request)
     require_own_proposal(actor, pk)
     shown = readable_entry(actor, pk)
     form = Withdrawal(posted_data(request))
     if form.carry_out(withdraw_proposal, actor, entry_id=pk):
-        tell(request, f"{shown.handle} is withdrawn. It stays on record, and nobody else is told of it.")
+        tell(request, f"{shown.handle} is withdrawn. It stays on record, and nobody else is notified.")
         return redirect("company-mine")
     return render(request, "curation/company_withdraw.html", {"form": form, "entry": shown})
 
@@ -118,9 +118,9 @@ def _initial_of(source: PromotedText) -> dict[str, Any]:
     return {"content": source.text, "project": source.project, "source_kind": source.kind, "source_id": source.id}
 
 
-def _with_origin(told: dict[str, Any]) -> dict[str, Any]:
-    """What was made from something stored keeps where that came from."""
-    return told if "source_kind" in told else {**told, "origin": MEANT_FOR_ALL}
+def _with_origin(values: dict[str, Any]) -> dict[str, Any]:
+    """Set the origin of a typed proposal. One from a stored item keeps the origin of that item."""
+    return values if "source_kind" in values else {**values, "origin": TYPED_BY_USER}
 
 
 def _find_known(form: ProposalForm) -> CompanyEntry | None:
@@ -132,7 +132,7 @@ def _describe(made: Proposal) -> str:
         return f"Proposed as {made.entry.handle}. {made.held_back}"
     if made.entry.is_approved:
         return f"{made.entry.handle} is company knowledge now. Your agents hear of it."
-    return f"Proposed as {made.entry.handle}. A curator will decide, and you will be told."
+    return f"Proposed as {made.entry.handle}. A curator will decide, and you will be notified."
 
 
 def _changes_since(shown: CompanyEntry, revision: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The queue: look through it, open an entry, pass it by, leave it to others."""
+"""The queue: list it, open an entry, skip it, claim and release it."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from .screen import entry_screen, queue_screen
 @own_page
 @require_safe
 def queue(request: HttpRequest) -> HttpResponse:
-    """List what waits, the most important first."""
+    """List the queue, the most important first."""
     actor, question = actor_of(request), QueueQuestion(request)
     actor.require("curate")
     page = question.answer(list_queue, actor, limit=ROWS)
@@ -32,14 +32,14 @@ def queue(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_safe
 def entry(request: HttpRequest, entry_id: int) -> HttpResponse:
-    """Open one entry, with everything that is needed to decide."""
+    """Open one entry, with its briefing and the forms of decisions."""
     return entry_screen(request, entry_id)
 
 
 @own_page
 @require_POST
 def skipping(request: HttpRequest, entry_id: int) -> HttpResponse:
-    """Leave an entry undecided, and go on with the next one."""
+    """Skip an entry, and open the next one."""
     actor = actor_of(request)
     actor.require("curate")
     passed = readable_entry(actor, entry_id)
@@ -53,7 +53,7 @@ def skipping(request: HttpRequest, entry_id: int) -> HttpResponse:
 @own_page
 @require_POST
 def claiming(request: HttpRequest, entry_id: int) -> HttpResponse:
-    """Say that you go on looking at an entry."""
+    """Extend the claim on an entry."""
     actor = actor_of(request)
     claim = claim_entry(actor, entry_id=entry_id)
     if claim.by_id != actor.user.pk:
@@ -64,7 +64,7 @@ def claiming(request: HttpRequest, entry_id: int) -> HttpResponse:
 @own_page
 @require_POST
 def releasing(request: HttpRequest, entry_id: int) -> HttpResponse:
-    """Leave an entry to others. A page that closes does this too, for the claim that it was opened with."""
+    """Release the claim on an entry. A page that closes does this too, for the claim that it was opened with."""
     actor = actor_of(request)
     actor.require("curate")
     until = request.POST.get("until", "")
@@ -72,8 +72,8 @@ def releasing(request: HttpRequest, entry_id: int) -> HttpResponse:
     return HttpResponse(status=204) if until else redirect(address_of(None, request))
 
 
-def _moment(said: str) -> datetime | None:
+def _moment(raw: str) -> datetime | None:
     try:
-        return parse_datetime(said)
+        return parse_datetime(raw)
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""Places in the queue: the part of the list around an entry, and which one comes next."""
+"""Positions in the queue: the page of the list around an entry, and the entry that comes next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from .queue_queries import query_string
 
 ROWS = 20
 AHEAD = 21
-"""How far to look for an entry that nobody else is looking at."""
+"""How far to look for an entry that no other curator is reviewing."""
 
 
 @dataclass(frozen=True)
 class Around:
-    """The page of the list on which an entry stands, and its neighbours, which may stand on the pages beside it."""
+    """The page of the list that has an entry, and the entries before and after it, which may be on other pages."""
 
     page: Page[QueueItem]
     previous: CompanyEntry | None
@@ -29,7 +29,7 @@ class Around:
 
 
 def around(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> Around:
-    """Return where an entry stands in the queue. One that is decided stands where it stood."""
+    """Return the position of an entry in the queue. A decided one keeps the position that it had."""
     place = place_of(entry, **filters)
     first = place - place % ROWS
     read = list_queue(actor, **filters, limit=ROWS + 2, offset=max(0, first - 1))
@@ -44,7 +44,7 @@ def around(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> Around
 
 
 def next_after(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> CompanyEntry | None:
-    """Return what to look at next: what follows, then from the top again, first what nobody is looking at."""
+    """Return the entry to review next: a following one, else from the top, first those that nobody is reviewing."""
     following = list_queue(actor, **filters, limit=AHEAD, offset=place_of(entry, **filters)).items
     others = [one for one in following if one.entry.pk != entry.pk]
     if not any(_is_free(one, actor) for one in others):
@@ -55,10 +55,10 @@ def next_after(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> Co
 
 
 def address_of(entry: CompanyEntry | None, request: HttpRequest) -> str:
-    """Return the address of an entry in the queue, filters kept, and of the whole queue where there is none."""
+    """Return the address of an entry in the queue, or of the queue if it is None. Filters are kept."""
     if entry is None:
         return f"{reverse('curation')}{query_string(request)}"
-    # The fragment brings the focus to its heading, with and without a script.
+    # The fragment moves the focus to the heading, with and without JavaScript.
     return f"{reverse('curation-entry', args=[entry.pk])}{query_string(request)}#entry"
 
 

@@ -1,4 +1,4 @@
-"""The question in the address of the queue: what waits, and which part of it."""
+"""The filters in the address of the queue, and its tabs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ ORDERS = {"oldest": "Oldest", "newest": "Newest"}
 
 
 class QueueQuestion(Question):
-    """Narrows the queue. Why something waits is chosen by the tabs above it, and kept along."""
+    """Filters the queue. The reason (`why`) is chosen by tabs, and kept in a hidden field."""
 
     text = search_field("Search the queue")
     why = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -41,32 +41,32 @@ class QueueQuestion(Question):
 
     @property
     def more_is_asked(self) -> bool:
-        """Whether one of those says something, or something wrong."""
+        """Whether one of those fields is used, or invalid."""
         return any(field.name in self.asked or field.errors for field in self.more)
 
     @property
     def narrows(self) -> bool:
-        """Whether anything but the tab narrows the queue."""
+        """Whether a filter besides the tab is used."""
         return any(name not in {"why", "order", "offset"} for name in self.asked)
 
     @property
     def why_chosen(self) -> str:
         """The tab that is open."""
-        said = self.asked.get("why", "")
-        return said if said in WHY else "proposed"
+        why = self.asked.get("why", "")
+        return why if why in WHY else "proposed"
 
     def filters(self) -> dict[str, Any]:
-        """Return what narrows and orders the queue, as the service wants it.
+        """Return the filters and the order as arguments of `list_queue`.
 
         Raises:
-            Invalid: the address asks for what cannot be.
+            Invalid: a filter in the address is not valid.
         """
         return validate_arguments(list_queue, {name: value for name, value in self.asked.items() if name != "offset"})
 
 
 @dataclass(frozen=True)
 class Tab:
-    """One reason to wait: how much waits for it."""
+    """One reason to be in the queue, with the number of entries."""
 
     label: str
     address: str
@@ -75,7 +75,7 @@ class Tab:
 
 
 def tabs(question: QueueQuestion, summary: QueueSummary) -> list[Tab]:
-    """Return a link for each reason. Another reason is another question: filters are not carried over."""
+    """Return a tab for each reason. Filters are not carried over from one tab to another."""
     counts = {"proposed": summary.proposed, "reported": summary.reported, "due": summary.due}
     start = reverse("curation")
     return [
@@ -85,7 +85,7 @@ def tabs(question: QueueQuestion, summary: QueueSummary) -> list[Tab]:
 
 
 def query_string(request: HttpRequest) -> str:
-    """Return the filters as the end of an address, to carry them to the next page; nothing when there are none."""
+    """Return the filters as a query string for the next page; an empty string if there are none."""
     asked = {name: request.GET.get(name, "").strip() for name in QueueQuestion.base_fields}
-    said = {name: value for name, value in asked.items() if value}
-    return f"?{urlencode(said)}" if said else ""
+    used = {name: value for name, value in asked.items() if value}
+    return f"?{urlencode(used)}" if used else ""

@@ -1,4 +1,4 @@
-"""The screen of the queue: what waits, and beside it everything that is needed to decide about one entry."""
+"""The screen of the queue: the list, and beside it everything that is needed to decide about one entry."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,19 +40,19 @@ DECISIONS = {
     "superseded": ("restore", "reopen"),
 }
 APPROVING = {"approve", "edit", "merge", "restore"}
-"""What nobody does with their own proposal where there are others to ask."""
+"""The actions that curators may not take on their own proposals, except in personal mode."""
 
 
 @dataclass(frozen=True)
 class Near:
-    """An entry beside the one that is open, with the form that lets it take its place once it is approved."""
+    """A neighbour of the open entry, with the form that merges the open entry into it."""
 
     neighbour: Neighbour
     form: DecisionForm | None = None
 
     @property
     def is_alike(self) -> bool:
-        """Whether it is near enough to compare the two word by word at first sight."""
+        """Whether it is similar enough to show the difference, word by word, at once."""
         return self.neighbour.similarity >= ALIKE_FROM or bool(self.neighbour.contradictions)
 
 
@@ -66,7 +66,7 @@ class HistoryStep:
 
 @dataclass(frozen=True)
 class LastDecision:
-    """What the curator did last, and whether it can still be taken back."""
+    """The last decision of the curator, and whether it can still be undone."""
 
     review: Review
     can_be_undone: bool
@@ -76,7 +76,7 @@ class LastDecision:
 class Attempt:
     """A decision that was refused: its form says why, `seen` is the revision it was about."""
 
-    deed: str
+    action: str
     form: DecisionForm
     seen: int | None = None
     into: str = ""
@@ -85,7 +85,7 @@ class Attempt:
 def queue_screen(
     request: HttpRequest, question: QueueQuestion, page: Page[QueueItem] | None, *, status: int = 200, **open_entry: Any
 ) -> HttpResponse:
-    """Draw the list, and what is open beside it."""
+    """Render the list, with the open entry beside it."""
     summary = queue_summary()
     actor = actor_of(request)
     context = {
@@ -111,40 +111,40 @@ def entry_screen(
     comment: Commenting | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Draw the list with one entry open, and let others see that somebody looks at it."""
+    """Render the list with one entry open, and claim that entry, so that other curators see it is under review."""
     actor, question = actor_of(request), QueueQuestion(request)
     actor.require("curate")
-    told = brief(actor, entry_id=entry_id)
-    claim = look_at(actor, entry=told.entry) if request.method != "HEAD" else None
+    briefing = brief(actor, entry_id=entry_id)
+    claim = look_at(actor, entry=briefing.entry) if request.method != "HEAD" else None
     filters = question.attempt(lambda _: question.filters()) or {}
-    place = around(actor, told.entry, filters)
-    shown = opened(actor, told, attempt)
+    place = around(actor, briefing.entry, filters)
+    shown = opened(actor, briefing, attempt)
     beside = _beside(request, place, claim, comment)
     return queue_screen(request, question, place.page, status=status, **shown, **beside)
 
 
-def opened(actor: Actor, told: Briefing, attempt: Attempt | None) -> dict[str, Any]:
-    """Return what a template shows of an entry that is open: what is known of it, and what can be decided."""
-    entry = told.entry
+def opened(actor: Actor, briefing: Briefing, attempt: Attempt | None) -> dict[str, Any]:
+    """Return the template context of an open entry: its briefing, and the decisions that are possible."""
+    entry = briefing.entry
     obstacle = _obstacle(actor, entry)
-    offered = [deed for deed in DECISIONS[entry.status] if not (obstacle and deed in APPROVING)]
+    offered = [action for action in DECISIONS[entry.status] if not (obstacle and action in APPROVING)]
     seen = attempt.seen if attempt else None
     return {
         "entry": entry,
-        "told": told,
+        "briefing": briefing,
         "offered": offered,
         "obstacle": obstacle,
         "second": needs_second_approval(actor, entry, importance=entry.importance) if "approve" in offered else False,
         "forms": _forms(entry, offered, attempt),
-        "near": [_near(near, attempt) for near in [*told.nearest, *_merged_into(told, attempt)]],
-        "near_waiting": [Near(near) for near in told.nearest_waiting],
-        "steps": [HistoryStep(review, changes_in(review)) for review in reversed(told.history)],
+        "near": [_near(near, attempt) for near in [*briefing.nearest, *_merged_into(briefing, attempt)]],
+        "near_waiting": [Near(near) for near in briefing.nearest_waiting],
+        "steps": [HistoryStep(review, changes_in(review)) for review in reversed(briefing.history)],
         "attempt": attempt,
-        "changes": changes_since(told.history, seen) if seen else [],
-        "steps_since": steps_since(told.history, seen) if seen else [],
+        "changes": changes_since(briefing.history, seen) if seen else [],
+        "steps_since": steps_since(briefing.history, seen) if seen else [],
         "tokens": count_tokens(entry.content),
         "token_limit": CONTENT_TOKENS,
-        "warnings": [found for found in told.suspicions if found.is_warning],
+        "warnings": [found for found in briefing.suspicions if found.is_warning],
     }
 
 
@@ -159,17 +159,17 @@ def _beside(request: HttpRequest, place: Around, claim: Claim | None, comment: C
 
 def _forms(entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None) -> dict[str, DecisionForm]:
     forms = {
-        deed: decision_form(deed, initial=initial_of(entry) if deed == "edit" else None)
-        for deed in offered
-        if deed not in {"merge", "supersede"}
+        action: decision_form(action, initial=initial_of(entry) if action == "edit" else None)
+        for action in offered
+        if action not in {"merge", "supersede"}
     }
-    # What was refused stays on the page as it was typed, also where it is not offered any more.
-    return {**forms, attempt.deed: attempt.form} if attempt and not attempt.into else forms
+    # A refused form stays on the page as it was typed, even if its action is no longer offered.
+    return {**forms, attempt.action: attempt.form} if attempt and not attempt.into else forms
 
 
-def _merged_into(told: Briefing, attempt: Attempt | None) -> list[Neighbour]:
-    """What somebody tried to merge it into, although it is not near any more: what was typed stays on the page."""
-    shown = {str(near.entry.pk) for near in told.nearest}
+def _merged_into(briefing: Briefing, attempt: Attempt | None) -> list[Neighbour]:
+    """Return the target of a refused merge if it is no longer a neighbour, so that the typed text stays on the page."""
+    shown = {str(near.entry.pk) for near in briefing.nearest}
     if attempt is None or not attempt.into.isdecimal() or len(attempt.into) > 18 or attempt.into in shown:
         return []
     found = CompanyEntry.objects.approved().filter(pk=attempt.into)
@@ -184,7 +184,7 @@ def _near(near: Neighbour, attempt: Attempt | None) -> Near:
 
 
 def _obstacle(actor: Actor, entry: CompanyEntry) -> str:
-    """Why the actor may not approve it; nothing when they may."""
+    """Return the reason why the actor may not approve it; an empty string if they may."""
     try:
         require_may_approve(actor, entry)
     except Forbidden as refusal:

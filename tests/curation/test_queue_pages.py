@@ -176,7 +176,7 @@ def test_one_screen_says_everything_that_a_decision_needs(client: Client, curato
 def test_the_preview_is_the_line_that_agents_get(client: Client, curator: Actor) -> None:
     entry = propose(title="Health", content="Every service\nanswers | /healthz.")
     page = opened(client, entry)
-    line = page.context["told"].effect.line.markdown
+    line = page.context["briefing"].effect.line.markdown
 
     decide(client, entry, "approve")
 
@@ -364,7 +364,7 @@ def test_the_proposer_sees_who_is_looking_at_their_proposal(client: Client, cura
 
     page = opened(client, mine)
 
-    assert "Carl is looking at it" in page.text
+    assert "Carl is reviewing it" in page.text
 
 
 def test_ones_own_proposal_is_not_claimed_by_a_call_either(curator: Actor) -> None:
@@ -382,7 +382,7 @@ def test_what_somebody_else_decided_since_is_not_undone(client: Client, curator:
 
     entry.refresh_from_db()
     assert entry.status == Status.DEPRECATED
-    assert "Not taken back" in page.text
+    assert "Not undone" in page.text
 
 
 def test_a_decided_entry_is_reopened_later(client: Client, curator: Actor) -> None:
@@ -416,8 +416,8 @@ def test_opening_shows_others_that_somebody_looks_until_it_is_left(client: Clien
     client.post(reverse("curation-skip", args=[entry.pk]))
     after = opened(colleague, entry).text
 
-    assert "Cora is looking at it until" in while_open
-    assert "Cora is looking at it" not in after
+    assert "Cora is reviewing it until" in while_open
+    assert "Cora is reviewing it" not in after
     assert other.status == Status.PENDING
 
 
