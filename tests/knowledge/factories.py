@@ -28,7 +28,8 @@ def make_session(
 
 
 def make_chunk(actor: Actor, *, session: Session | None = None, content: str = "", flag_reason: str = "") -> Chunk:
-    """Make a chunk, in a session that stays open unless one is given."""
+    """Make a chunk: in the session that is given, else in the open one, else in a new one that stays open."""
+    session = session or Session.objects.of(actor.user).filter(ended_at=None).first()
     session = session or make_session(actor, is_open=True)
     return append_chunk(
         actor,

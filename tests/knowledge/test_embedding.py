@@ -186,11 +186,11 @@ def test_meaning_never_crosses_to_somebody_else_and_never_finds_what_was_set_asi
 
 def test_the_exchange_beside_a_strong_one_is_lifted():
     actor = make_actor()
-    start_session(actor)
-    append_chunk(actor, role="user", content="How do we roll back a broken release of the billing service?")
-    append_chunk(actor, role="assistant", content="By switching the router.")
-    start_session(actor)
-    append_chunk(actor, role="assistant", content="By switching the light.")
+    first, second = (str(start_session(actor).session.pk) for _ in range(2))
+    question = "How do we roll back a broken release of the billing service?"
+    append_chunk(actor, session_id=first, role="user", content=question)
+    append_chunk(actor, session_id=first, role="assistant", content="By switching the router.")
+    append_chunk(actor, session_id=second, role="assistant", content="By switching the light.")
     embed_pending()
 
     found = semantic_search(actor, query="roll back a broken release of the billing service")
