@@ -16,7 +16,7 @@ from bigmind.core.read_only import is_refused_write
 REFUSED, MISUSED = 1, 2
 
 
-class CommandRefused(CommandError):
+class Refused(CommandError):
     """What the command was asked cannot be done. It is printed as one line; the exit code is 1."""
 
 
@@ -51,18 +51,18 @@ class OperatorCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except BigMindError as error:
-            raise CommandRefused(str(error)) from error
+            raise Refused(str(error)) from error
         except (OperationalError, InterfaceError) as error:
             hint = "Start BigMind (`bigmind up`), or set BIGMIND_DATABASE_URL; `bigmind doctor` says more."
-            raise CommandRefused(f"The database does not answer. {hint}") from error
+            raise Refused(f"The database does not answer. {hint}") from error
         except InternalError as error:
             if not is_refused_write(error):
                 raise
-            raise CommandRefused(str(ReadOnly())) from error
+            raise Refused(str(ReadOnly())) from error
         except ProgrammingError as error:
             if not isinstance(error.__cause__, UndefinedTable):
                 raise
-            raise CommandRefused("The database has no tables yet: run `bigmind migrate`, or `bigmind up`.") from error
+            raise Refused("The database has no tables yet: run `bigmind migrate`, or `bigmind up`.") from error
 
     def print_json(self, document: Any) -> None:
         """Print a document to standard output."""
@@ -83,4 +83,4 @@ class OperatorCommand(BaseCommand):
 
 def usage_error(message: str) -> CommandError:
     """Return the error for a command that was called wrongly; the exit code is 2."""
-    return CommandRefused(message, returncode=MISUSED)
+    return Refused(message, returncode=MISUSED)

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 from bigmind.management.owner import owner_of_instance
 from knowledge.app_maps.files.folders import files_in
 from knowledge.app_maps.folders import export_maps
@@ -30,7 +30,7 @@ class Command(OperatorCommand):
         """Write."""
         folder: Path = options["folder"]
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise CommandRefused(f"{folder} is not a folder.")
+            raise Refused(f"{folder} is not a folder.")
         files = export_maps(Actor.of(owner_of_instance()), layout=options["layout"]).files
         for path, text in files.items():
             _write(folder, folder / path, text)

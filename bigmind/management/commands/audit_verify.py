@@ -5,7 +5,7 @@ from typing import Any
 from accounts.models import AuditEvent, ErasureReport
 from accounts.services.audit import events_without_key, find_broken_events
 from accounts.services.erasures import ReportVerdict, as_file, check_report
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 
 
 class Command(OperatorCommand):
@@ -37,4 +37,4 @@ class Command(OperatorCommand):
                     f"{without} lines are from before seals had a key: the owner of the database could make them."
                 )
         if broken or reports:
-            raise CommandRefused("The audit log is not what was written.")
+            raise Refused("The audit log is not what was written.")

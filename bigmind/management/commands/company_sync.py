@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 from curation.upstream.server import sync_now
 
 
@@ -30,4 +30,4 @@ class Command(OperatorCommand):
             if kept.unreadable:
                 self.remark(f"{kept.unreadable} entries could not be taken over: is the server newer?")
         if not done.ok:
-            raise CommandRefused(f"{done.server}: {done.error}")
+            raise Refused(f"{done.server}: {done.error}")

@@ -23,7 +23,7 @@ from accounts.models import ApiKey
 from accounts.people.users import find_user
 from accounts.views.key_forms import default_lifetime, ends_after
 from bigmind.core.errors import BigMindError
-from bigmind.management.base import CommandRefused, usage_error
+from bigmind.management.base import Refused, usage_error
 from bigmind.management.connections import (
     ConnectionCommand,
     describe_change,
@@ -189,7 +189,7 @@ def _new_key(program: AgentProgram, options: dict[str, Any], outside: ServerConf
         label = f"{program.name} on {this_machine()}"
         made = create_key(user, label=label, expires_at=ends_after(default_lifetime()))
     except (OperationalError, InterfaceError) as error:
-        raise CommandRefused(f"BigMind does not run on this machine, so no key can be made. {GIVE_ONE}") from error
+        raise Refused(f"BigMind does not run on this machine, so no key can be made. {GIVE_ONE}") from error
     return Key(made.text, f"a new one, “{label}”", made.key)
 
 

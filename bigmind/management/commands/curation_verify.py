@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 from curation.decisions.history import find_broken_seals
 from curation.models import Review
 
@@ -25,4 +25,4 @@ class Command(OperatorCommand):
                 self.stdout.write(f"{row['entry']}, row {row['number']}: {row['why']}.")
             self.stdout.write(f"{Review.objects.count()} rows checked, {len(broken)} broken.")
         if broken:
-            raise CommandRefused("The history is not what was written.")
+            raise Refused("The history is not what was written.")

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 from bigmind.management.documents import DOCUMENTS
 
 
@@ -26,7 +26,7 @@ class Command(OperatorCommand):
         wanted = {path: generate() for path, generate in DOCUMENTS.items()}
         stale = [path for path, text in wanted.items() if _read(root / path) != text]
         if options["check"] and stale:
-            raise CommandRefused(f"Stale: {', '.join(map(str, stale))}. Run `bigmind docs` and look at the difference.")
+            raise Refused(f"Stale: {', '.join(map(str, stale))}. Run `bigmind docs` and look at the difference.")
         for path in stale:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(wanted[path])

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from accounts.models import ErasureReport
 from accounts.services.erasures import ReportVerdict, as_file, check_report
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 
 FOREIGN = 3
 LARGEST = 50_000_000
@@ -33,18 +33,16 @@ class Command(OperatorCommand):
         elif verdict is not ReportVerdict.CHANGED:
             self._show(report_file["signed"])
         if verdict is ReportVerdict.CHANGED:
-            raise CommandRefused("The report is not what was signed.")
+            raise Refused("The report is not what was signed.")
         if verdict is ReportVerdict.FOREIGN:
-            raise CommandRefused(
-                "The report is intact, but not signed with the key of this instance.", returncode=FOREIGN
-            )
+            raise Refused("The report is intact, but not signed with the key of this instance.", returncode=FOREIGN)
         self.remark("The report is what this instance has signed.")
 
     def _read_report(self, reference: str) -> dict[str, Any]:
         if reference.isdecimal():
             report = ErasureReport.objects.filter(pk=int(reference)).first() if len(reference) < 19 else None
             if report is None:
-                raise CommandRefused(f"There is no report {reference[:20]} here.")
+                raise Refused(f"There is no report {reference[:20]} here.")
             return as_file(report)
         return _read(Path(reference))
 
@@ -57,12 +55,12 @@ def _read(path: Path) -> dict[str, Any]:
     """Read a report that was downloaded."""
     try:
         if path.stat().st_size > LARGEST:
-            raise CommandRefused(f"{path} is larger than a report can be.")
+            raise Refused(f"{path} is larger than a report can be.")
         report_file = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CommandRefused(f"{path} cannot be read: {error.strerror}.") from error
+        raise Refused(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
-        raise CommandRefused(f"{path} is no report: it is not JSON.") from error
+        raise Refused(f"{path} is no report: it is not JSON.") from error
     if not isinstance(report_file, dict) or not isinstance(report_file.get("signed"), dict):
-        raise CommandRefused(f"{path} is no report of an erasure.")
+        raise Refused(f"{path} is no report of an erasure.")
     return report_file

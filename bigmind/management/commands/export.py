@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from bigmind.exporting import SECTIONS
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 
 
 class Command(OperatorCommand):
@@ -30,7 +30,7 @@ class Command(OperatorCommand):
         try:
             folder.mkdir(mode=0o700, parents=True)
         except OSError as error:
-            raise CommandRefused(f"{folder}: {error.strerror}. Name a folder that does not exist yet.") from None
+            raise Refused(f"{folder}: {error.strerror}. Name a folder that does not exist yet.") from None
         chosen = [section for section in SECTIONS if section.name in options["only"]]
         written = {}
         for section in chosen:

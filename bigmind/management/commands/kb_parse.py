@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 from django.core.management.base import CommandParser
 
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 from bigmind.management.progress import ProgressBar
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, find_sources, in_one, parse, parse_folder
@@ -41,7 +41,7 @@ class Command(OperatorCommand):
         if parsed.entries:
             self._write(parsed, options["output"], is_whole=not refused)
         elif not refused:
-            raise CommandRefused(f"{source} holds nothing to import: no heading or bullet was understood.")
+            raise Refused(f"{source} holds nothing to import: no heading or bullet was understood.")
         self._end(refused)
 
     def _folder(self, folder: Path, kind: SourceKind | None) -> tuple[EntryFile, list[RefusedSource]]:
@@ -73,7 +73,7 @@ class Command(OperatorCommand):
         for source in refused[:-1]:
             self.remark(str(source.error))
         if refused:
-            raise CommandRefused(str(refused[-1].error))
+            raise Refused(str(refused[-1].error))
 
 
 def _with_those_before(parsed: EntryFile, before: EntryFile) -> tuple[SourceEntry, ...]:

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 from bigmind.management.owner import owner_of_instance
 from bigmind.management.progress import ProgressBar
 from knowledge.parsers.entries import SourceEntry
@@ -96,9 +96,9 @@ class Command(OperatorCommand):
 
     def _ask(self, going: int) -> None:
         if not sys.stdin.isatty():
-            raise CommandRefused("Nobody is there to be asked. Say --yes to delete without a question.")
+            raise Refused("Nobody is there to be asked. Say --yes to delete without a question.")
         if input(f"Delete {going} entries that their sources no longer have? Type yes to go on: ").strip() != "yes":
-            raise CommandRefused("Nothing was deleted; what was new has been imported.")
+            raise Refused("Nothing was deleted; what was new has been imported.")
 
     def _end(self, unread: list[str], reports: Mapping[str, Reimport]) -> None:
         refused = [*unread, *(line for report in reports.values() for line in report.refused)]
@@ -106,7 +106,7 @@ class Command(OperatorCommand):
             self.remark(line)
         if refused:
             rest = f"{len(refused)} refused; the rest was imported." if reports else "Nothing was imported."
-            raise CommandRefused(f"{refused[-1]}\n{rest}")
+            raise Refused(f"{refused[-1]}\n{rest}")
 
 
 def _read(files: list[Path]) -> tuple[dict[str, _Source], list[str]]:

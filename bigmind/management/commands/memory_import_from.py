@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
 from accounts.people.users import find_user
-from bigmind.management.base import CommandRefused, OperatorCommand, usage_error
+from bigmind.management.base import OperatorCommand, Refused, usage_error
 from bigmind.management.owner import owner_of_instance
 from curation.services.foreign_imports import OWN, import_bundle
 from knowledge.transfer.foreign_imports import MovedIn
@@ -75,6 +75,4 @@ class Command(OperatorCommand):
             self.remark(line)
         if len(report.refused) > NAMED:
             self.remark(f"and {len(report.refused) - NAMED} more; --json names them.")
-        raise CommandRefused(
-            f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported."
-        )
+        raise Refused(f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported.")

@@ -18,7 +18,7 @@ from accounts.services.agents import note_agent
 from bigmind import __version__
 from bigmind.core.operations import Operation
 from bigmind.gate import perform
-from bigmind.management.base import CommandRefused, OperatorCommand, usage_error
+from bigmind.management.base import OperatorCommand, Refused, usage_error
 from bigmind.management.owner import owner_of_instance
 from bigmind.operations import CATALOGUE, nearest_names
 from bigmind.transports.rest.parsers import read_json
@@ -101,7 +101,7 @@ def _actor(reference: str | None) -> Actor:
         try:
             return authenticate_key(token, client_name=CLIENT, client_version=__version__, host=socket.gethostname())
         except BadKey as error:
-            raise CommandRefused(f"BIGMIND_API_KEY: {error}") from error
+            raise Refused(f"BIGMIND_API_KEY: {error}") from error
     if reference is None and settings.BIGMIND_MODE != "personal":
         raise usage_error("Whose memory? Name the user with --user, or set BIGMIND_API_KEY.")
     return _actor_at_the_keyboard(owner_of_instance() if reference is None else find_user(reference))

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 from bigmind.management.sources import add_source_arguments, sources_of
 from knowledge.references.readers.drafts import ReferenceDraft
 from knowledge.references.readers.validation import DraftFinding, Severity, findings_among, findings_in
@@ -46,9 +46,7 @@ class Command(OperatorCommand):
         else:
             self._tell(found)
         if errors:
-            raise CommandRefused(
-                f"{len(errors)} of {len(found)} findings must be mended; {len(drafts)} references were read."
-            )
+            raise Refused(f"{len(errors)} of {len(found)} findings must be mended; {len(drafts)} references were read.")
         self.remark(f"{len(drafts)} references, {len(found)} warnings, no errors.")
 
     def _tell(self, found: list[DraftFinding]) -> None:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from bigmind.backup.restoring import restore_backup
 from bigmind.backup.running import running_database
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 
 
 class Command(OperatorCommand):
@@ -43,6 +43,6 @@ class Command(OperatorCommand):
 
     def _ask(self) -> None:
         if not sys.stdin.isatty():
-            raise CommandRefused("Nobody is there to be asked. Say --yes to replace without a question.")
+            raise Refused("Nobody is there to be asked. Say --yes to replace without a question.")
         if input("This replaces everything in the database. Type replace to go on: ").strip() != "replace":
-            raise CommandRefused("Nothing was changed.")
+            raise Refused("Nothing was changed.")

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import CommandRefused, OperatorCommand, usage_error
+from bigmind.management.base import OperatorCommand, Refused, usage_error
 from bigmind.management.owner import owner_of_instance
 from bigmind.management.progress import ProgressBar
 from knowledge.parsers.sources import find_sources
@@ -70,7 +70,7 @@ class Command(OperatorCommand):
         for line in refused[:-1]:
             self.remark(line)
         if refused:
-            raise CommandRefused(refused[-1])
+            raise Refused(refused[-1])
 
 
 def _files(paths: list[Path]) -> Iterator[tuple[Path, str, Path | None]]:

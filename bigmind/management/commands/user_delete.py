@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from accounts.people.user_deletion import delete_user, in_words, preview_deletion
 from accounts.people.users import find_user
-from bigmind.management.base import CommandRefused, OperatorCommand
+from bigmind.management.base import OperatorCommand, Refused
 
 
 class Command(OperatorCommand):
@@ -40,6 +40,6 @@ class Command(OperatorCommand):
 
     def _ask(self, username: str) -> None:
         if not sys.stdin.isatty():
-            raise CommandRefused("Nobody is there to be asked. Say --yes to delete without a question.")
+            raise Refused("Nobody is there to be asked. Say --yes to delete without a question.")
         if input(f"Type {username} to go on: ").strip() != username:
-            raise CommandRefused("Nothing was deleted.")
+            raise Refused("Nothing was deleted.")
