@@ -20,7 +20,7 @@ from accounts.services.calls import count_against_limit, limit_of, once, record_
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
-from bigmind.core.parts import accepted_part, part_of
+from bigmind.core.parts import parse_part_number, part_of
 from bigmind.core.read_only import is_read_only, is_refused_write, require_writable
 from bigmind.core.rls import rls_scope
 from bigmind.core.screening.policy import collect_notices
@@ -137,7 +137,7 @@ def _without_part(operation: Operation, arguments: Mapping[str, Any]) -> tuple[M
     if operation.effect is not Effect.READ or PART not in arguments:
         return arguments, 1
     rest = {name: value for name, value in arguments.items() if name != PART}
-    return rest, accepted_part(arguments[PART])
+    return rest, parse_part_number(arguments[PART])
 
 
 def _record(

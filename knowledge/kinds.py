@@ -120,7 +120,7 @@ class MemoryKind:
         """Return what a user may name by its id: their own, archived too, and what is shared and visible."""
         return self.own.rows(user) if self.own else self.visible(user)
 
-    def archived_since(self, thing: Any) -> datetime | None:
+    def time_of_archiving(self, thing: Any) -> datetime | None:
         """Return since when a thing is archived; None when it is in view, or of a kind that nobody archives."""
         since: datetime | None = getattr(thing, self.own.archived_at) if self.own else None
         return since

@@ -86,7 +86,7 @@ class AuditHead(models.Model):
         return f"{self.number}"
 
     @classmethod
-    def sealed(cls, number: int, last: str) -> "AuditHead":
+    def seal_last(cls, number: int, last: str) -> "AuditHead":
         """Return the head for a last row, sealed by the present key."""
         return cls(pk=cls.ONLY, number=number, last=last, seal=head_seal(number, last))
 

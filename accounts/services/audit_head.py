@@ -27,7 +27,7 @@ def head_of_audit() -> AuditHead | None:
 
 def move_head(event: AuditEvent, *, is_first: bool) -> None:
     """Note a row as the last one. A missing head is created with the first row only: later it means tampering."""
-    head = AuditHead.sealed(event.number, event.seal)
+    head = AuditHead.seal_last(event.number, event.seal)
     if is_first:
         head.save(force_insert=True)
     else:

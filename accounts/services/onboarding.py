@@ -15,7 +15,7 @@ State = Literal["waiting", "connected", "revoked", "expired"]
 
 
 @dataclass(frozen=True)
-class Arrival:
+class OnboardingState:
     """What has happened with a key so far.
 
     Attributes:
@@ -37,13 +37,15 @@ def note_listing(key: ApiKey, tools: int) -> None:
     cache.set(_listing_of(key), tools, REMEMBERED_FOR.total_seconds())
 
 
-def arrival_of(key: ApiKey) -> Arrival:
+def arrival_of(key: ApiKey) -> OnboardingState:
     """Return what has happened with a key so far."""
     if key.last_used_at is None:
-        return Arrival("revoked" if key.state == "revoked" else "expired" if key.state == "expired" else "waiting")
+        return OnboardingState(
+            "revoked" if key.state == "revoked" else "expired" if key.state == "expired" else "waiting"
+        )
     calls = Call.objects.filter(key=key).order_by("at", "pk").values_list("operation", flat=True)
     called = tuple(dict.fromkeys(calls[: 4 * CALLS_SHOWN]))[:CALLS_SHOWN]
-    return Arrival("connected", key.last_used_by, key.last_used_at, cache.get(_listing_of(key)), called)
+    return OnboardingState("connected", key.last_used_by, key.last_used_at, cache.get(_listing_of(key)), called)
 
 
 def _listing_of(key: ApiKey) -> str:

@@ -54,7 +54,7 @@ def _require_fewer(tries: QuerySet[SignInTry], most: int) -> None:
     """Refuse when there are `most`: one is welcome again when the oldest of the newest `most` counts no more."""
     moments = tries.order_by("-at").values_list("at", flat=True)[most - 1 : most]
     for moment in moments:
-        raise _locked_error(max(1, ceil((moment + WITHIN - timezone.now()).total_seconds())))
+        raise _lockout_error(max(1, ceil((moment + WITHIN - timezone.now()).total_seconds())))
 
 
 def _one_at_a_time(place: str) -> None:
@@ -63,7 +63,7 @@ def _one_at_a_time(place: str) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"sign-in-tries:{place}"])
 
 
-def _locked_error(seconds: int) -> TooMany:
+def _lockout_error(seconds: int) -> TooMany:
     minutes = ceil(seconds / 60)
     wait = f"{minutes} minutes" if minutes > 1 else "a minute"
     return TooMany("Too many wrong tries.", retry_after=seconds, hint=f"Try again in {wait}.")

@@ -57,7 +57,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     """Ask the person with the link for a name and a password, and sign them in."""
     invitation = open_invitation(token)
     if invitation is None:
-        return _gone_page(request, token)
+        return _answer_gone(request, token)
     if settings.PASSWORDS_ONLY_FOR:
         return _join_by_provider(request, invitation)
     form = JoinForm(request.POST if request.method == "POST" else None, initial=_suggest_names(invitation))
@@ -66,7 +66,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         try:
             user = accept_invitation(token, **values)
         except NotFound:
-            return _gone_page(request, token)
+            return _answer_gone(request, token)
         except (Invalid, Conflict) as refusal:
             form.refuse(refusal)
         else:
@@ -88,6 +88,6 @@ def _join_by_provider(request: HttpRequest, invitation: Invitation) -> HttpRespo
     return render(request, "accounts/join_by_provider.html", {"invitation": invitation}, status=status)
 
 
-def _gone_page(request: HttpRequest, token: str) -> HttpResponse:
+def _answer_gone(request: HttpRequest, token: str) -> HttpResponse:
     count_guess(token, request.META.get("REMOTE_ADDR", ""))
     return render(request, "accounts/invitation_gone.html", status=410)

@@ -28,7 +28,7 @@ class ReplyPart:
     left: int
 
 
-def accepted_part(number: object) -> int:
+def parse_part_number(number: object) -> int:
     """Return the number of a part from an argument; None means the first.
 
     Raises:

@@ -65,16 +65,16 @@ def examine(environment: Environment) -> Iterator[Check]:
         "process": lambda: [process(environment)],
         "port": lambda: [port(environment, is_local)],
         "database": lambda: database() if is_up else [_skip(name) for name in OF_THE_DATABASE],
-        "disk": lambda: shared(is_known=is_up),
+        "disk": lambda: check_readiness(is_known=is_up),
         "broker": lambda: [broker(environment)],
         "worker": lambda: [worker()] if has_worker else [_skip("worker")],
         "web": lambda: [web(environment.url)],
     }
     for name, look in looks.items():
-        yield from guarded(name, look)
+        yield from guard(name, look)
 
 
-def shared(is_known: bool) -> Iterator[Check]:
+def check_readiness(is_known: bool) -> Iterator[Check]:
     """Look at what `/readyz` looks at and nothing above does, in its words."""
     advice = {
         "disk": "Free some space on the disk of BIGMIND_HOME.",
@@ -88,7 +88,7 @@ def shared(is_known: bool) -> Iterator[Check]:
         )
 
 
-def guarded(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+def guard(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
     """Report a check that crashes as a problem and go on: a user who runs doctor has enough problems already."""
     try:
         yield from look()

@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bigmind.environment.company import Company
 from bigmind.environment.features import Embedding, Features
-from bigmind.environment.instance import Capacity, InstanceSettings, Rules, Watching
+from bigmind.environment.instance import Capacity, InstanceSettings, ObservabilitySettings, Rules
 from bigmind.environment.notifications import NotificationSettings
 from bigmind.environment.people import FirstUser, SignInSettings
 from bigmind.environment.storage import BackupSettings, Storage
@@ -28,7 +28,7 @@ class Environment(
     BackupSettings,
     NotificationSettings,
     Rules,
-    Watching,
+    ObservabilitySettings,
     Storage,
     FirstUser,
     SignInSettings,

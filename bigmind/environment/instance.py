@@ -101,7 +101,7 @@ class Rules(BaseModel):
     )
 
 
-class Watching(BaseModel):
+class ObservabilitySettings(BaseModel):
     """How a running BigMind is watched."""
 
     debug: bool = Field(default=False, description="Developer's error pages. Never on a machine others can reach.")

@@ -14,7 +14,7 @@ from accounts.authentication import actor_of
 from accounts.people.profiles import get_profile
 from accounts.people.visibility import sharing_of
 from bigmind.core.sections import ProfileSection
-from bigmind.web.forms import OperationForm, posted_data
+from bigmind.web.forms import OperationForm, form_data
 from bigmind.web.pages import own_page, tell
 from curation.services.profile_pages import ProfilePage, get_profile_page
 from knowledge.services.headlines import headlines_to_offer, visible_headlines
@@ -93,7 +93,7 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
         "in_directory": shared.in_directory,
         "session_ids": [str(headline.pk) for headline in visible_headlines(actor.user)],
     }
-    form = SharingForm(posted_data(request), initial=initial, offered=offered)
+    form = SharingForm(form_data(request), initial=initial, offered=offered)
     if form.attempt(lambda said: change_sharing(actor, **{"session_ids": [], **said}) or True):
         tell(request, "Kept. It holds from now on, everywhere.")
         return redirect("profile", actor.user.username)

@@ -10,7 +10,7 @@ from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out
 
 
-def posted_data(request: HttpRequest) -> QueryDict | None:
+def form_data(request: HttpRequest) -> QueryDict | None:
     """Return what a form sent; None while it is only being shown."""
     return request.POST if request.method == "POST" else None
 

@@ -223,10 +223,10 @@ def _days_meet(one: _Clause, other: _Clause) -> bool:
 def _without_prefixes(here: _Clause, there: _Clause) -> tuple[frozenset[str], frozenset[str]]:
     """What both are about, where one says “unencrypted” and the other “encrypted”."""
 
-    def folded(about: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    def fold(about: frozenset[str], other: frozenset[str]) -> frozenset[str]:
         return frozenset(word[2:] if word.startswith("un") and word[2:] in other else word for word in about)
 
-    return folded(here.about, there.about), folded(there.about, here.about)
+    return fold(here.about, there.about), fold(there.about, here.about)
 
 
 def _clauses(text: str) -> list[_Clause]:

@@ -11,7 +11,7 @@ from bigmind.core.rls import rls_scope
 from bigmind.core.sections import ProfileSection
 from knowledge.models import CompanyEntry, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
-from knowledge.services.company import approved_entries
+from knowledge.services.company import select_approved_entries
 from knowledge.services.headlines import visible_headlines
 from knowledge.services.topics import Topic, topics_of
 from knowledge.services.upkeep import Stats, get_stats
@@ -68,7 +68,7 @@ def get_profile_page(actor: Actor, username: str, *, as_others: bool = False) ->
 
 def _collect(subject: Actor, sections: frozenset[ProfileSection], *, is_own: bool) -> ProfilePage:
     person = subject.user
-    contributed = approved_entries().filter(proposed_by=person).order_by("-decided_at", "-pk")
+    contributed = select_approved_entries().filter(proposed_by=person).order_by("-decided_at", "-pk")
     agents = Agent.objects.filter(user=person).order_by("-last_seen")
     sees = sections.__contains__
     return ProfilePage(

@@ -10,7 +10,7 @@ from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.read_only import is_read_only
 from curation.models import Notice
-from curation.notifications.notices import named, notice_text
+from curation.notifications.notices import notice_text, quote_entry
 from curation.shapes.upstream import UpstreamProposal
 from curation.upstream.wire import CompanyWire, TurnedDown
 from curation.vocabulary import CompanyEntryId
@@ -165,5 +165,5 @@ def _notify(dispatch: Dispatch) -> None:
     """Notify the proposer, as for a decision made on this instance."""
     entry = dispatch.entry
     if entry.proposed_by_id:
-        text = notice_text(f"{named(entry)}: {dispatch.in_words.rstrip('.')}.")
+        text = notice_text(f"{quote_entry(entry)}: {dispatch.in_words.rstrip('.')}.")
         Notice.objects.create(user_id=entry.proposed_by_id, entry=entry, text=text)

@@ -174,7 +174,7 @@ def _read(server: CompanyServer, wire: CompanyWire, mark: str) -> Kept:
     """Copy the company's approved entries, unless the mark says that nothing has changed."""
     kept = Kept(unreadable=server.unreadable)
     if mark != server.mark:
-        entries, unreadable = read_entries(wire.approved())
+        entries, unreadable = read_entries(wire.read_approved())
         with transaction.atomic():
             kept = keep_copies(server, entries, unreadable=unreadable)
             server.mark, server.unreadable = mark, unreadable

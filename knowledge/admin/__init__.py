@@ -4,7 +4,7 @@ What people wrote is theirs: here it is read, set aside, restored and erased, ne
 the index of passages, which a change made past the services would leave behind.
 """
 
-from . import app_maps, entries, gaps, index, memory, references, servings
+from . import app_maps, entries, exposures, gaps, index, memory, references
 from .base import ReadOnlyAdmin
 
-__all__ = ["ReadOnlyAdmin", "app_maps", "entries", "gaps", "index", "memory", "references", "servings"]
+__all__ = ["ReadOnlyAdmin", "app_maps", "entries", "exposures", "gaps", "index", "memory", "references"]

@@ -13,7 +13,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset
-from knowledge.app_maps.connectors import configured_names
+from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.files.text import write_index, write_map
 from knowledge.app_maps.finding import app_called, table_of
 from knowledge.app_maps.vocabulary import (
@@ -124,7 +124,7 @@ def get_app(actor: Actor, *, app: AnApp, table: ATable | None = None, max_bytes:
 
 def how_to_begin() -> str:
     """Say what brings the first apps in, the cheapest first."""
-    names = configured_names()
+    names = available_connectors()
     if names:
         return f"Call app_bootstrap with connector {names[0]}: BigMind reads apps and tables itself, no call of yours."
     return (

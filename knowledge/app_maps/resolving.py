@@ -10,7 +10,7 @@ from rapidfuzz import fuzz
 
 from accounts.actor import Actor
 from bigmind.core.text import fold_name, one_line
-from knowledge.app_maps.connectors import configured_names
+from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.finding import apps_called, entities_called
 from knowledge.app_maps.reading import fields_of, how_to_begin, see
 from knowledge.app_maps.vocabulary import AnApp, LookedUp, Request
@@ -224,7 +224,7 @@ def _cheapest_step(name: str, scope: App | None, tables: Sequence[AppTable]) -> 
         more = f" Else the next table: {others}." if others else ""
         return f"{_how_to_find_row(table, name, table.primary, name)}{more}"
     if scope:
-        if scope.connector in configured_names():
+        if scope.connector in available_connectors():
             return f"Call app_rebuild with app “{scope}”: BigMind reads its tables itself, no call of yours."
         return (
             f"No table of “{scope}” is known. Call get_tables for the app {scope.app_id} (1 call), hand names and ids "
@@ -261,7 +261,7 @@ def _no_such_app(name: str, app: str, found: list[App]) -> Resolved:
         f"No app is called “{app}”. Call discover_apps (1 call) for its id and get_tables for it (1 call), hand both "
         "to app_bootstrap, and resolve again."
     )
-    if configured_names():
+    if available_connectors():
         step = f"No app is called “{app}”. {how_to_begin()}"
     return Resolved("unknown", name, step, did_you_mean=nearest(app, names))
 

@@ -19,7 +19,7 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
 from bigmind.core.vocabulary import RowId
-from knowledge.app_maps.connectors import CONNECTORS, configured_names, connector_called
+from knowledge.app_maps.connectors import CONNECTORS, available_connectors, connector_called
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredTable
 from knowledge.app_maps.failures import Report
 from knowledge.app_maps.finding import app_called, lock, take_turn
@@ -78,7 +78,7 @@ def rebuild_app(actor: Actor, *, app: AnApp, tables: TablesThereAre | None = Non
     found = app_called(app)
     if tables is not None:
         return Begun("done", "Rows heal as they are used.", apps=[_replace_tables(actor, found, tables)])
-    if found.connector in configured_names():
+    if found.connector in available_connectors():
         run = _begin(actor, found.connector, AppRun.REBUILD, found)
         return Begun(run.state, "app_list shows how far it is. The map can be used meanwhile.", run)
     step = (
@@ -130,7 +130,7 @@ def carry_on_runs() -> int:
 def _require(connector: str) -> None:
     if connector not in CONNECTORS:
         raise Invalid.of("connector", f"must be one of: {', '.join(CONNECTORS)}")
-    if connector not in configured_names():
+    if connector not in available_connectors():
         setting = f"BIGMIND_{connector.upper()}_URL and BIGMIND_{connector.upper()}_API_KEY"
         raise Conflict(f"No {connector} server is configured.", hint=f"An operator sets {setting}, or hand in `apps`.")
 

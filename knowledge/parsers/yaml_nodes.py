@@ -76,7 +76,7 @@ class _Tree:
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if found is not None:
-                    raise self.refused(event, "is a second document; one a file is allowed")
+                    raise self.refusal(event, "is a second document; one a file is allowed")
                 found = self.node(next(self.events), DEPTH)
         return None if found is None or found.value is None else found
 
@@ -99,24 +99,24 @@ class _Tree:
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             self.refuse_the_dangerous(event, depth)
             if not isinstance(event, yaml.ScalarEvent):
-                raise self.refused(event, "has a key that is not a text")
+                raise self.refusal(event, "has a key that is not a text")
             if event.value in nodes:
-                raise self.refused(event, f"has the key “{event.value[:100]}” twice")
+                raise self.refusal(event, f"has the key “{event.value[:100]}” twice")
             nodes[event.value] = self.node(next(self.events), depth - 1)
         return nodes, event.end_mark
 
     def refuse_the_dangerous(self, event: Any, depth: int) -> None:
         self.count += 1
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise self.refused(event, "has an alias or anchor (& or *); write the value out, or quote it")
+            raise self.refusal(event, "has an alias or anchor (& or *); write the value out, or quote it")
         if event.tag is not None:
-            raise self.refused(event, f"has a tag ({event.tag[:50]}); only plain values are allowed")
+            raise self.refusal(event, f"has a tag ({event.tag[:50]}); only plain values are allowed")
         if depth == 0:
-            raise self.refused(event, f"is nested deeper than {DEPTH} levels")
+            raise self.refusal(event, f"is nested deeper than {DEPTH} levels")
         if self.count > NODES:
-            raise self.refused(event, f"has more than {NODES:,} values; split the file")
+            raise self.refusal(event, f"has more than {NODES:,} values; split the file")
 
-    def refused(self, event: Any, why: str) -> Invalid:
+    def refusal(self, event: Any, why: str) -> Invalid:
         line = event.start_mark.line + 1
         return Invalid(f"{self.name}, line {line}: {why}.", problems=[{"field": "file", "message": why, "line": line}])
 

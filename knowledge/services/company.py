@@ -68,7 +68,7 @@ def list_global(
     Call this to see what holds for everybody here. Returns entries, the most important first, each with its handle,
     owner and whether it was lately verified.
     """
-    entries = approved_entries().order_by("-importance", "-decided_at", "-pk")
+    entries = select_approved_entries().order_by("-importance", "-decided_at", "-pk")
     if category:
         entries = entries.filter(category=category)
     if project:
@@ -92,7 +92,7 @@ def search_global(
     Call this before you decide how to build something: there may be a standard. Returns the best first, each with
     handle, freshness and who approved it. Where nothing matches the reply says so, and shows what comes closest.
     """
-    eligible = approved_entries()
+    eligible = select_approved_entries()
     if category:
         eligible = eligible.filter(category=category)
     if strict:
@@ -118,7 +118,7 @@ def find_among(
     return CompanyHits(hits, total, found.fallback, judgement.weak, judgement.did_you_mean, found.notice)
 
 
-def approved_entries() -> CompanyEntryQuerySet:
+def select_approved_entries() -> CompanyEntryQuerySet:
     """The approved entries, with the people they name."""
     named = ("proposed_by", "owner", "decided_by", "copy__server", "dispatch__server")
     return CompanyEntry.objects.approved().select_related(*named)
@@ -141,7 +141,7 @@ def most_relevant(project: str, topics: Sequence[str], *, among: Iterable[Compan
     Args:
         among: Entries to rank as if they were approved too: what a proposal would push out.
     """
-    ranked = approved_entries().order_by("-importance", "-decided_at", "-pk")
+    ranked = select_approved_entries().order_by("-importance", "-decided_at", "-pk")
     groups = [Q(), *([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
     candidates = {entry.pk: entry for group in groups for entry in ranked.filter(group)[:READ_PER_GROUP]}
     candidates.update({entry.pk: entry for entry in among})

@@ -11,7 +11,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Offset, Project, Query
 from knowledge.models import CompanyEntry
 from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.services.company import approved_entries, find_among
+from knowledge.services.company import find_among, select_approved_entries
 from knowledge.vocabulary import CompanyCategoryName
 
 HITS = 50
@@ -35,7 +35,7 @@ class ShelvedCompanyEntry:
 
 
 @dataclass(frozen=True)
-class CompanyShelf:
+class CompanyListing:
     """A page of what is approved. Categories are not counted where something was looked for: only the best are known.
 
     `fallback` says that matches were found by their words alone, `weak` that none answers the question.
@@ -58,9 +58,9 @@ def browse_company(
     order: Order | None = None,
     limit: Annotated[int, Field(ge=1, le=HITS)] = 20,
     offset: Offset = 0,
-) -> CompanyShelf:
+) -> CompanyListing:
     """Browse what is approved: what matches a question, the best first, or all of it, the most important first."""
-    beside = approved_entries().labelled(freshness) if freshness else approved_entries()
+    beside = select_approved_entries().labelled(freshness) if freshness else select_approved_entries()
     entries = beside.filter(category=category) if category else beside
     if query:
         narrows = bool(category or freshness)
@@ -69,17 +69,17 @@ def browse_company(
         for name in reversed(_ORDERS[order] if order else ()):
             hits.sort(key=lambda hit: getattr(hit.entry, name.lstrip("-")), reverse=True)
         page = Page(hits[offset : offset + limit], len(hits), limit, offset)
-        return CompanyShelf(page, None, found.fallback, found.weak, found.did_you_mean)
+        return CompanyListing(page, None, found.fallback, found.weak, found.did_you_mean)
     if project:
         beside, entries = beside.filter(project=project), entries.filter(project=project)
     listed = page_of(entries.order_by(*_ORDERS[order or "importance"]), limit=limit, offset=offset)
     shelved = listed.of([ShelvedCompanyEntry(entry) for entry in listed.items])
-    return CompanyShelf(shelved, _categories_in(beside))
+    return CompanyListing(shelved, _categories_in(beside))
 
 
 def lately_approved(number: int) -> CompanyEntryQuerySet:
     """Return what was approved last: what is new for everybody."""
-    return approved_entries().order_by("-decided_at", "-pk")[:number]
+    return select_approved_entries().order_by("-decided_at", "-pk")[:number]
 
 
 def projects_with_company_entries() -> list[str]:

@@ -43,7 +43,7 @@ def open_session(actor: Actor, named: str | None) -> Session:
         NotFound: the session named is not the actor's.
         Conflict: it has ended, none is open, or several are and nothing says which is meant.
     """
-    session = current_session(actor, named, sessions=_locked(actor))
+    session = current_session(actor, named, sessions=_lock_sessions(actor))
     if session is None:
         raise Conflict("This conversation has no open session.", hint=START)
     if not session.is_open:
@@ -59,7 +59,7 @@ def session_to_end(actor: Actor, named: str | None) -> Session:
         NotFound, Conflict: as `open_session`.
     """
     if named is not None:
-        session = own_session(actor, named, _locked(actor))
+        session = own_session(actor, named, _lock_sessions(actor))
         if session.auto_closed:
             return session
     return open_session(actor, named)
@@ -82,7 +82,7 @@ def own_session(actor: Actor, session_id: str, sessions: QuerySet[Session] | Non
     return found[0]
 
 
-def _locked(actor: Actor) -> SessionQuerySet:
+def _lock_sessions(actor: Actor) -> SessionQuerySet:
     return Session.objects.of(actor.user).select_for_update(of=("self",))
 
 

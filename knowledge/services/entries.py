@@ -121,7 +121,7 @@ def update_entry(
     """
     entry = _own_entry(actor, id)
     changed = content is not None and digest(content) != entry.digest
-    merged = None if metadata is None else _merged(entry.metadata, metadata)
+    merged = None if metadata is None else _merge_metadata(entry.metadata, metadata)
     sent = {"content": content, "roles": roles, "tags": tags, "confidence": confidence, "metadata": merged}
     for name, value in sent.items():
         if value is not None:
@@ -181,7 +181,7 @@ def _own_entry(actor: Actor, id: UUID) -> Entry:
     return entry
 
 
-def _merged(known: dict[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
+def _merge_metadata(known: dict[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
     """Return metadata with what was sent (RFC 7396, its names alone): what is not named stays, null removes."""
     merged = {name: value for name, value in {**known, **sent}.items() if sent.get(name, "") is not None}
     if (size := len(json.dumps(merged, ensure_ascii=False).encode())) > CONTENT_BYTES:

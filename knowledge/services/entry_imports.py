@@ -104,7 +104,7 @@ def import_entries(
     imported and skipped, and the errors by row.
     """
     rows = {row: entry for row, entry in enumerate(entries, start=1) if isinstance(entry, NewEntry)}
-    orphans = _orphans(rows) | _lost(rows)
+    orphans = _orphans(rows) | _rows_without_parent(rows)
     digests = {row: digest(new.content) for row, new in rows.items() if row not in orphans}
     first = {fingerprint: row for row, fingerprint in reversed(digests.items())}
     stored = store_new(
@@ -136,7 +136,7 @@ def _place_below(imported: Mapping[int, Entry], rows: Mapping[int, NewEntry], di
     Entry.objects.bulk_update(children, ["parent"])
 
 
-def _lost(rows: Mapping[int, NewEntry]) -> dict[int, str]:
+def _rows_without_parent(rows: Mapping[int, NewEntry]) -> dict[int, str]:
     """What to say of the rows that name a parent which is not in this import, or which hangs below them."""
     parents = {new.key: new.parent for new in rows.values() if new.key}
     wrong = {

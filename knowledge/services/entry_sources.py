@@ -56,7 +56,9 @@ class Reimport:
 
 def entries_from(actor: Actor, source: str) -> dict[str, Entry]:
     """Return the entries that were imported from a source, by their keys in it: the actor's own, a curator's all."""
-    return {str(entry.provenance.get("place", "")): entry for entry in _imported(actor, provenance__source=source)}
+    return {
+        str(entry.provenance.get("place", "")): entry for entry in _select_imported(actor, provenance__source=source)
+    }
 
 
 def import_source(
@@ -75,8 +77,8 @@ def import_source(
     Args:
         progress: Told how many entries were seen to, as it goes on.
     """
-    source = _known_source(actor, source, entries)
-    entries = _named_as_before(entries_from(actor, source), entries)
+    source = _find_known_source(actor, source, entries)
+    entries = _keep_file_names(entries_from(actor, source), entries)
     importing = _SourceImport(actor, source, dry_run)
     importing.look_up(entries)
     for generation in generations(entries):
@@ -95,19 +97,19 @@ def delete_removed(actor: Actor, report: Reimport) -> int:
     return len(report.removed)
 
 
-def _imported(actor: Actor, **conditions: Any) -> QuerySet[Entry]:
+def _select_imported(actor: Actor, **conditions: Any) -> QuerySet[Entry]:
     own = {} if "curate" in actor.scopes else {"created_by": actor.user}
     return Entry.objects.filter(**own, **conditions)
 
 
-def _known_source(actor: Actor, source: str, entries: Sequence[SourceEntry]) -> str:
+def _find_known_source(actor: Actor, source: str, entries: Sequence[SourceEntry]) -> str:
     """Return what a source was called before, if it is a file of the same name with at least half the same entries.
 
     The path depends on where someone stood when they typed it; a file of the same name may also be another one.
     """
     texts = {entry.key: digest(entry.content) for entry in entries}
     shared, sizes = Counter[str](), Counter[str]()
-    for one in _imported(actor, provenance__source__endswith=PurePath(source).name).values_list(
+    for one in _select_imported(actor, provenance__source__endswith=PurePath(source).name).values_list(
         "provenance", flat=True
     ):
         sizes[one["source"]] += 1
@@ -120,7 +122,7 @@ def _known_source(actor: Actor, source: str, entries: Sequence[SourceEntry]) -> 
     return source if source in sizes or not alike else max(alike, key=lambda name: (alike[name], name))
 
 
-def _named_as_before(before: Mapping[str, Entry], entries: Sequence[SourceEntry]) -> list[SourceEntry]:
+def _keep_file_names(before: Mapping[str, Entry], entries: Sequence[SourceEntry]) -> list[SourceEntry]:
     """Let entries name their file as they did when it was read from another folder."""
     names = {
         entry.source_file: known.source_file

@@ -101,14 +101,14 @@ def list_gaps(
     offset: Offset = 0,
 ) -> Page[ShownGap]:
     """List what is not known here, what most people asked first: as much of it as the actor may see."""
-    shown = [gap for gap in _shown_to(actor) if gap.state == state]
+    shown = [gap for gap in _gaps_shown_to(actor) if gap.state == state]
     most_asked = sorted(shown, key=lambda gap: (gap.people, gap.times, gap.last_asked), reverse=True)
     return Page(most_asked[offset : offset + limit], len(shown), limit, offset)
 
 
 def count_gaps(actor: Actor) -> int:
     """Return how many open gaps the actor may see."""
-    return sum(gap.state == GapState.OPEN for gap in _shown_to(actor))
+    return sum(gap.state == GapState.OPEN for gap in _gaps_shown_to(actor))
 
 
 def see_gap(actor: Actor, *, gap_id: GapId) -> ShownGap:
@@ -117,7 +117,7 @@ def see_gap(actor: Actor, *, gap_id: GapId) -> ShownGap:
     Raises:
         NotFound: there is none, or too few others asked.
     """
-    shown = next((gap for gap in _shown_to(actor) if gap.id == gap_id and not gap.is_private), None)
+    shown = next((gap for gap in _gaps_shown_to(actor) if gap.id == gap_id and not gap.is_private), None)
     if shown is None:
         raise NotFound(f"There is no gap {gap_id} that you can see.")
     return shown
@@ -208,7 +208,7 @@ def _same_meaning(text: str, found: Findings) -> Gap | None:
     return alike.gap if alike and _likeness(text, alike.text) >= SAME_WORDS else None
 
 
-def _shown_to(actor: Actor) -> list[ShownGap]:
+def _gaps_shown_to(actor: Actor) -> list[ShownGap]:
     """What is disclosed to the actor, and their own questions apart from it: each alone, whatever others asked."""
     others = Count("questions__user", filter=~Q(questions__user=actor.user), distinct=True)
     asked_by_many = Gap.objects.annotate(others=others).filter(others__gte=PEOPLE_ASKING).values("pk")
@@ -220,11 +220,11 @@ def _shown_to(actor: Actor) -> list[ShownGap]:
 
 
 def _as_seen(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> list[ShownGap]:
-    disclosed = _disclosed(actor, gap, questions)
+    disclosed = _disclose(actor, gap, questions)
     return [disclosed] if disclosed else [_private(one) for one in questions if one.user_id == actor.user.pk]
 
 
-def _disclosed(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> ShownGap | None:
+def _disclose(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> ShownGap | None:
     own = [question for question in questions if question.user_id == actor.user.pk]
     others = [question for question in questions if question.user_id != actor.user.pk]
     same, name = _same_wordings(others, PEOPLE_ASKING), _name_of(others, PEOPLE_ASKING)

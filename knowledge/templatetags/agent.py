@@ -49,7 +49,7 @@ def hit_label(hit: Any) -> str:
     by = f"approved by {hit.approver}" if hit.approver else f"by {hit.owner or 'someone who has left'}"
     shown = hit.role or (by if hit.tier in SHARED_TIERS else "")
     session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
-    title = "" if hit.title in hit.excerpt else _quoted(hit.title)
+    title = "" if hit.title in hit.excerpt else _quote(hit.title)
     alike = f"and {hit.alike} alike" if hit.alike else ""
     return _label(handle, shown, hit.created_at, session, alike, hit.project, title)
 
@@ -60,7 +60,7 @@ def entry_label(hit: Any) -> str:
     entry = hit.entry
     by = f"by {entry.created_by}" if entry.created_by else "by someone who has left"
     sure = "" if entry.confidence == 1 else f"confidence {entry.confidence:.1f}"
-    return _label(f"entry:{entry.id}", entry.entry_type, by, entry.updated_at, sure, _quoted(entry.source_story))
+    return _label(f"entry:{entry.id}", entry.entry_type, by, entry.updated_at, sure, _quote(entry.source_story))
 
 
 @register.filter
@@ -69,7 +69,7 @@ def company_label(hit: Any) -> str:
     entry = hit.entry
     by = f"approved by {entry.decided_by}" if entry.decided_by else "approved"
     source = f"from {entry.comes_from} as of {entry.as_of:%Y-%m-%d}" if entry.comes_from and entry.as_of else ""
-    return _label(entry.handle, entry.category, entry.freshness, by, entry.updated_at, source, _quoted(entry.title))
+    return _label(entry.handle, entry.category, entry.freshness, by, entry.updated_at, source, _quote(entry.title))
 
 
 def _label(*parts: str | datetime) -> str:
@@ -77,5 +77,5 @@ def _label(*parts: str | datetime) -> str:
     return " ".join(shown)
 
 
-def _quoted(stored: str) -> str:
+def _quote(stored: str) -> str:
     return f"“{cut_to_tokens(texts.inline(stored), TITLE_TOKENS)}”" if stored else ""

@@ -12,9 +12,9 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page, page_of
-from bigmind.web.forms import posted_data
+from bigmind.web.forms import form_data
 from bigmind.web.pages import offset_in, own_page, tell
-from knowledge.app_maps.connectors import configured_names
+from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.reading import fields_of, get_app, list_apps
@@ -42,7 +42,7 @@ def apps(request: HttpRequest) -> HttpResponse:
         "runs": AppRun.objects.select_related("app", "asked_by").order_by("-created_at")[:RUNS_SHOWN],
         "is_running": bool(index.running),
         "unfinished": UNFINISHED,
-        "connectors": configured_names(),
+        "connectors": available_connectors(),
     }
     return render(request, "knowledge/app_maps.html", context)
 
@@ -84,7 +84,7 @@ def entity_edit(request: HttpRequest, app_id: int, entity_id: int) -> HttpRespon
     """Correct where a row is, and what it is found by."""
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     entity = get_object_or_404(AppEntity, pk=entity_id, table__app=shown)
-    form = EntityForm(posted_data(request), initial=initial_of_entity(entity))
+    form = EntityForm(form_data(request), initial=initial_of_entity(entity))
     where = {"app": shown.name, "app_id": shown.app_id}
     learnt = form.attempt(lambda values: carry_out(learn_app, actor, {**where, "entities": [form.row(values, entity)]}))
     if learnt:
@@ -101,7 +101,7 @@ def workflow_edit(request: HttpRequest, app_id: int, workflow_id: int) -> HttpRe
     """Correct what people ask for, and how it is done."""
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     workflow = get_object_or_404(AppWorkflow, pk=workflow_id, app=shown)
-    form = WorkflowForm(posted_data(request), initial=initial_of_workflow(workflow))
+    form = WorkflowForm(form_data(request), initial=initial_of_workflow(workflow))
     where = {"app": shown.name, "app_id": shown.app_id}
     learnt = form.attempt(
         lambda values: carry_out(learn_app, actor, {**where, "workflows": [{**values, "name": workflow.name}]})
@@ -142,7 +142,7 @@ def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     require_may_clear(actor)
     if request.method != "POST":
-        context = {"app": shown, "can_rebuild": shown.connector in configured_names(), **_counts(shown, {})}
+        context = {"app": shown, "can_rebuild": shown.connector in available_connectors(), **_counts(shown, {})}
         return render(request, "knowledge/app_rebuild.html", context)
     begun = rebuild_app(actor, app=shown.app_id or shown.name)
     if begun.run:

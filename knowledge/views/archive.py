@@ -15,7 +15,7 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
-from bigmind.web.forms import OperationForm, TextField, posted_data
+from bigmind.web.forms import OperationForm, TextField, form_data
 from bigmind.web.pages import offset_in, own_page, tell, way_back
 from knowledge.kinds import OWN, erase_own
 from knowledge.services.archive import restore, set_aside
@@ -26,7 +26,7 @@ ASIDES_SHOWN = 50
 
 
 @dataclass(frozen=True)
-class Aside:
+class ArchivedRow:
     """One thing that was set aside."""
 
     kind: str
@@ -57,7 +57,7 @@ def setting_aside(request: HttpRequest, kind: str, thing_id: str) -> HttpRespons
     """Set one thing aside. A fact keeps the reason, so that page asks for it; the others are one click."""
     actor = actor_of(request)
     thing = own_thing(actor, kind, thing_id)
-    form = ArchiveForm(posted_data(request))
+    form = ArchiveForm(form_data(request))
     if kind != "fact":
         del form.fields["reason"]
     address = address_of(kind, thing.pk)
@@ -115,14 +115,14 @@ def _set_aside(actor: Actor, kind: str, thing: Any, told: dict[str, str]) -> Any
     return carry_out(set_aside, actor, {"kind": kind, "id": str(thing.pk), **reason})
 
 
-def _read(actor: Actor, rows: list[dict[str, Any]]) -> list[Aside]:
+def _read(actor: Actor, rows: list[dict[str, Any]]) -> list[ArchivedRow]:
     """Read the things themselves, in one query for each kind."""
     things = {
         kind: {str(thing.pk): thing for thing in OWN[kind].rows(actor.user).filter(pk__in=ids)}
         for kind, ids in _ids_by_kind(rows).items()
     }
     found = [(row, things[row["kind"]].get(row["id_text"])) for row in rows]
-    return [Aside(row["kind"], thing, row["since"]) for row, thing in found if thing is not None]
+    return [ArchivedRow(row["kind"], thing, row["since"]) for row, thing in found if thing is not None]
 
 
 def _ids_by_kind(rows: list[dict[str, Any]]) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
-from bigmind.web.forms import OperationForm, TextField, choice, posted_data, search_field
+from bigmind.web.forms import OperationForm, TextField, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Fact
 from knowledge.services.facts import correct_fact, list_facts, store_fact
@@ -55,7 +55,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
     """Show one fact with where it comes from, and correct it."""
     actor = actor_of(request)
     shown = get_object_or_404(Fact.objects.of(actor.user).select_related("source_session", "superseded_by"), pk=fact_id)
-    form = FactCorrection(posted_data(request), initial={"fact": shown.fact, "category": shown.category})
+    form = FactCorrection(form_data(request), initial={"fact": shown.fact, "category": shown.category})
     corrected = form.carry_out(correct_fact, actor, fact_id=fact_id)
     if corrected:
         tell(request, "Corrected. Your agents will hear the new wording; the old one is set aside.")
@@ -67,7 +67,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_fact(request: HttpRequest) -> HttpResponse:
     """Add a fact by hand."""
-    form = NewFact(posted_data(request))
+    form = NewFact(form_data(request))
     stored = form.carry_out(store_fact, actor_of(request))
     if stored:
         known = "That fact is known already, so it is not stored twice."

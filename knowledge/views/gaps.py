@@ -14,7 +14,7 @@ from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import own_page, tell, way_back
-from knowledge.services.experts import Knower, who_might_know
+from knowledge.services.experts import PossibleExpert, who_might_know
 from knowledge.services.gaps import ShownGap, forget_question, list_gaps, settle_gap
 from knowledge.views.insights import sections_for
 
@@ -40,7 +40,7 @@ class GapRow:
     """A gap with who might know, and where a draft of the answer begins."""
 
     gap: ShownGap
-    knowers: list[Knower]
+    knowers: list[PossibleExpert]
     propose: str
     write: str
 
@@ -84,7 +84,7 @@ def forgetting(request: HttpRequest, question_id: int) -> HttpResponse:
     return redirect("insights-gaps")
 
 
-def _row(gap: ShownGap, knowers: list[Knower]) -> GapRow:
+def _row(gap: ShownGap, knowers: list[PossibleExpert]) -> GapRow:
     asked = gap.wordings[0] if gap.wordings else gap.name
     title = {"title": asked[:TITLE_CHARS]}
     question = {"content": f"# {asked}\n\n", "entry_type": "fact"}

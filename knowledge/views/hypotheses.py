@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import actor_of
-from bigmind.web.forms import OperationForm, TextField, choice, posted_data
+from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Hypothesis, Verdict
 from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
@@ -61,7 +61,7 @@ def hypothesis(request: HttpRequest, hypothesis_id: int) -> HttpResponse:
     """Show one belief, and correct it while it is open."""
     actor = actor_of(request)
     shown: Hypothesis = own_thing(actor, "hypothesis", hypothesis_id)
-    form = HypothesisCorrection(posted_data(request), initial=_initial_of(shown))
+    form = HypothesisCorrection(form_data(request), initial=_initial_of(shown))
     if form.carry_out(correct_hypothesis, actor, hypothesis_id=shown.pk):
         tell(request, "The hypothesis is corrected.")
         return redirect("memory-hypothesis", shown.pk)
@@ -86,7 +86,7 @@ def hypothesis_verdict(request: HttpRequest, hypothesis_id: int) -> HttpResponse
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_hypothesis(request: HttpRequest) -> HttpResponse:
     """Write a belief down."""
-    form = NewHypothesis(posted_data(request))
+    form = NewHypothesis(form_data(request))
     added = form.carry_out(add_hypothesis, actor_of(request))
     if added:
         tell(request, "Written down. Say how it turned out as soon as you know.")

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
-from bigmind.web.forms import posted_data
+from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Reference, ReferenceDrift
 from knowledge.references.collections import cover
@@ -40,7 +40,7 @@ def decision(request: HttpRequest, drift_id: int) -> HttpResponse:
     """Show what a person wrote beside what its source says now, and let someone say which stands."""
     actor = actor_of(request)
     drift = see_drift(actor, drift_id=drift_id)
-    form = ReferenceCorrection(posted_data(request), initial=initial_of(drift.reference))
+    form = ReferenceCorrection(form_data(request), initial=initial_of(drift.reference))
     chosen = request.POST.get("decision", "")
     decided: Reference | None = None
     if chosen in {"mine", "new"}:

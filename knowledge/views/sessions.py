@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.pages import page_of
 from bigmind.core.vocabulary import PAGE_ROWS
-from bigmind.web.forms import Lines, Names, OperationForm, TextField, posted_data, search_field
+from bigmind.web.forms import Lines, Names, OperationForm, TextField, form_data, search_field
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.models import Chunk, Session
 from knowledge.services.context_receipts import receipt_of
@@ -86,7 +86,7 @@ def session_correction(request: HttpRequest, session_id: str) -> HttpResponse:
     """Correct what is kept of a conversation."""
     actor = actor_of(request)
     shown = own_thing(actor, "session", session_id)
-    form = SessionCorrection(posted_data(request), initial=_initial_of(shown))
+    form = SessionCorrection(form_data(request), initial=_initial_of(shown))
     # One in progress has no headline yet, and need not get one.
     form.fields["one_liner"].required = not shown.is_open
     form.fields["one_liner"].empty_value = None  # type: ignore[attr-defined]
@@ -102,7 +102,7 @@ def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
     """End a conversation that its agent left open."""
     actor = actor_of(request)
     shown = own_thing(actor, "session", session_id)
-    form = SessionEnd(posted_data(request), initial=_initial_of(shown))
+    form = SessionEnd(form_data(request), initial=_initial_of(shown))
     more = {"session_id": str(shown.pk), "importance": shown.importance}
     if form.carry_out(end_session, actor, **more):
         tell(request, "The session is ended. Its headline is part of what the next one is told.")
@@ -123,7 +123,7 @@ def chunk(request: HttpRequest, chunk_id: int) -> HttpResponse:
     """Show one chunk, and correct it."""
     actor = actor_of(request)
     shown: Chunk = own_thing(actor, "chunk", chunk_id)
-    form = ChunkCorrection(posted_data(request), initial={"content": shown.content, "flag_reason": shown.flag_reason})
+    form = ChunkCorrection(form_data(request), initial={"content": shown.content, "flag_reason": shown.flag_reason})
     if form.carry_out(correct_chunk, actor, chunk_id=shown.pk):
         tell(request, "The chunk is corrected.")
         return redirect("memory-session", shown.session_id)

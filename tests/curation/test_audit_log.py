@@ -194,7 +194,7 @@ def test_rows_from_before_there_was_a_key_still_hold_and_are_counted() -> None:
     old = AuditEvent(number=1, event="invited", details={"role": "admin"})
     old.seal = old.hash_after("")
     old.save()
-    AuditHead.sealed(1, old.seal).save()
+    AuditHead.seal_last(1, old.seal).save()
     audit("invited", role="member")
 
     output = io.StringIO()

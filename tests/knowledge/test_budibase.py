@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from knowledge.app_maps.connectors import configured_names, connector_called, web_api
+from knowledge.app_maps.connectors import available_connectors, connector_called, web_api
 from knowledge.app_maps.connectors.budibase import Budibase as Connector
 from knowledge.app_maps.connectors.contract import ConnectorError
 from tests.dribbling import dribbling
@@ -194,6 +194,6 @@ def test_the_address_may_be_given_with_the_path_or_without(budibase: Budibase, s
 def test_without_settings_there_is_no_connector(settings: Any) -> None:
     settings.BUDIBASE_URL = ""
 
-    assert configured_names() == []
+    assert available_connectors() == []
     assert connector_called("budibase") is None
     assert connector_called("airtable") is None

@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from bigmind.embedded.checks import Check, guarded, shared
+from bigmind.embedded.checks import Check, check_readiness, guard
 from bigmind.observability import health
 from bigmind.observability.system.state import system_state
 from knowledge.models import EmbeddingSpace, PassageVector
@@ -122,7 +122,7 @@ def test_what_is_the_matter_is_told_in_one_voice(monkeypatch: pytest.MonkeyPatch
     response = Client().get("/readyz")
     told = {name: part.get("trouble") for name, part in response.json()["checks"].items()}
     page = [part.trouble for part in system_state(admin).parts]
-    doctor = [check.found for check in shared(is_known=True)]
+    doctor = [check.found for check in check_readiness(is_known=True)]
     agents = " ".join(finding.says for finding in check_health(admin).findings)
 
     assert response.status_code == 503
@@ -159,7 +159,7 @@ def test_doctor_goes_on_where_a_check_breaks_off() -> None:
     def break_off() -> Iterator[Check]:
         raise OSError(28, "No space left on device")
 
-    (check,) = guarded("broker", break_off)
+    (check,) = guard("broker", break_off)
 
     assert check.status == "problem"
     assert "No space left" in check.found

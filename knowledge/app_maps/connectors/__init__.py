@@ -16,7 +16,7 @@ class Make(Protocol):
 CONNECTORS: dict[str, Make] = {"budibase": budibase.from_settings}
 
 
-def configured_names() -> list[str]:
+def available_connectors() -> list[str]:
     """Return the names of the connectors that the settings have a server for."""
     return [name for name, make in CONNECTORS.items() if make() is not None]
 

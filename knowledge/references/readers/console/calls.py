@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
+from knowledge.references.readers.console.command_points import CommandPoint
 from knowledge.references.readers.console.evaluation import Evaluation
-from knowledge.references.readers.console.places import CommandPoint
 from knowledge.references.readers.console.requests import request_of
 from knowledge.references.readers.console.shape import is_option_parser
 from knowledge.references.readers.console.source import arguments_of, text_of, unwrap

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from knowledge.references.readers.console.calls import Calls
-from knowledge.references.readers.console.places import CommandPoint
+from knowledge.references.readers.console.command_points import CommandPoint
 from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
 from knowledge.references.readers.console.values import (
     AnyWord,

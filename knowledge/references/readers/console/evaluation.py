@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from knowledge.references.readers.console.command_points import CommandPoint
 from knowledge.references.readers.console.naming import Naming
-from knowledge.references.readers.console.places import CommandPoint
 from knowledge.references.readers.console.source import FUNCTIONS, Declared, arguments_of, string_of, text_of, unwrap
 from knowledge.references.readers.console.values import (
     UNKNOWN,

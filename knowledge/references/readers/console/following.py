@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.places import CommandPoint
+from knowledge.references.readers.console.command_points import CommandPoint
 from knowledge.references.readers.console.source import Declared, ParsedFile
 from knowledge.references.readers.console.values import Code, Env, OneOfWays, Value
 from knowledge.references.readers.drafts import ReaderProblem

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
+from knowledge.references.readers.console.command_points import MOST_POINTS, CommandPoint
 from knowledge.references.readers.console.conditions import Conditions, WordQuestion
-from knowledge.references.readers.console.places import MOST_PLACES, CommandPoint
 from knowledge.references.readers.console.shape import body_of, doc_of_case, looks_again, mentions, statements_of
 from knowledge.references.readers.console.source import text_of, unwrap
 from knowledge.references.readers.console.values import Env, Flag, SourceText, Value, WholeLine, Word
@@ -121,7 +121,7 @@ class Forks(Conditions):
 
     def _target(self, position: int, labels: tuple[str, ...], place: CommandPoint, node: Node) -> CommandPoint:
         self.places += 1
-        if self.places > MOST_PLACES:
+        if self.places > MOST_POINTS:
             raise TooMuch
         between = tuple(f"<{place.bound.get(at, 'value').strip('[]')}>" for at in range(len(place.path), position))
         here = place.beyond(between, between[-1:], node) if between else place

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.places import CommandPoint
+from knowledge.references.readers.console.command_points import CommandPoint
 from knowledge.references.readers.console.source import string_of, text_of
 from knowledge.references.readers.console.tables import Tables
 from knowledge.references.readers.console.values import (

@@ -122,7 +122,7 @@ def is_option_parser(function: Node) -> bool:
     waiting = list(function.named_children)
     while waiting:
         node = waiting.pop()
-        calls_others = calls_others or (node.type == "call_expression" and _called_by(node) not in _OF_TEXTS)
+        calls_others = calls_others or (node.type == "call_expression" and _callee_name(node) not in _OF_TEXTS)
         asks_for_words = asks_for_words or (node.type == "switch_case" and not _DASH_LABEL.match(text_of(node)[:20]))
         waits = waits or node.type == "await_expression"
         looks_for_dashes = looks_for_dashes or _tests_for_dash(node)
@@ -134,7 +134,7 @@ def is_option_parser(function: Node) -> bool:
     return looks_for_dashes and gives_back and is_pure and not (asks_for_words or waits)
 
 
-def _called_by(call: Node) -> str:
+def _callee_name(call: Node) -> str:
     callee = call.child_by_field_name("function")
     member = callee.child_by_field_name("property") if callee is not None else None
     return "" if callee is None else text_of(member if member is not None else callee)[:80]

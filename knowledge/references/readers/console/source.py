@@ -166,7 +166,7 @@ def unwrap(node: Node) -> Node:
                     "satisfies_expression") and node.named_children:  # fmt: skip
             node = next((each for each in node.named_children if each.type != "comment"), node.named_children[0])
         elif kind == "call_expression" and _wraps(node):
-            node = _returned_by(arguments_of(node)[0])
+            node = _return_value_of(arguments_of(node)[0])
         else:
             break
     return node
@@ -179,7 +179,7 @@ def _wraps(call: Node) -> bool:
     return name in {"useCallback", "useMemo", "freeze", "memo", "debounce", "throttle", "useEvent"} and bool(arguments)
 
 
-def _returned_by(node: Node) -> Node:
+def _return_value_of(node: Node) -> Node:
     """Return what a function without statements returns, as in `useMemo(() => ({ … }))`; else the function."""
     body = node.child_by_field_name("body") if node.type == "arrow_function" else None
     is_plain = body is not None and body.type == "parenthesized_expression" and text_of(node)[:2] == "()"

@@ -4,8 +4,8 @@ import re
 
 from tree_sitter import Node
 
+from knowledge.references.readers.console.command_points import CommandPoint
 from knowledge.references.readers.console.following import Following
-from knowledge.references.readers.console.places import CommandPoint
 from knowledge.references.readers.console.source import FUNCTIONS, properties_of, string_of, text_of, unwrap
 from knowledge.references.readers.console.values import (
     UNKNOWN,

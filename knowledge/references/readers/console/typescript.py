@@ -20,9 +20,9 @@ from knowledge.references.readers.commands import (
     first_sentence,
     merge_options,
 )
+from knowledge.references.readers.console.command_points import CommandPoint
 from knowledge.references.readers.console.forks import TooMuch
 from knowledge.references.readers.console.helps import Help, helps_of, literal_words
-from knowledge.references.readers.console.places import CommandPoint
 from knowledge.references.readers.console.roots import Root, roots_of
 from knowledge.references.readers.console.source import ParsedFile
 from knowledge.references.readers.console.walk import SECONDS, Walk

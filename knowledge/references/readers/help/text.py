@@ -158,7 +158,7 @@ class _HelpReader:
 
     def _heading(self, bare: str, indent: int) -> _Section | None:
         """Return the section that a line opens, if it is a heading."""
-        if indent == 0 and (section := self._unmarked_heading(bare)) is not None:
+        if indent == 0 and (section := self._heading_without_colon(bare)) is not None:
             return section
         upper = bare.isupper() and len(bare) > 3 and not bare.startswith(("-", "["))
         if indent > 2 or not (bare.endswith(":") or (upper and indent == 0)) or is_option_row(bare):
@@ -170,7 +170,7 @@ class _HelpReader:
         prose = indent > 0 or len(title.split()) > 6
         return None if prose else _Section.OTHER
 
-    def _unmarked_heading(self, bare: str) -> _Section | None:
+    def _heading_without_colon(self, bare: str) -> _Section | None:
         """Return the section that a heading without a colon opens, as git and openssl have them."""
         title = re.sub(r"(?<!\s)\s*+\([^()]*\)$", "", bare)
         if _UNMARKED.fullmatch(title) and re.search(r"\bcommands(?: /|$)", title, re.I):
@@ -283,14 +283,14 @@ def _with_what_all_require(lines: list[UsageLine]) -> list[UsageLine]:
     return [
         replace(
             line,
-            arguments=tuple(_required_if(part, part.name in required) for part in line.arguments),
-            options=tuple(_required_if(part, part.name in required) for part in line.options),
+            arguments=tuple(_with_required(part, part.name in required) for part in line.arguments),
+            options=tuple(_with_required(part, part.name in required) for part in line.options),
         )
         for line in lines
     ]
 
 
-def _required_if(part: Option, is_required: bool) -> Option:
+def _with_required(part: Option, is_required: bool) -> Option:
     return part.model_copy(update={"required": is_required})
 
 

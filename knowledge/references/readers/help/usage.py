@@ -140,11 +140,11 @@ def _options_of(token: str, following: str) -> list[Option]:
     inner = inner.replace("(", "").replace(")", "")
     forms = re.split(r"\|\s*(?=-)", inner)
     found = [match for form in forms if (match := _OPTION.match(form.strip()))]
-    is_required = not optional and len(_paired(found)) == 1
-    return [_option(pair, following if not optional else "", is_required) for pair in _paired(found)]
+    is_required = not optional and len(_pair(found)) == 1
+    return [_option(pair, following if not optional else "", is_required) for pair in _pair(found)]
 
 
-def _paired(found: list[re.Match[str]]) -> list[list[re.Match[str]]]:
+def _pair(found: list[re.Match[str]]) -> list[list[re.Match[str]]]:
     """Put a short form and the long one next to it together."""
     pairs: list[list[re.Match[str]]] = []
     for match in found:

@@ -1,4 +1,4 @@
-"""Places in a console: what has been typed when the code gets there, and what the code there says and does."""
+"""Points in a console: what has been typed when the code gets there, and what the code there says and does."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from knowledge.references.readers.drafts import Option
 
-MOST_PLACES = 3_000
+MOST_POINTS = 3_000
 
 
 @dataclass
