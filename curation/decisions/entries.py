@@ -64,7 +64,7 @@ def get_company_entry(actor: Actor, *, entry_id: CompanyEntryId) -> CompanyEntry
     if insider:
         return CompanyEntryDetail(entry, history, comments)
     readable = [one for one in comments if _was_published(history, one.created_at)]
-    return CompanyEntryDetail(entry, _published_steps(history), readable)
+    return CompanyEntryDetail(entry, _select_published(history), readable)
 
 
 @transaction.atomic
@@ -94,7 +94,7 @@ def readable_entry(actor: Actor, entry_id: int) -> CompanyEntry:
     return entry
 
 
-def _published_steps(history: Sequence[Review]) -> list[Review]:
+def _select_published(history: Sequence[Review]) -> list[Review]:
     """Return the steps that everyone may see, without the drafts that came before them."""
     published = [review for review in history if _is_published(review.after)]
     for review in published:

@@ -42,7 +42,7 @@ def tell_of_review(review: Review) -> None:
     if review.action in _DONE:
         reason = f": {review.notes}" if review.notes else "."
         people = _others(entry.proposed_by_id, entry.owner_id, but=review.by_id)
-        _notify(people, entry, f"{_in_words(review, named(entry))}{reason}", review)
+        _notify(people, entry, f"{_in_words(review, quote_entry(entry))}{reason}", review)
     queue_webhook(review)
 
 
@@ -51,10 +51,10 @@ def tell_of_comment(comment: Comment) -> None:
     entry = comment.entry
     commenters = set(entry.comments.values_list("by_id", flat=True))
     people = _others(entry.proposed_by_id, entry.owner_id, *commenters, but=comment.by_id)
-    _notify(people, entry, f"{comment.by_name} commented on {named(entry)}.", None)
+    _notify(people, entry, f"{comment.by_name} commented on {quote_entry(entry)}.", None)
 
 
-def named(entry: CompanyEntry) -> str:
+def quote_entry(entry: CompanyEntry) -> str:
     """Return the title and handle of an entry for a sentence."""
     return f"“{entry.title}” ({entry.handle})"
 
@@ -68,7 +68,7 @@ def take_words_back(entries: Iterable[int]) -> None:
     """Reduce notices about entries to the handle: title and reason may be words of a source that was withdrawn."""
     for notice in Notice.objects.filter(entry__in=entries).select_related("entry__superseded_by", "review"):
         handle, review = notice.entry.handle, notice.review
-        text = f"{_in_words(review, handle)}." if review else notice.text.replace(named(notice.entry), handle)
+        text = f"{_in_words(review, handle)}." if review else notice.text.replace(quote_entry(notice.entry), handle)
         Notice.objects.filter(pk=notice.pk).update(text=notice_text(text))
 
 

@@ -71,7 +71,7 @@ def neighbours_of(actor: Actor, entry: CompanyEntry) -> Neighbours:
     filters = Filters([Kind.COMPANY], shared=True)
     found = search(entry.text, owner=actor.user, filters=filters, limit=CANDIDATES)
     by_vector = {int(item.source_id): item.vector or 0.0 for item in found.items}
-    by_words = _shared_words(entry, by_vector)
+    by_words = _compare_words(entry, by_vector)
     near = {
         pk for pk in {*by_vector, *by_words} - {entry.pk} if max(by_vector.get(pk, 0), by_words.get(pk, 0)) >= NEAR_FROM
     }
@@ -93,10 +93,10 @@ def _nearest(
 ) -> list[Neighbour]:
     neighbours = [_neighbour(entry, other, by_vector.get(other.pk, 0), by_words.get(other.pk, 0)) for other in others]
     neighbours.sort(key=lambda neighbour: (-neighbour.similarity, -neighbour.entry.pk))
-    return _shown(neighbours)
+    return _pick_shown(neighbours)
 
 
-def _shown(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+def _pick_shown(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
     rest = [neighbour for neighbour in neighbours[NEAREST:] if neighbour.contradictions]
     return [*neighbours[:NEAREST], *rest][:MOST]
 
@@ -106,7 +106,7 @@ def _neighbour(entry: CompanyEntry, other: CompanyEntry, by_vector: float, by_wo
     return Neighbour(other, similarity, by_vector >= by_words, contradictions(entry.text, other.text))
 
 
-def _shared_words(entry: CompanyEntry, ids: Iterable[int]) -> dict[int, float]:
+def _compare_words(entry: CompanyEntry, ids: Iterable[int]) -> dict[int, float]:
     """Return the share of common words for each of these entries and for the newest proposals."""
     parameters: dict[str, Any] = {
         "text": entry.text,

@@ -83,7 +83,7 @@ class CompanyWire:
         """
         return _read(UpstreamReply, self._ask("POST", "company/", body=body, headers={"Idempotency-Key": str(key)}))
 
-    def approved(self) -> Iterator[dict[str, object]]:
+    def read_approved(self) -> Iterator[dict[str, object]]:
         """Yield every approved entry, page by page. They are not validated yet.
 
         Raises:

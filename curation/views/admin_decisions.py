@@ -15,7 +15,7 @@ from knowledge.models import CompanyEntry
 
 from .deciding import REFUSED, attempt_of, decide
 from .forms import DecisionForm, Plain, decision_form
-from .screen import Attempt, opened
+from .screen import Attempt, describe_open_entry
 
 LABELS = {
     "approve": "Approve",
@@ -50,7 +50,7 @@ def decision_context(request: HttpRequest, entry_id: int, attempt: Attempt | Non
     """Return the template context for a decision about an entry, with the attempt that was just refused, if any."""
     actor = actor_of(request)
     briefing = brief(actor, entry_id=entry_id)
-    context = opened(actor, briefing, attempt)
+    context = describe_open_entry(actor, briefing, attempt)
     return {**context, "choices": list(_choices(briefing, context)), "refused_form": attempt.form if attempt else None}
 
 

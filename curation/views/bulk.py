@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
-from bigmind.web.forms import posted_data
+from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page
 from curation.decisions.decisions import BULK, Decisions, decide_many
 from knowledge.models import CompanyEntry
@@ -34,11 +34,11 @@ def deciding_about_many(request: HttpRequest) -> HttpResponse:
     """Preview what would happen to each selected entry; once that is confirmed, decide and show the result."""
     actor = actor_of(request)
     actor.require("curate")
-    sent = posted_data(request)
+    sent = form_data(request)
     action = (sent or request.GET).get("deed", "")
     action = action if action in BULK_ACTIONS else "approve"
     form = decision_form(action, sent=sent)
-    chosen = _selected(sent or request.GET)
+    chosen = _read_selection(sent or request.GET)
     done = form.attempt(lambda values: _decide(actor, chosen, action, values)) if chosen else None
     context = {"action": action, "verb": BULK_ACTIONS[action], "form": form, "most": BULK}
     if done:
@@ -52,7 +52,7 @@ def _page(request: HttpRequest, context: dict[str, Any], status: int = 200) -> H
     return render(request, "curation/bulk.html", {**context, "back": address_of(None, request)}, status=status)
 
 
-def _selected(sent: QueryDict) -> dict[int, int | None]:
+def _read_selection(sent: QueryDict) -> dict[int, int | None]:
     """Return the selected entries, each with the revision that was read, if the page sent one."""
     chosen: dict[int, int | None] = {}
     for ticked in sent.getlist("entry")[:BULK]:

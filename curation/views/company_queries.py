@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from bigmind.web.forms import Question, choice, search_field
 from knowledge.models import CompanyCategory
-from knowledge.services.company_browsing import CompanyShelf, projects_with_company_entries
+from knowledge.services.company_browsing import CompanyListing, projects_with_company_entries
 from knowledge.views.entry_search import Facet, address_with
 
 FRESHNESS = {
@@ -48,7 +48,7 @@ class CompanyQuestion(Question):
         return any(field.name in self.asked or field.errors for field in self.more)
 
 
-def category_facets(request: HttpRequest, form: CompanyQuestion, shelf: CompanyShelf | None) -> list[Facet]:
+def category_facets(request: HttpRequest, form: CompanyQuestion, shelf: CompanyListing | None) -> list[Facet]:
     """Return a link for each category and for all, with the numbers of entries, if known."""
     counts = shelf.categories if shelf else None
     numbers = {"": sum(counts.values()), **counts} if counts is not None else None

@@ -11,7 +11,7 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
 from bigmind.core.tokens import count_tokens
-from bigmind.web.forms import Question, choice, posted_data
+from bigmind.web.forms import Question, choice, form_data
 from bigmind.web.pages import own_page, tell
 from curation.decisions.entries import readable_entry
 from curation.models import Review
@@ -55,7 +55,7 @@ class OwnProposals(Question):
 @require_http_methods(["GET", "HEAD", "POST"])
 def propose(request: HttpRequest) -> HttpResponse:
     """Propose an entry, from scratch or from a stored item. A duplicate is linked, and the typed text stays."""
-    actor, sent = actor_of(request), posted_data(request)
+    actor, sent = actor_of(request), form_data(request)
     source = _source(actor, request) if sent is None else None
     begun = {"title": request.GET.get("title", ""), "source_kind": "", "source_id": ""}
     form = NewProposal(sent, initial=_initial_of(source) if source else begun)
@@ -84,7 +84,7 @@ def revising(request: HttpRequest, pk: int) -> HttpResponse:
     actor = actor_of(request)
     require_own_proposal(actor, pk)
     shown = readable_entry(actor, pk)
-    form = Revision(posted_data(request), initial=revision_of(shown))
+    form = Revision(form_data(request), initial=revision_of(shown))
     revision = request.POST.get("revision", "")
     revised = form.carry_out(revise_proposal, actor, entry_id=pk, revision=revision)
     if revised:
@@ -102,7 +102,7 @@ def withdrawing(request: HttpRequest, pk: int) -> HttpResponse:
     actor = actor_of(request)
     require_own_proposal(actor, pk)
     shown = readable_entry(actor, pk)
-    form = Withdrawal(posted_data(request))
+    form = Withdrawal(form_data(request))
     if form.carry_out(withdraw_proposal, actor, entry_id=pk):
         tell(request, f"{shown.handle} is withdrawn. It stays on record, and nobody else is notified.")
         return redirect("company-mine")

@@ -118,12 +118,12 @@ def entry_screen(
     claim = look_at(actor, entry=briefing.entry) if request.method != "HEAD" else None
     filters = question.attempt(lambda _: question.filters()) or {}
     place = around(actor, briefing.entry, filters)
-    shown = opened(actor, briefing, attempt)
+    shown = describe_open_entry(actor, briefing, attempt)
     beside = _beside(request, place, claim, comment)
     return queue_screen(request, question, place.page, status=status, **shown, **beside)
 
 
-def opened(actor: Actor, briefing: Briefing, attempt: Attempt | None) -> dict[str, Any]:
+def describe_open_entry(actor: Actor, briefing: Briefing, attempt: Attempt | None) -> dict[str, Any]:
     """Return the template context of an open entry: its briefing, and the decisions that are possible."""
     entry = briefing.entry
     obstacle = _obstacle(actor, entry)
@@ -136,7 +136,7 @@ def opened(actor: Actor, briefing: Briefing, attempt: Attempt | None) -> dict[st
         "obstacle": obstacle,
         "second": needs_second_approval(actor, entry, importance=entry.importance) if "approve" in offered else False,
         "forms": _forms(entry, offered, attempt),
-        "near": [_near(near, attempt) for near in [*briefing.nearest, *_merged_into(briefing, attempt)]],
+        "near": [_near(near, attempt) for near in [*briefing.nearest, *_merge_targets(briefing, attempt)]],
         "near_waiting": [Near(near) for near in briefing.nearest_waiting],
         "steps": [HistoryStep(review, changes_in(review)) for review in reversed(briefing.history)],
         "attempt": attempt,
@@ -167,7 +167,7 @@ def _forms(entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None)
     return {**forms, attempt.action: attempt.form} if attempt and not attempt.into else forms
 
 
-def _merged_into(briefing: Briefing, attempt: Attempt | None) -> list[Neighbour]:
+def _merge_targets(briefing: Briefing, attempt: Attempt | None) -> list[Neighbour]:
     """Return the target of a refused merge if it is no longer a neighbour, so that the typed text stays on the page."""
     shown = {str(near.entry.pk) for near in briefing.nearest}
     if attempt is None or not attempt.into.isdecimal() or len(attempt.into) > 18 or attempt.into in shown:

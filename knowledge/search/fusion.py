@@ -51,7 +51,7 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
     # words keep their weight: that none of them occurs is known, and lowers every score.
     whole = sum(ranking.weight for name, ranking in rankings.items() if name in used or name == "keyword")
     passages = dict.fromkeys(passage for ranking in used.values() for passage in ranking.scores)
-    return {passage: _fused(passage, used, whole) for passage in passages}
+    return {passage: _fuse_passage(passage, used, whole) for passage in passages}
 
 
 def support_neighbours(scores: Scores, places: Mapping[int, Place]) -> dict[int, float]:
@@ -90,7 +90,7 @@ class _Ranking:
     otherwise: float = 0.0
 
 
-def _fused(passage: int, rankings: Mapping[str, _Ranking], whole: float) -> Fused:
+def _fuse_passage(passage: int, rankings: Mapping[str, _Ranking], whole: float) -> Fused:
     shares = {
         name: ranking.scores.get(passage, ranking.otherwise) * (ranking.weight / whole)
         for name, ranking in rankings.items()

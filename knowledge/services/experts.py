@@ -33,7 +33,7 @@ CROSS JOIN LATERAL (
 
 
 @dataclass(frozen=True)
-class Knower:
+class PossibleExpert:
     """Someone who might know, and the contribution that says so."""
 
     person: str
@@ -43,7 +43,7 @@ class Knower:
     similarity: float
 
 
-def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[Knower]]:
+def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[PossibleExpert]]:
     """Return, for each question, up to three people and what they shared, the nearest first.
 
     Only what everybody may read speaks for someone: approved company knowledge, and entries of the knowledge base.
@@ -58,11 +58,11 @@ def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[K
         .exclude(pk=asker.pk)
         .values_list("pk", flat=True)
     )
-    named: dict[int, dict[object, Knower]] = {}
+    named: dict[int, dict[object, PossibleExpert]] = {}
     for question, kind, id, similarity in sorted(found, key=lambda row: -row[3]):
         owner, title = owners.get((kind, id), (None, ""))
         if owner is not None and owner.pk in willing and similarity >= NEAR_ENOUGH:
-            knower = Knower(str(owner), kind, id, title, round(similarity, 2))
+            knower = PossibleExpert(str(owner), kind, id, title, round(similarity, 2))
             named.setdefault(question, {}).setdefault(owner.pk, knower)
     return {question: list(people.values())[:PEOPLE_NAMED] for question, people in named.items()}
 

@@ -27,13 +27,13 @@ def rewrite_passages() -> int:
     May run twice at once and be killed at any point. What someone changes at the moment is left to the next run.
     """
     rewritten, after = 0, ("", "")
-    while sources := _outdated(after):
+    while sources := _find_outdated(after):
         rewritten += _rewrite(sources)
         after = sources[-1]
     return rewritten
 
 
-def _outdated(after: Source) -> list[Source]:
+def _find_outdated(after: Source) -> list[Source]:
     outdated = Passage.objects.filter(OUTDATED).order_by("kind", "source_id")
     kind, source_id = after
     later = outdated.filter(kind=kind, source_id__gt=source_id) | outdated.filter(kind__gt=kind)

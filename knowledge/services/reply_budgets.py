@@ -39,16 +39,16 @@ def within_tokens(reply: Reply, budget: int | None, *, template: str, hit_templa
     share = left // max(1, len(reply.items))
     kept: list[Any] = []
     for hit in reply.items:
-        shorter = _shortened(hit, share, hit_template)
+        shorter = _shorten(hit, share, hit_template)
         cost = 1 + _cost(hit_template, hit=shorter)
         if kept and cost > left:
             break
-        kept.append(shorter if cost <= left else _shortened(hit, left, hit_template, at_least=1))
+        kept.append(shorter if cost <= left else _shorten(hit, left, hit_template, at_least=1))
         left -= cost
     return replace(reply, items=kept)
 
 
-def _shortened(hit: Any, share: int, template: str, *, at_least: int = SHORTEST_EXCERPT) -> Any:
+def _shorten(hit: Any, share: int, template: str, *, at_least: int = SHORTEST_EXCERPT) -> Any:
     """Return a hit whose excerpt is cut to the words it was found by, if it costs more than its share."""
     if _cost(template, hit=hit) < share:
         return hit

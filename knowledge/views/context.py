@@ -12,7 +12,7 @@ from accounts.authentication import actor_of
 from accounts.models import Profile
 from accounts.people.profiles import get_profile, update_profile
 from bigmind.core.tokens import count_tokens
-from bigmind.web.forms import Lines, OperationForm, TextField, posted_data
+from bigmind.web.forms import Lines, OperationForm, TextField, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context, whole_profile
 from knowledge.services.context_receipts import show_lines
@@ -77,7 +77,7 @@ def profile(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     kept = get_profile(actor)
     values = {name: getattr(kept, name) for name in ProfileForm.base_fields}
-    form = ProfileForm(posted_data(request), initial=values)
+    form = ProfileForm(form_data(request), initial=values)
     if "count" in request.POST and form.is_valid():
         values = form.cleaned_data
     elif form.carry_out(update_profile, actor):

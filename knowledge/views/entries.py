@@ -12,7 +12,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.core.operations import carry_out
-from bigmind.web.forms import posted_data
+from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Entry
 from knowledge.services.entries import add_entry, delete_entry, may_change
@@ -85,7 +85,7 @@ def entry(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def new_entry(request: HttpRequest) -> HttpResponse:
     """Add an entry. One that is known already is linked, and what was typed stays."""
     actor = actor_of(request)
-    form = NewEntryForm(posted_data(request), initial=_initial_values(request))
+    form = NewEntryForm(form_data(request), initial=_initial_values(request))
     added = form.attempt(lambda values: carry_out(add_entry, actor, values))
     if added and added.success:
         tell(request, "Added. Everybody here and their agents can find it now.")
@@ -104,7 +104,7 @@ def entry_correction(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     """Edit an entry. When it was changed since the form was opened, say what differs instead of overwriting it."""
     actor = actor_of(request)
     shown = _changeable(actor, entry_id)
-    form = EntryCorrection(posted_data(request), initial=initial_of(shown))
+    form = EntryCorrection(form_data(request), initial=initial_of(shown))
     corrected = form.attempt(lambda values: correct(actor, shown, values))
     if corrected:
         tell(request, "Saved. Searches find the new text now.")

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import validate_arguments
-from bigmind.web.forms import OperationForm, Question, TextField, choice, posted_data
+from bigmind.web.forms import OperationForm, Question, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Note
 from knowledge.services.notes import get_notes, note_domains, rename_note, set_note
@@ -71,7 +71,7 @@ def note(request: HttpRequest, note_id: int) -> HttpResponse:
 def new_note(request: HttpRequest) -> HttpResponse:
     """Add a note. One that is there already is edited on its own page, never written over by mistake."""
     actor = actor_of(request)
-    form = NoteForm(posted_data(request), initial={"domain": request.GET.get("domain", "")})
+    form = NoteForm(form_data(request), initial={"domain": request.GET.get("domain", "")})
     if form.is_valid() and _is_taken(actor, **form.cleaned_data):
         form.add_error("key", "There is a note of this name in the domain already.")
     note = form.carry_out(set_note, actor)
@@ -88,7 +88,7 @@ def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
     """Edit a note, or move it to another domain or key."""
     actor = actor_of(request)
     shown = get_object_or_404(Note.objects.of(actor.user).current(), pk=note_id)
-    form = NoteForm(posted_data(request), initial={name: getattr(shown, name) for name in NoteForm.base_fields})
+    form = NoteForm(form_data(request), initial={name: getattr(shown, name) for name in NoteForm.base_fields})
     edited = form.attempt(lambda values: _edit(actor, shown, values))
     if edited:
         tell(request, f"The note {edited} is kept.")

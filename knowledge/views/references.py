@@ -12,7 +12,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.web.differences import TextChange, compare_lines
-from bigmind.web.forms import posted_data
+from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Feedback, Kind, Reference
 from knowledge.references.collections import CollectionPage, browse_references, list_collections
@@ -93,7 +93,7 @@ def correction(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     actor = actor_of(request)
     require_documentarian(actor)
     shown = read_reference(reference_id)
-    form = ReferenceCorrection(posted_data(request), initial=initial_of(shown))
+    form = ReferenceCorrection(form_data(request), initial=initial_of(shown))
     if form.attempt(lambda values: correct(actor, shown, values)):
         tell(request, "Saved. The next import will not overwrite it.")
         return redirect("reference", reference_id)

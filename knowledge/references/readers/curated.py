@@ -64,7 +64,7 @@ def generate(source: Source) -> Generated:
         Invalid: a file is no JSON, or holds no list of entries; of a folder, if that is true of all of them.
     """
     if not source.path.is_dir():
-        return _generated([_read(source, source.name)], [])
+        return _generate([_read(source, source.name)], [])
     files, passed_over = _files_of(source)
     read: list[_CuratedFile] = []
     problems: list[ReaderProblem] = []
@@ -76,10 +76,10 @@ def generate(source: Source) -> Generated:
             problems.append(ReaderProblem(where=place.as_posix(), says=f"{refused} The file was passed over."))
     if not read and problems:
         raise Invalid(f"{problems[0].says}", hint="Give a folder with files of entries.")
-    return _generated(read, problems, passed_over)
+    return _generate(read, problems, passed_over)
 
 
-def _generated(read: list["_CuratedFile"], problems: list[ReaderProblem], passed_over: Iterable[str] = ()) -> Generated:
+def _generate(read: list["_CuratedFile"], problems: list[ReaderProblem], passed_over: Iterable[str] = ()) -> Generated:
     drafts: dict[str, ReferenceDraft] = {}
     for raw in (raw for file in read for raw in file.entries):
         entry = _check(raw, problems)
@@ -201,10 +201,10 @@ def _read(source: Source, name: str, folders: tuple[str, ...] = ()) -> _CuratedF
     if not isinstance(entries, list):
         raise Invalid(f"{name} holds no list of entries.")
     raw = [_Raw(entry, f"{name}, entry {number}", folders) for number, entry in enumerate(entries, 1)]
-    return _CuratedFile(raw, _declared(declared, name))
+    return _CuratedFile(raw, _completeness_in(declared, name))
 
 
-def _declared(declared: Any, name: str) -> dict[ReferenceKind, Completeness]:
+def _completeness_in(declared: Any, name: str) -> dict[ReferenceKind, Completeness]:
     """Return what a file declares to be complete; what people keep by hand is unknown otherwise."""
     if declared is None:
         return {}
