@@ -1,0 +1,140 @@
+"""Names are the field's words: one thing for each class name, functions that are verbs, no private words.
+
+They are read from the source and not imported, so this takes a second. A red line says what to rename.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("bigmind", "accounts", "knowledge", "curation")
+
+# Django looks for a command under this name.
+NAMED_BY_DJANGO = {"Command", "Meta"}
+
+# What reads as a participle and is a verb: it ends in the letters of one.
+VERBS = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed", "weed"}
+# Those that are also an infinitive or a noun (cut, let, put, read, run, set, hit, split, come) are left out.
+IRREGULAR = {
+    "begun", "bent", "born", "bought", "bound", "broken", "brought", "built", "caught", "chosen", "done",
+    "drawn", "driven", "fallen", "felt", "forgotten", "found", "frozen", "given", "gone", "got", "grown",
+    "heard", "held", "hidden", "kept", "known", "laid", "learnt", "left", "lent", "lost", "made", "meant",
+    "met", "paid", "said", "seen", "sent", "shown", "sold", "sought", "spent", "spoken", "stolen", "stood",
+    "taken", "taught", "thought", "thrown", "told", "torn", "understood", "withdrawn", "withheld", "won",
+    "worn", "written",
+}  # fmt: skip
+# What is read like an attribute is named like one, and a queryset says what it holds: `Note.objects.expired()`.
+READ_AS_ATTRIBUTES = {"property", "cached_property", "computed_field", "setter", "display"}
+CALLED_BY_A_FRAMEWORK = {"filter", "simple_tag", "inclusion_tag", "receiver", "field_validator", "model_validator"}
+
+PRIVATE_WORDS = {
+    "aside", "arms", "arrival", "deed", "departure", "door", "entering", "farewell", "guesses", "handover",
+    "house", "knower", "letters", "likeness", "lineages", "lookalike", "manners", "minutes", "moving_in",
+    "patience", "pieces", "places", "recalls", "room", "serving", "shelf", "tally", "telling", "troubles",
+    "turns", "unusual", "wall", "watching", "writing",
+}  # fmt: skip
+# A model keeps its class name: migrations, permissions and content types go by it. Its admin is called after it.
+MODELS = {"Serving", "ServingAdmin", "Writing", "WritingAdmin", "TaskTally", "TaskTallyAdmin"}
+# “Set aside” is what people call the archive (SPEC, section 2).
+SPOKEN = {"CanBeSetAside", "_CanBeSetAside"}
+
+SOURCES = {
+    str(path.relative_to(ROOT)): ast.parse(path.read_text())
+    for package in PACKAGES
+    for path in sorted((ROOT / package).rglob("*.py"))
+    if "migrations" not in path.parts
+}
+
+
+def test_a_class_name_stands_for_one_thing():
+    paths = defaultdict(list)
+    for path, module in SOURCES.items():
+        for node in module.body:
+            if isinstance(node, ast.ClassDef) and node.name not in NAMED_BY_DJANGO:
+                paths[node.name].append(path)
+
+    assert {name: found for name, found in paths.items() if len(found) > 1} == {}
+
+
+def test_functions_are_named_by_verbs_and_not_by_participles():
+    named = [
+        f"{path}:{node.lineno} {node.name}"
+        for path, module in SOURCES.items()
+        for node, around in _functions(module)
+        if _is_participle(_words(node.name)[:1]) and not _may_be_one(node, around)
+    ]
+
+    assert named == []
+
+
+def test_modules_and_classes_have_no_private_words():
+    modules = [path for path in SOURCES if any(_is_private(part) for part in Path(path).with_suffix("").parts)]
+    classes = [
+        f"{path}:{node.lineno} {node.name}"
+        for path, module in SOURCES.items()
+        for node in ast.walk(module)
+        if isinstance(node, ast.ClassDef) and node.name not in MODELS | SPOKEN and _is_private(node.name)
+    ]
+
+    assert modules + classes == []
+
+
+@pytest.mark.parametrize("name", ["_told", "locked_error", "named", "writtenByHand"])
+def test_a_participle_is_noticed(name):
+    assert _is_participle(_words(name)[:1])
+
+
+@pytest.mark.parametrize("name", ["embed", "feed_reader", "listen", "read", "open_database", "set_status", "is_named"])
+def test_a_verb_is_no_participle(name):
+    assert not _is_participle(_words(name)[:1])
+
+
+@pytest.mark.parametrize("name", ["WallMiddleware", "moving_in", "_Deed", "lookalikes", "TaskTally", "Rooms"])
+def test_a_private_word_is_noticed(name):
+    assert _is_private(name)
+
+
+@pytest.mark.parametrize("name", ["Firewall", "MovingAverage", "RowAdmin", "placeholders", "minute_window"])
+def test_a_word_that_has_a_private_one_in_it_is_its_own(name):
+    assert not _is_private(name)
+
+
+def _functions(node, around=None):
+    """Yield every function below, each with the class it is a method of."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child, around
+        yield from _functions(child, child if isinstance(child, ast.ClassDef) else around)
+
+
+def _may_be_one(function, around):
+    decorators = {name for decorator in function.decorator_list for name in _words_of_decorator(decorator)}
+    is_of_queryset = around is not None and around.name.endswith(("QuerySet", "Manager"))
+    return is_of_queryset or bool(decorators & (READ_AS_ATTRIBUTES | CALLED_BY_A_FRAMEWORK))
+
+
+def _words_of_decorator(decorator):
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(target).split(".")
+
+
+def _is_participle(first):
+    return any(word in IRREGULAR or (word.endswith("ed") and len(word) > 3 and word not in VERBS) for word in first)
+
+
+def _is_private(name):
+    joined = "_".join(_words(name))
+    return any(re.search(rf"(?:^|_)(?:{word}|{_plural(word)})(?:_|$)", joined) for word in PRIVATE_WORDS)
+
+
+def _plural(word):
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+
+
+def _words(name):
+    """Split snake_case and CamelCase into lower-case words."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
