@@ -12,22 +12,29 @@ ON_TEST_DATABASE := --settings=tests.settings
 PIP_INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
 	--custom-compile-command "make requirements"
+# What starts browsers, servers or whole instances, or sends thousands of hostile requests.
+SLOW_FOLDERS := $(addprefix tests/,browser embedded growing backup torture)
+SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deployment before_keys health tracing web \
+	first_conversation *_flows second_wall,'*/transports/test_$(name).py') '*/test_sso_served.py'
 
 export PIP_NO_INPUT := 1
 # Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
-test check docs bench torture migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
+test test-fast check docs bench torture migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format docs bench torture migrations requirements clean
+.PHONY: help run test test-fast check format docs bench torture migrations requirements clean
 
 help: ## Say what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="	" read -r name says; do printf '  make %-14s %s\n' "$$name" "$$says"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="	" read -r name says; do printf '  make %-14s %s\n' "$$name" "$$says"; done
 
 run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
 	@exec $(BIN)/bigmind up
 
 test: $(VENV)/.dev ## Run every test but the long ones, a process for each core; ARGS="-k words" picks some
 	$(BIN)/python -m pytest -m "not torture" -n auto --dist loadfile $(ARGS)
+
+test-fast: $(VENV)/.dev ## Run what answers soon: all but browsers, servers, upgrades and backups; ARGS as above
+	$(BIN)/python -m pytest -m "not torture" -n auto $(addprefix --ignore=,$(SLOW_FOLDERS)) $(addprefix --ignore-glob=,$(SLOW_TESTS)) $(ARGS)
 
 check: $(VENV)/.dev ## Lint, types, import arrows, templates, migrations, generated documentation
 	$(BIN)/ruff check
