@@ -1,0 +1,91 @@
+"""docs/architecture.md and CONTRIBUTING.md name what is there: files, folders, functions, classes and constants."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+APPS = ("bigmind", "accounts", "knowledge", "curation")
+TOP = {*APPS, "templates", "static", "tests", "benchmarks", "docs", "requirements", ".make", ".ci"}
+
+_NAMED = re.compile(r"`([\w./]+\.py):([\w.]+)`")
+_RULE = re.compile(r"^\| (?P<rule>[^|]+) \| `(?P<file>[^`]+\.py)` \| `(?P<name>[\w.]+)` \|$", re.M)
+_FOLDER = re.compile(r"^\| `(?P<folder>[\w/]+)` \| (?P<purpose>[^|]+) \|$", re.M)
+_QUOTED = re.compile(r"`([\w.][\w./-]*)`")
+_RULES = _RULE.findall(PAGE)
+_STEPS = _NAMED.findall(PAGE)
+
+
+@pytest.mark.parametrize(("file", "name"), sorted({*_STEPS, *((file, name) for _, file, name in _RULES)}))
+def test_a_name_on_the_page_is_in_its_file(file, name):
+    assert (ROOT / file).is_file(), f"There is no {file}."
+    assert name in _names_in(file), f"{file} has no {name}."
+
+
+def test_the_page_has_five_journeys_and_thirty_rules():
+    journeys = PAGE.partition("## Five journeys")[2].partition("\n## ")[0]
+
+    assert len(re.findall(r"^### ", journeys, re.M)) == 5
+    assert all(_NAMED.search(step) for step in re.split(r"^\d+\. ", journeys, flags=re.M)[1:] if "`" in step)
+    assert len(_RULES) >= 30
+    assert len({rule for rule, _, _ in _RULES}) == len(_RULES)
+
+
+def test_the_page_lists_every_package_and_no_other_folder():
+    listed = [folder for folder, _ in _FOLDER.findall(PAGE)]
+    packages = {
+        str(path.parent.relative_to(ROOT))
+        for app in APPS
+        for path in (ROOT / app).rglob("__init__.py")
+        if "migrations" not in path.parts
+    }
+
+    assert sorted(listed) == sorted(packages - set(APPS))
+
+
+@pytest.mark.parametrize("path", sorted({path for path in _QUOTED.findall(PAGE) if path.split("/")[0] in TOP}))
+def test_a_path_on_the_page_is_there(path):
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("path", sorted({path for path in _QUOTED.findall(CONTRIBUTING) if path.split("/")[0] in TOP}))
+def test_a_path_in_contributing_is_there(path):
+    # What tests make is not there before they ran.
+    assert path.startswith(".make/") or (ROOT / path).exists()
+
+
+@pytest.mark.parametrize(("file", "name"), sorted(set(_NAMED.findall(CONTRIBUTING))))
+def test_a_name_in_contributing_is_in_its_file(file, name):
+    assert name in _names_in(file)
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"`make ([a-z-]+)", CONTRIBUTING))))
+def test_a_target_in_contributing_is_in_the_makefile(target):
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M)
+
+
+def test_a_name_that_is_gone_is_noticed():
+    assert "store_fact" in _names_in("knowledge/services/facts.py")
+    assert "stored_fact" not in _names_in("knowledge/services/facts.py")
+    assert "Actor.require" in _names_in("accounts/actor.py")
+
+
+@cache
+def _names_in(file):
+    """Return the names that a file defines at its top, and those of methods as `Class.method`."""
+    names = set()
+    for node in ast.parse((ROOT / file).read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{child.name}" for child in node.body if isinstance(child, ast.FunctionDef)}
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
