@@ -1,5 +1,6 @@
 """Company knowledge, made for tests."""
 
+from collections.abc import Collection
 from itertools import count
 from string import ascii_lowercase
 from typing import Any
@@ -25,12 +26,16 @@ def propose(actor: Actor | None = None, **said: Any) -> CompanyEntry:
     return promote_to_global(actor or make_actor(), **arguments).entry
 
 
-def approved_entry(actor: Actor | None = None, *, curator: Actor | None = None, **said: Any) -> CompanyEntry:
-    """Propose something, and let a curator approve it."""
+def approved_entry(
+    actor: Actor | None = None, *, curator: Actor | None = None, despite: Collection[int] = (), **said: Any
+) -> CompanyEntry:
+    """Propose something, and let a curator approve it, also `despite` entries that it may contradict."""
     entry = propose(actor, **said)
     if entry.is_approved:
         return entry
-    return approve_global(curator or make_actor(curator=True), entry_id=entry.pk, action="approve").entry
+    return approve_global(
+        curator or make_actor(curator=True), entry_id=entry.pk, action="approve", despite=[*despite]
+    ).entry
 
 
 def _name(number: int) -> str:

@@ -84,8 +84,11 @@ def add_sessions(actor: Actor, count: int, *, projects: tuple[str, ...] = ("",),
 
 def add_company(count: int = 5, *, words: int = 60) -> None:
     """Approve company entries."""
+    known: list[int] = []
     for number in range(count):
-        approved_entry(content=_sentence(Random(number), words), importance=10)
+        # Words at random may well contradict each other.
+        entry = approved_entry(content=_sentence(Random(number), words), importance=10, despite=known)
+        known.append(entry.pk)
 
 
 def evidence(actor: Actor) -> None:
