@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from accounts.models import Alert, AuditEvent, Call, ErasureReport, KeptReply, TaskTally
+from accounts.models import Alert, AuditEvent, AuditHead, Call, ErasureReport, KeptReply, TaskTally
 
 from .base import RecordAdmin
 
@@ -65,6 +65,18 @@ class AuditEventAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
 
     def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
         """Nobody: the database would refuse it."""
+        return False
+
+
+@admin.register(AuditHead)
+class AuditHeadAdmin(RecordAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Which row of the audit log is the last one. Without it nobody could tell that rows are missing."""
+
+    list_display = ("number", "last")
+    search_fields = ("number", "last")
+
+    def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """Nobody: every check of the log would fail."""
         return False
 
 

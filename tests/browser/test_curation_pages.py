@@ -314,7 +314,8 @@ def test_a_contradiction_takes_a_second_step_that_no_key_takes(visits: Visits, c
 
 def test_no_word_is_too_long_for_a_phone(visits: Visits, curator: Actor) -> None:
     entry = full_queue(curator, "Donaudampfschifffahrtsgesellschaft" * 9)
-    approve_global(curator, entry_id=entry.pk, action="approve")
+    entry.refresh_from_db()
+    approve_global(curator, entry_id=entry.pk, action="approve", revision=entry.revision)
     page = visits.by(curator.user)
     page.set_viewport_size({"width": 320, "height": 900})
 
