@@ -81,7 +81,7 @@ def test_the_page_counts_what_is_made_and_what_waits_and_since_when(client, admi
     page = client.get(reverse("embeddings"))
 
     space = _space(page)
-    assert (space.total, space.made, space.waiting, space.note_failure, space.cached) == (4, 3, 1, 0, 3)
+    assert (space.total, space.made, space.waiting, space.failed, space.cached) == (4, 3, 1, 0, 3)
     assert "2 hours ago" in page.text
     assert "3 of 4" in page.text
     assert "hashing" in page.text
@@ -136,7 +136,7 @@ def test_a_text_that_failed_when_it_was_made_again_is_retried_too(client, admin)
     shown = client.get(reverse("embeddings"))
     client.post(reverse("embeddings-retry"))
 
-    assert _space(shown).note_failure == 1
+    assert _space(shown).failed == 1
     assert embed_pending() == 1
 
 
