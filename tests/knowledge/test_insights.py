@@ -146,9 +146,9 @@ def test_sessions_that_cited_something_are_counted_apart():
 def test_what_misled_comes_first():
     agent, entry, wrong = _agent(), approved_entry(importance=9), approved_entry(importance=1)
     start_session(agent)
-    start_session(agent)
+    session = start_session(agent).session
 
-    end_session(agent, one_liner="Done", misleading=[wrong.handle])
+    end_session(agent, session_id=str(session.pk), one_liner="Done", misleading=[wrong.handle])
 
     assert [item.entry for item in look_at_use(agent).items] == [wrong, entry]
 
