@@ -48,6 +48,7 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
 def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
     """Undo the decision that was just made, and stay on the entry that is open."""
     actor = actor_of(request)
+    readable_entry(actor, entry_id)  # Who may not read it hears no more than that there is no such entry.
     wanted = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
     try:
         carry_out(approve_global, actor, wanted)

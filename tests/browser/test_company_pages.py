@@ -203,7 +203,7 @@ def test_without_scripts_a_proposal_lives_until_its_author_reads_the_decision(
     author.get_by_label("Evidence").fill("Since incident 12.")
     author.get_by_role("button", name="Save the changes").click()
     entry.refresh_from_db()
-    approve_global(cora, entry_id=entry.pk, action="approve")
+    approve_global(cora, entry_id=entry.pk, action="approve", revision=entry.revision)
     author.goto(reverse("company"))
     author.get_by_role("searchbox").fill("how often is a call tried")
     author.get_by_role("button", name="Search").click()
