@@ -152,7 +152,7 @@ def _bare(question: str, actor: Actor, tool: str) -> None:
         "memory_semantic_search": Filters(list(Kind.values), shared=True),
     }
     asked = hybrid._question(question)
-    with transaction.atomic(), hybrid.tuned(hybrid._SHORT):
+    with transaction.atomic(), hybrid.tune(hybrid._SHORT):
         hybrid._candidates(asked, actor.user, filters[tool])
 
 

@@ -12,7 +12,7 @@ def measure() -> list[str]:
     """Measure `memory_start_session` with 10,000 facts and 1,000 sessions against 100 and 10."""
     little = remember_much("little", facts=100, sessions=10)
     much = remember_much("much", facts=10_000, sessions=1_000)
-    took = {}
+    took: dict[str, float] = {}
     for actor in (little, much, little, much):
         before = took.get(actor.user.username, float("inf"))
         took[actor.user.username] = min(before, milliseconds(lambda: _start(actor), times=TIMES))  # noqa: B023
