@@ -24,7 +24,7 @@ from knowledge.search import hybrid
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes
-from knowledge.search.retrievers import retrieve_by_meaning
+from knowledge.search.retrievers import retrieve_by_meaning, tune
 from knowledge.search.scopes import scope_of_owner
 from knowledge.services.embedding import space_of
 from knowledge.services.entry_imports import NewEntry, import_entries
@@ -152,7 +152,7 @@ def _bare(question: str, actor: Actor, tool: str) -> None:
         "memory_semantic_search": Filters(list(Kind.values), shared=True),
     }
     asked = hybrid._question(question)
-    with transaction.atomic(), hybrid.tune(hybrid._SHORT):
+    with transaction.atomic(), tune(hybrid._SHORT):
         hybrid._candidates(asked, actor.user, filters[tool])
 
 
