@@ -48,8 +48,10 @@ class Two:
         self.at_company("POST", f"company/{number}/decide/", action=action, notes=notes)
 
     def session(self) -> str:
-        """What the laptop's agent is told at the start of a session."""
-        return str(self.on_laptop("POST", "sessions/")["context"]["markdown"])
+        """What the laptop's agent gets at the start of a session, which it ends right away."""
+        started = self.on_laptop("POST", "sessions/")
+        self.on_laptop("POST", f"sessions/{started['session_id']}/end/", one_liner="Done.")
+        return str(started["context"]["markdown"])
 
     def sync(self) -> tuple[int, dict[str, Any]]:
         """Let the laptop ask the company now."""
