@@ -14,9 +14,12 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Hashing:
-    """Feature hashing of words and their trigrams (Weinberger et al., 2009). It knows no meaning and needs no model."""
+    """Feature hashing of words and their trigrams (Weinberger et al., 2009). It knows no meaning and needs no model.
 
-    dimensions: int = 64
+    With fewer dimensions texts that share nothing come near enough, by collisions, to pass for an answer.
+    """
+
+    dimensions: int = 256
     is_paid: bool = False
 
     @property

@@ -16,7 +16,7 @@ def _unset(settings):
     ("chosen", "space", "dimensions", "is_paid"),
     [
         ({}, "minilm-l6-v2:384", 384, False),
-        ({"PROVIDER": "hashing"}, "hashing:64", 64, False),
+        ({"PROVIDER": "hashing"}, "hashing:256", 256, False),
         ({"PROVIDER": "hashing", "DIMENSIONS": 16}, "hashing:16", 16, False),
         ({"PROVIDER": "openai", "API_KEY": "k"}, "openai:text-embedding-3-small:1536", 1536, True),
         (
