@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated
 from uuid import UUID
 
@@ -14,9 +15,10 @@ from bigmind.core.read_only import is_read_only
 from bigmind.core.vocabulary import Content
 from knowledge.lessons.fingerprints import SAYS_NOTHING, SeenError, error_in
 from knowledge.lessons.fixes import fix_in
-from knowledge.lessons.seen_errors import entries_quoting
+from knowledge.lessons.seen_errors import entries_quoting, fingerprints_in
 from knowledge.lessons.words import COLOURS, words_of
-from knowledge.models import Entry, Kind, LessonAsked
+from knowledge.models import Chunk, Entry, Kind, LessonAsked
+from knowledge.models.lessons import FIXED_ERROR
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import Finding, Findings, search
 
@@ -24,6 +26,7 @@ QUESTION_CHARS = 500
 EXCERPT_CHARS = 600
 CANDIDATES = 4
 """How many findings are weighed for each lesson asked for."""
+OWN_CANDIDATES, OWN_FIXES = 8, 2
 TRUSTED = 0.5
 """What `kb_search` asks for too: less certain entries are shown last, and as weak."""
 NEAR, STRONG = 0.34, 0.7
@@ -70,12 +73,30 @@ class Lesson:
 
 
 @dataclass(frozen=True)
+class OwnFix:
+    """How the asker's own agents got rid of an error in an earlier conversation. Nobody else is told."""
+
+    chunk: Chunk
+
+    @property
+    def session_id(self) -> UUID:
+        """The conversation it comes from."""
+        return self.chunk.session_id
+
+    @property
+    def fix(self) -> str:
+        """What was done until the error was gone."""
+        return fix_in(self.chunk.content) or self.chunk.content
+
+
+@dataclass(frozen=True)
 class Lessons:
     """What is known about an error, the best first."""
 
     error: str
     fingerprint: str
     items: list[Lesson]
+    own: list[OwnFix]
     asked_before: int
     fallback: bool
     next_step: str
@@ -91,7 +112,8 @@ def lesson_for(
     """Ask whether an error was met here before: send the message, traceback or log as it is.
 
     Call this as soon as a command, test or request fails, before you look for the cause. Returns the lessons from the
-    knowledge base with fix and source, the same error first; weak ones are marked, and nothing is invented.
+    knowledge base with fix and source, the same error first; weak ones are marked, and nothing is invented. How your
+    own agents got rid of the very same error comes with them, from conversations that were captured or imported.
     """
     seen = error_in(error)
     found = _ask(actor, seen, error, limit)
@@ -102,7 +124,8 @@ def lesson_for(
     items = lessons[:limit]
     headline, fingerprint = (seen.headline, seen.fingerprint) if seen else ("", "")
     before = _count(fingerprint, next((item for item in items if item.why == SAME_ERROR), None))
-    return Lessons(headline, fingerprint, items, before, found.fallback, _next_step(items), found.notice)
+    own = _own_fixes(actor, seen) if seen else []
+    return Lessons(headline, fingerprint, items, own, before, found.fallback, _next_step(items, own), found.notice)
 
 
 def _ask(actor: Actor, seen: SeenError | None, text: str, limit: int) -> Findings:
@@ -129,6 +152,17 @@ def _lessons_quoting(seen: SeenError | None) -> list[Lesson]:
     ]
     lessons.sort(key=lambda lesson: (lesson.score, lesson.entry.confidence, lesson.entry.updated_at), reverse=True)
     return lessons
+
+
+def _own_fixes(actor: Actor, seen: SeenError) -> list[OwnFix]:
+    """The actor's own conversations in which this very error was fixed, the newest first."""
+    fixes = Chunk.objects.filter(user=actor.user, set_aside_at=None, flag_reason=FIXED_ERROR)
+    filters = Filters([Kind.CHUNK], eligible={Kind.CHUNK: fixes.values("pk")})
+    found = search(seen.question[:QUESTION_CHARS], owner=actor.user, filters=filters, limit=OWN_CANDIDATES)
+    chunks = fixes.filter(pk__in=[finding.source_id for finding in found.items]).order_by("-created_at", "-pk")
+    wanted = {seen.fingerprint, seen.by_headline} - {""}
+    same = (chunk for chunk in chunks if wanted & fingerprints_in(chunk.content).keys())
+    return [OwnFix(chunk) for chunk in islice(same, OWN_FIXES)]
 
 
 def _near(seen: SeenError | None, found: Findings, known: set[UUID], text: str) -> list[Lesson]:
@@ -186,8 +220,10 @@ def _count(fingerprint: str, answer: Lesson | None) -> int:
     return asked.times if answer else 0
 
 
-def _next_step(items: list[Lesson]) -> str:
+def _next_step(items: list[Lesson], own: list[OwnFix]) -> str:
     if any(not item.is_weak for item in items):
         return "Try the fix. If it holds no longer, say so with kb_update."
+    if own:
+        return "Try what helped before. If it helps again, kb_add it as a lesson, so that others know it too."
     found = "Nothing here is surely about this error." if items else "Nobody has shared a lesson about this error."
     return f"{found} Once it is solved, kb_add it with the error text in a code block and what helped below “Fix”."

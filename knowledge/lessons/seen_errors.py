@@ -28,7 +28,7 @@ def keep_fingerprints(entries: Iterable[Entry]) -> None:
     rows = [
         EntryFingerprint(entry=entry, fingerprint=fingerprint, has_place=has_place)
         for entry in written
-        for fingerprint, has_place in _fingerprints(entry.content).items()
+        for fingerprint, has_place in fingerprints_in(entry.content).items()
     ]
     EntryFingerprint.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
 
@@ -44,7 +44,8 @@ def entries_quoting(error: SeenError) -> list[Quoted]:
     return [Quoted(entry, is_same) for entry, is_same in sorted(found.items(), key=lambda item: not item[1])]
 
 
-def _fingerprints(content: str) -> dict[str, bool]:
+def fingerprints_in(content: str) -> dict[str, bool]:
+    """Return the fingerprints of the errors that a text quotes, and whether it quotes where each was raised."""
     found: dict[str, bool] = {}
     for error in errors_in(content):
         has_place = bool(error.frames)

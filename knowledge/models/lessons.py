@@ -6,6 +6,8 @@ from django.utils import timezone
 from knowledge.models.entries import Entry
 
 FINGERPRINT_CHARS = 32
+FIXED_ERROR = "An error, and what was done until it was gone."
+"""Why a chunk was kept whose content is an error of a command and the steps to the same command's success."""
 
 
 class EntryFingerprint(models.Model):

@@ -27,12 +27,23 @@ class LessonShape(Shape):
     matched: list[str] = Field(description="The words it has in common with the error.")
 
 
+class OwnFixShape(Shape):
+    """How your own agents got rid of the same error before."""
+
+    model_config = ConfigDict(from_attributes=True, populate_by_name=True)
+
+    session_id: UUID
+    created_at: datetime = Field(validation_alias=AliasPath("chunk", "created_at"))
+    fix: str = Field(description="What was done until the error was gone.")
+
+
 class LessonsShape(Shape):
     """What is known about an error, the best first."""
 
     error: str = Field(description="The error as it was understood, without what varies.")
     fingerprint: str
     items: list[LessonShape]
+    own: list[OwnFixShape] = Field(description="From your own conversations; nobody else is shown them.")
     asked_before: int = Field(description="How often a lesson was asked for about this error before.")
     fallback: bool = Field(description="True: by words alone, because the embedder is away.")
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")

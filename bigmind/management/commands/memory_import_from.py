@@ -1,5 +1,6 @@
 """Bring in what a person's agents remembered elsewhere."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from bigmind.management.base import OperatorCommand, Refused, usage_error
 from bigmind.management.owner import owner_of_instance
 from curation.services.foreign_imports import OWN, import_bundle
 from knowledge.transfer.foreign_imports import MovedIn
-from knowledge.transfer.readers import AUTO, NAMES
+from knowledge.transfer.readers import AUTO, FORMATS, NAMES
 from knowledge.transfer.readers.bundles import bundle_of
 
+RECORDED = {one.name: one.usual_folder for one in FORMATS if one.usual_folder}
 NAMED = 20
 """How many refusals are printed for people; JSON has all."""
 
@@ -22,11 +24,13 @@ class Command(OperatorCommand):
     """Reads an export, a folder or an archive of another program, and stores it as the memory of one person."""
 
     help = (
-        "Import the memory of another program: mem0, basic-memory, the MCP memory server, ChatGPT, Claude, folders of"
-        " MEMORY.md and CLAUDE.md, an older BigMind. Importing twice adds nothing. A row that cannot be accepted is"
+        "Import the memory of another program: the conversations of Claude Code, Codex and Gemini CLI, mem0,"
+        " basic-memory, the MCP memory server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind."
+        " Importing twice adds nothing. A row that cannot be accepted is"
         " named with its place, and the rest imported; then the command exits 1."
     )
     examples = (
+        "bigmind memory_import_from claude-code --dry-run",
         "bigmind memory_import_from auto ~/Downloads/chatgpt-export.zip --dry-run",
         "bigmind memory_import_from basic-memory ~/basic-memory --user ada",
         "bigmind memory_import_from older-bigmind ~/.mcp/bigmind/memory.db --json",
@@ -35,7 +39,12 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the format, the path, and whose memory it becomes."""
         parser.add_argument("format", choices=(*NAMES, OWN), help=f"What wrote it; {AUTO} looks at the files.")
-        parser.add_argument("path", type=Path, help="A file, a folder or a zip archive.")
+        parser.add_argument(
+            "path",
+            type=Path,
+            nargs="?",
+            help=f"A file, a folder or a zip archive. Default: where {', '.join(RECORDED)} keep their records here.",
+        )
         parser.add_argument("--user", help="Whose memory it becomes. Default: the owner of this instance.")
         parser.add_argument("--of", default="", help="Whose rows to take, where an older BigMind had several users.")
         parser.add_argument("--dry-run", action="store_true", help="Say what would be added, and change nothing.")
@@ -43,7 +52,8 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Read it, store it, and say what came of it."""
         actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
-        bundle, name = bundle_of(options["path"]), options["format"]
+        name = options["format"]
+        bundle = bundle_of(options["path"] or _usual_folder(name))
         more = {"whose": options["of"]} if options["of"] else {}
         if more and name != "older-bigmind":
             raise usage_error("--of goes with the format older-bigmind only.")
@@ -76,3 +86,10 @@ class Command(OperatorCommand):
         if len(report.refused) > NAMED:
             self.remark(f"and {len(report.refused) - NAMED} more; --json names them.")
         raise Refused(f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported.")
+
+
+def _usual_folder(name: str) -> Path:
+    find = RECORDED.get(name)
+    if find is None:
+        raise usage_error(f"Give a path. Without one only {', '.join(RECORDED)} are found.")
+    return find(Path.home(), os.environ)

@@ -3,29 +3,53 @@
 Another format is another file with `looks_like` and `rows`, and one row below.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bigmind.core.errors import Invalid
 
-from . import basic_memory, chatgpt, claude, markdown_folders, mem0, memory_server, older_bigmind, saved_memories
+from . import (
+    basic_memory,
+    chatgpt,
+    claude,
+    claude_code,
+    codex,
+    gemini_cli,
+    markdown_folders,
+    mem0,
+    memory_server,
+    older_bigmind,
+    saved_memories,
+)
 from .bundles import Bundle
 from .drafts import DRAFTS, Reading, Row, read_rows
 
 
 @dataclass(frozen=True)
 class ImportFormat:
-    """One format: its name on the command line, what people call it, how it is known, and who reads it."""
+    """One format: its name on the command line, what people call it, how it is known, and who reads it.
+
+    `usual_folder` returns where its program keeps its records, for a home folder and the variables of the environment.
+    """
 
     name: str
     title: str
     looks_like: Callable[[Bundle], bool]
     rows: Callable[..., Iterator[Row]]
+    usual_folder: Callable[[Path, Mapping[str, str]], Path] | None = None
 
 
 FORMATS: tuple[ImportFormat, ...] = (
     ImportFormat("older-bigmind", "an older BigMind", older_bigmind.looks_like, older_bigmind.rows),
+    ImportFormat(
+        "claude-code", "Claude Code", claude_code.looks_like, claude_code.rows, usual_folder=claude_code.usual_folder
+    ),
+    ImportFormat("codex", "Codex", codex.looks_like, codex.rows, usual_folder=codex.usual_folder),
+    ImportFormat(
+        "gemini-cli", "Gemini CLI", gemini_cli.looks_like, gemini_cli.rows, usual_folder=gemini_cli.usual_folder
+    ),
     ImportFormat("claude", "Claude", claude.looks_like, claude.rows),
     ImportFormat("chatgpt", "ChatGPT", chatgpt.looks_like, chatgpt.rows),
     ImportFormat("memory-server", "the MCP memory server", memory_server.looks_like, memory_server.rows),

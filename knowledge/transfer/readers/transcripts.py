@@ -1,0 +1,276 @@
+"""What the transcripts of coding agents have in common: prompts, answers, calls of tools and their results.
+
+A transcript becomes one session, with its dates, its project, the files that were changed, each prompt with the answer
+that ended its turn, and every error of a tool with what was done until the same command succeeded. Other output of
+tools stays away: it is long, and the repository can be asked again.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import Any
+
+from knowledge.models.lessons import FIXED_ERROR
+
+from .drafts import DraftRow, Row, SessionDraft, Unread, moment_of
+from .json_rows import Element
+from .words import cut, headline
+
+EXCHANGES = 100
+"""How many prompts are kept of one conversation, half from its beginning and half from its end."""
+FIXES = 20
+STEPS = 8
+FILES = 50
+PROMPT_CHARS = 4_000
+ERROR_CHARS = 3_000
+COMMAND_CHARS = 300
+OPENING_CHARS = 600
+OWN_TOOLS = re.compile(r"bigmind", re.IGNORECASE)
+PRIVATE_BEGIN, PRIVATE_END = "<private>", "</private>"
+DRIVE = re.compile(r"^[A-Za-z]:")
+
+
+@dataclass(frozen=True)
+class UserPrompt:
+    """What the person asked."""
+
+    text: str
+    at: datetime | None
+
+
+@dataclass(frozen=True)
+class AgentAnswer:
+    """What the agent told the person."""
+
+    text: str
+    at: datetime | None
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """That the agent called a tool: a command that it ran, a file that it changed, or something else."""
+
+    id: str
+    name: str
+    at: datetime | None
+    command: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a tool answered. `is_error` where its client, or the exit code, says that it failed."""
+
+    id: str
+    text: str
+    is_error: bool
+    at: datetime | None
+
+
+Event = UserPrompt | AgentAnswer | ToolCall | ToolResult
+
+
+@dataclass
+class Transcript:
+    """One conversation with a coding agent, as its client recorded it."""
+
+    place: str
+    program: str
+    id: str
+    folder: str = ""
+    project: str = ""
+    branch: str = ""
+    title: str = ""
+    summary: str = ""
+    is_of_sub_agent: bool = False
+    events: list[Event] = field(default_factory=list)
+
+    def session(self) -> Iterator[Row]:
+        """Yield the session that it becomes; none where the person said nothing, or where a sub-agent was at work."""
+        prompts = [event for event in self.events if isinstance(event, UserPrompt)]
+        moments = [event.at for event in self.events if event.at]
+        if self.is_of_sub_agent or not prompts:
+            return
+        if not self.id or not moments:
+            yield Unread(self.place, "has no id or no dates.")
+            return
+        calls = [event for event in self.events if isinstance(event, ToolCall)]
+        fixes = list(_fixes(self.events))[:FIXES]
+        opening = cut(prompts[0].text.strip(), OPENING_CHARS)
+        yield DraftRow(
+            self.place,
+            SessionDraft,
+            {
+                "source_id": self.id,
+                "one_liner": headline(self.title or prompts[0].text, otherwise=f"Conversation with {self.program}"),
+                "project": self.project or project_of(self.folder),
+                "started_at": min(moments),
+                "ended_at": max(moments),
+                "topics": [self.program.lower()],
+                "outcome": _outcome(self, prompts, calls, fixes),
+                "summary": self.summary or f"It began with: {opening}",
+                "code_refs": _files_changed(calls, self.folder),
+                "chunks": [*_exchanges(self.events), *fixes],
+            },
+        )
+
+
+def project_of(folder: str) -> str:
+    """Return the project that a working folder stands for: its name. A home or root folder stands for none."""
+    path = PurePosixPath(DRIVE.sub("", folder.replace("\\", "/")))
+    is_home = len(path.parts) <= 3 and path.parent.name in {"home", "Users"}
+    return "" if is_home or path.name in {"", "root", "tmp"} else headline(path.name, otherwise="")[:100]
+
+
+def text_of_blocks(content: Any, *kinds: str) -> str:
+    """Return the texts among the blocks of a message; a message may also be a plain text."""
+    if isinstance(content, str):
+        return content
+    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    texts = [block.get("text") for block in blocks if not kinds or block.get("type") in kinds]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
+
+
+def objects_in(elements: Iterable[Element], name: str) -> Iterator[Mapping[str, Any] | Unread]:
+    """Yield the objects of a record that has one on each line, and each line that is none as unread."""
+    for element in elements:
+        if isinstance(element.value, Mapping):
+            yield element.value
+        else:
+            yield Unread(f"{name}, line {element.line}", f"{element.trouble or 'is no JSON object'}.")
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return a value if it is a mapping, else an empty one: records of other versions may hold anything."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def at(line: Mapping[str, Any]) -> datetime | None:
+    """Return when a line was written."""
+    moment = moment_of(line.get("timestamp"))
+    return moment if moment and moment.tzinfo else None
+
+
+def without_private(text: str) -> str:
+    """Return a text without what stands between `<private>` and `</private>`; without an end, to its end."""
+    kept, rest = [], text
+    while True:
+        before, begun, after = rest.partition(PRIVATE_BEGIN)
+        kept.append(before)
+        if not begun:
+            return "".join(kept)
+        rest = after.partition(PRIVATE_END)[2]
+
+
+def exit_code(text: str) -> int | None:
+    """Return the exit code that a client wrote above or below the output of a command; None where there is none."""
+    lines = text.splitlines()
+    for line in chain(lines[:6], reversed(lines[-6:])):
+        label, parted, code = line.partition(":")
+        if not parted:
+            label, _, code = line.rpartition(" ")
+        if label.strip().casefold() in {"exit code", "process exited with code"} and code.strip().lstrip("-").isdigit():
+            return int(code)
+    return None
+
+
+def _outcome(
+    transcript: Transcript, prompts: Sequence[UserPrompt], calls: Sequence[ToolCall], fixes: Sequence[object]
+) -> str:
+    branch = f" on branch {transcript.branch}" if transcript.branch else ""
+    mended = f", {len(fixes)} errors that were fixed" if fixes else ""
+    return (
+        f"A conversation with {transcript.program}{branch}, imported: "
+        f"{len(prompts)} prompts, {len(calls)} calls of tools{mended}."
+    )
+
+
+def _files_changed(calls: Iterable[ToolCall], folder: str) -> list[str]:
+    paths = (path.removeprefix(folder).lstrip("/\\") if folder else path for call in calls for path in call.files)
+    return [cut(path, COMMAND_CHARS) for path in dict.fromkeys(paths) if path.strip()][:FILES]
+
+
+def _exchanges(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Each prompt with the last answer before the next one: what was said in between is the agent's own thinking."""
+    exchanges: list[list[UserPrompt | AgentAnswer]] = []
+    for event in events:
+        if isinstance(event, UserPrompt):
+            exchanges.append([event])
+        elif isinstance(event, AgentAnswer) and exchanges:
+            exchanges[-1][1:] = [event]
+    half = EXCHANGES // 2
+    kept = exchanges if len(exchanges) <= EXCHANGES else [*exchanges[:half], *exchanges[-half:]]
+    return [_message(event, len(exchanges)) for exchange in kept for event in exchange]
+
+
+def _message(event: UserPrompt | AgentAnswer, exchanges: int) -> dict[str, Any]:
+    return {
+        "role": "user" if isinstance(event, UserPrompt) else "assistant",
+        "content": cut(event.text, PROMPT_CHARS),
+        "flag_reason": f"One of {exchanges} exchanges of an imported conversation.",
+        "created_at": event.at,
+    }
+
+
+def _fixes(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
+    """Yield each error of a command with what was done until the same command succeeded.
+
+    Commands are the same when they begin with the same two words: arguments change while one looks for the cause.
+    """
+    calls = {event.id: event for event in events if isinstance(event, ToolCall)}
+    failed: dict[str, tuple[int, ToolCall, ToolResult]] = {}
+    for number, event in enumerate(events):
+        call = calls.get(event.id) if isinstance(event, ToolResult) else None
+        if not isinstance(event, ToolResult) or call is None or not call.command or OWN_TOOLS.search(call.name):
+            continue
+        aim = _aim(call.command)
+        if event.is_error:
+            failed.setdefault(aim, (number, call, event))
+        elif before := failed.pop(aim, None):
+            begun, first, error = before
+            yield _fix(first, error, events[begun + 1 : number], call, events[number + 1 :])
+
+
+def _aim(command: str) -> str:
+    words = [word for word in command.split()[:12] if "=" not in word]
+    return " ".join(words[:2])
+
+
+def _fix(
+    first: ToolCall, error: ToolResult, between: Sequence[Event], last: ToolCall, after: Sequence[Event]
+) -> dict[str, Any]:
+    steps = [step for event in between if isinstance(event, ToolCall) and (step := _step(event))]
+    steps += [f"`{_on_one_line(last.command)}` succeeded."]
+    said = next((event.text for event in after if isinstance(event, AgentAnswer)), "")
+    parts = [
+        f"`{_on_one_line(first.command)}` failed:",
+        f"````text\n{_end_of(error.text)}\n````",
+        "## Fix",
+        "\n".join(f"- {step}" for step in list(dict.fromkeys(steps))[-STEPS:]),
+        cut(said.strip(), OPENING_CHARS),
+    ]
+    return {
+        "role": "assistant",
+        "content": "\n\n".join(part for part in parts if part),
+        "flag_reason": FIXED_ERROR,
+        "created_at": error.at,
+    }
+
+
+def _step(call: ToolCall) -> str:
+    if call.files:
+        return f"Changed {', '.join(f'`{_on_one_line(path)}`' for path in call.files[:5])}."
+    return f"Ran `{_on_one_line(call.command)}`." if call.command else ""
+
+
+def _on_one_line(text: str) -> str:
+    return cut(" ".join(text.split()), COMMAND_CHARS).replace("`", "'")
+
+
+def _end_of(text: str) -> str:
+    """The end of an output, where errors are told."""
+    plain = text.replace("````", "```").strip()
+    return plain if len(plain) <= ERROR_CHARS else f"…{plain[-ERROR_CHARS:]}"
