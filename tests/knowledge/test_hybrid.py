@@ -54,15 +54,15 @@ def test_among_equals_the_newest_comes_first():
 
 def test_documents_that_wait_for_their_vectors_do_not_stand_before_the_fact_that_answers():
     actor = make_actor()
-    make_fact(actor, "The user lives in Lisbon.")
+    make_fact(actor, "The user lives in Lisbon, a city by the sea.")
     make_fact(actor, "The user likes tea.")
     embed_pending()
     for number in range(20):
         add_entry(actor, content=f"Where a user object lives: GET /v{number}/users/live returns it.", entry_type="fact")
 
-    hits = semantic_search(actor, query="where does the user live")
+    hits = semantic_search(actor, query="in which city does the user live")
 
-    assert hits.items[0].excerpt == "The user lives in Lisbon."
+    assert hits.items[0].excerpt == "The user lives in Lisbon, a city by the sea."
     assert all(hit.score < 1 for hit in hits.items)
 
 

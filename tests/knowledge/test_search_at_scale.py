@@ -9,6 +9,7 @@ from pgvector import HalfVector
 
 from accounts.models import User
 from bigmind.core.text import digest
+from knowledge.embeddings.hashing import Hashing
 from knowledge.embeddings.providers import provider
 from knowledge.models import EmbeddingSpace, Entry, Kind, Passage, PassageVector
 from knowledge.search import filters, indexes
@@ -22,7 +23,7 @@ from knowledge.services.embedding import embed_pending, progress, space_of, star
 from knowledge.services.entry_reading import search_entries
 from tests.factories import make_actor
 
-DIMENSIONS = 64
+DIMENSIONS = Hashing.dimensions
 QUESTIONS = 10
 _numbers = itertools.count(1)
 WORDS = ["deploy", "router", "vercel", "schema", "billing", "invoice", "retry", "cache", "session", "queue", "worker"]
