@@ -325,6 +325,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "check-golden-questions": {
+        "task": "curation.tasks.check_golden_questions",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
     "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
     "forget-old-deliveries": {"task": "curation.tasks.forget_old_deliveries", "schedule": 86_400.0},
     "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},

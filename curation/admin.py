@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.authentication import actor_of
 from curation.decisions.decisions import BULK, decide_many
-from curation.models import Claim, Comment, Delivery, Notice, Review, Subscription
+from curation.models import Claim, Comment, Delivery, GoldenQuestion, Notice, Review, Subscription
 from curation.views.admin_decisions import decide_in_admin, decision_context
 from knowledge.admin import ReadOnlyAdmin
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
@@ -181,6 +181,18 @@ class ClaimAdmin(ReadOnlyAdmin):
 
     list_display = ("entry", "by", "until")
     search_fields = ("entry__title", "by__username")
+
+
+@admin.register(GoldenQuestion)
+class GoldenQuestionAdmin(ReadOnlyAdmin):
+    """Questions that must go on finding one item."""
+
+    is_for_curators = True
+
+    list_display = ("question", "kind", "source_id", "within", "place", "lost_since", "checked_at")
+    list_filter = ("kind", "lost_since", "checked_at")
+    search_fields = ("question", "source_id", "pinned_by__username")
+    ordering = ("question",)
 
 
 @admin.register(Notice)

@@ -3,7 +3,9 @@
 from bigmind.core.operations import Effect, Operation
 from curation.decisions import decisions, entries, forgetting
 from curation.proposals import briefing, proposals, queue
+from curation.services import golden_questions
 from curation.shapes.briefings import BriefingShape, ClaimShape
+from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
 from curation.shapes.reviews import (
     CommentShape,
     CompanyEntryDetailShape,
@@ -132,6 +134,52 @@ OPERATIONS: tuple[Operation, ...] = (
         effect=Effect.WRITE,
         scope="curate",
         template="decisions.md",
+    ),
+    Operation(
+        name="golden_pin",
+        title="Pin a golden question",
+        call=golden_questions.pin_golden_question,
+        shape=GoldenQuestionShape,
+        route="POST golden/",
+        toolset="company",
+        effect=Effect.WRITE,
+        scope="curate",
+        idempotent=True,
+        template="golden_question.md",
+    ),
+    Operation(
+        name="golden_list",
+        title="List golden questions",
+        call=golden_questions.list_golden_questions,
+        shape=GoldenQuestionsShape,
+        route="GET golden/",
+        toolset="company",
+        effect=Effect.READ,
+        scope="curate",
+        template="golden_questions.md",
+    ),
+    Operation(
+        name="golden_check",
+        title="Ask the golden questions now",
+        call=golden_questions.check_golden_questions,
+        shape=GoldenCheckShape,
+        route="POST golden/check/",
+        toolset="company",
+        effect=Effect.WRITE,
+        scope="curate",
+        idempotent=True,
+        template="golden_check.md",
+    ),
+    Operation(
+        name="golden_unpin",
+        title="Remove a golden question",
+        call=golden_questions.unpin_golden_question,
+        shape=GoldenQuestionShape,
+        route="DELETE golden/{golden_id}/",
+        toolset="company",
+        effect=Effect.DESTROY,
+        scope="curate",
+        template="golden_unpinned.md",
     ),
     Operation(
         name="memory_forget_source",

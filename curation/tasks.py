@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from curation.notifications import deliveries, digests
+from curation.services import golden_questions
 from curation.upstream import server as company_server
 
 
@@ -22,6 +23,12 @@ def sync_with_company() -> None:
 def send_digests() -> None:
     """Queue the digests that are due."""
     digests.send_digests()
+
+
+@shared_task
+def check_golden_questions() -> None:
+    """Ask the golden questions that were not asked since shared knowledge, the model or the recipe changed."""
+    golden_questions.check_all(only_outdated=True)
 
 
 @shared_task

@@ -1,6 +1,6 @@
 """Decisions of curators about proposals and approved entries. Each is recorded, and can be undone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -14,11 +14,12 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, Conflict, Invalid
-from bigmind.core.vocabulary import Importance
+from bigmind.core.vocabulary import Importance, RowId
 from curation.decisions.history import TRACKED, WAITING, entry_to_change, record, require_only_text, snapshot
 from curation.decisions.rules import needs_four_eyes, needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.neighbours import contradicting
+from curation.services.golden_questions import require_golden_questions
 from curation.vocabulary import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.services.feedback import reopen_complaints, settle_complaints
@@ -51,6 +52,10 @@ Despite = Annotated[
     Field(
         max_length=20, description="Approved entries that it may contradict, which shall hold as well: their numbers."
     ),
+]
+Losing = Annotated[
+    list[RowId],
+    Field(max_length=20, description="Golden questions that may lose what they must find by this: their numbers."),
 ]
 Into = Annotated[CompanyEntryId, Field(description="For merge and supersede: the approved entry that takes its place.")]
 
@@ -102,13 +107,14 @@ def approve_global(
     category: CompanyCategoryName | None = None,
     importance: Importance | None = None,
     despite: Despite | None = None,
+    losing: Losing | None = None,
 ) -> Decision:
     """Decide about company knowledge, as a curator: approve, reject, request_changes, merge, deprecate, restore, …
 
     Call this only when a curator tells you to. With approve, edit and merge, title, content, category and importance
     change it. Rejecting needs notes, which the proposer reads. `undo` takes back the last decision. What may contradict
-    approved entries is refused with their numbers, and what was revised without the `revision` that was read: ask the
-    curator, then name them. Returns the entry.
+    approved entries or lose golden questions is refused with their numbers, and what was revised without the `revision`
+    that was read: ask the curator, then name them. Returns the entry.
     """
     actor.require("curate")
     if action in _ONE_BY_ONE:
@@ -119,6 +125,7 @@ def approve_global(
     given = {"title": title, "content": content, "category": category, "importance": importance}
     edits = {name: value for name, value in given.items() if value is not None}
     review = _ACTIONS[action](_DecisionRequest(actor, entry, notes.strip(), into, edits, frozenset(despite or ())))
+    _require_golden_questions(review, losing or ())
     Claim.objects.filter(entry=entry).delete()
     return Decision(review.entry, review)
 
@@ -131,6 +138,7 @@ def decide_many(
     notes: Notes = "",
     revisions: Annotated[dict[str, int], Field(description="The revision you have read, by id.")] | None = None,
     despite: Despite | None = None,
+    losing: Losing | None = None,
 ) -> Decisions:
     """Decide about up to 100 entries alike, as a curator. Each is decided for itself: one refusal stops no other.
 
@@ -143,7 +151,13 @@ def decide_many(
         seen = (revisions or {}).get(str(entry_id))
         try:
             decided = approve_global(
-                actor, entry_id=entry_id, action=action, notes=notes, revision=seen, despite=despite
+                actor,
+                entry_id=entry_id,
+                action=action,
+                notes=notes,
+                revision=seen,
+                despite=despite,
+                losing=losing,
             )
             done.decided.append(decided)
         except BigMindError as refusal:
@@ -394,6 +408,19 @@ def _require_despite(request: _DecisionRequest, entry: CompanyEntry) -> None:
             for one in against
         ],
     )
+
+
+def _require_golden_questions(review: Review, losing: Collection[int]) -> None:
+    """Refuse a decision that changed what is approved if golden questions lose their items by it."""
+    steps = Review.objects.filter(batch=review.batch).select_related("entry")
+    changed = [
+        step.entry
+        for step in steps
+        if Status.APPROVED in {step.after["status"], (step.before or {}).get("status")}
+        and {"status", "title", "content"} & step.changed.keys()
+    ]
+    if changed:
+        require_golden_questions([entry.pk for entry in changed], [entry.text for entry in changed], losing)
 
 
 def wait_for_pairs() -> None:

@@ -1,8 +1,9 @@
-"""Tables of curation: decisions, claims, comments, notices, subscriptions and deliveries."""
+"""Tables of curation: decisions, claims, comments, golden questions, notices, subscriptions and deliveries."""
 
 from .claims import CLAIM_LASTS, Claim
 from .comments import Comment
 from .deliveries import Channel, Delivery
+from .golden_questions import GoldenQuestion
 from .notices import Notice
 from .reviews import Action, Review
 from .subscriptions import PAUSE, Frequency, Subscription
@@ -16,6 +17,7 @@ __all__ = [
     "Comment",
     "Delivery",
     "Frequency",
+    "GoldenQuestion",
     "Notice",
     "Review",
     "Subscription",

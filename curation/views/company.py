@@ -81,10 +81,10 @@ def verifying(request: HttpRequest) -> HttpResponse:
 
 
 def sections_for(actor: Actor, *, current: str) -> list[CompanyTab]:
-    """Return the tabs of company knowledge; the due entries are only for curators."""
+    """Return the tabs of company knowledge; what is due and golden questions are for curators."""
     rows = [("Approved", "company"), ("My proposals", "company-mine")]
     if may_decide(actor):
-        rows.append(("Due", "company-due"))
+        rows += [("Due", "company-due"), ("Golden questions", "golden-questions")]
     return [CompanyTab(label, reverse(route), route == current) for label, route in rows]
 
 

@@ -102,7 +102,7 @@ def assigning(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _decide(actor: Actor, pk: int, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
     wanted = {**values, "entry_id": pk, "action": action, "revision": sent.get("revision", "")}
-    wanted["despite"] = sent.getlist("despite")
+    wanted |= {name: sent.getlist(name) for name in ("despite", "losing")}
     decided: Decision = carry_out(approve_global, actor, wanted)
     return decided
 

@@ -1,6 +1,6 @@
 """Forms of decisions. Each has the fields of its decision; the page adds the entry and its revision."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
@@ -43,10 +43,18 @@ class DecisionForm(OperationForm):
         return self.refusal.details.get("contradicts", []) if self.refusal else []
 
     @property
+    def loses(self) -> list[dict[str, Any]]:
+        """The golden questions that would lose what they must find, if it was refused because of them."""
+        return self.refusal.details.get("loses", []) if self.refusal else []
+
+    @property
     def sent_again(self) -> list[tuple[str, Any]]:
-        """The fields that repeat the decision despite them. This step has no shortcut, so that it is deliberate."""
-        sent = [(name, value) for name, value in self.data.items() if name not in {"csrfmiddlewaretoken", "despite"}]
-        return [*sent, *(("despite", one["entry_id"]) for one in self.contradicts)]
+        """The fields that repeat the decision nevertheless. This step has no shortcut, so that it is deliberate."""
+        named = {"despite": [one["entry_id"] for one in self.contradicts], "losing": [one["id"] for one in self.loses]}
+        data = cast("QueryDict", self.data)
+        kept = {name: [*data.getlist(name), *numbers] for name, numbers in named.items()}
+        sent = [(name, value) for name, value in data.items() if name not in {"csrfmiddlewaretoken", *named}]
+        return [*sent, *((name, number) for name, numbers in kept.items() for number in numbers)]
 
 
 class Plain(DecisionForm):

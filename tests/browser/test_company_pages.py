@@ -12,7 +12,8 @@ from accounts.actor import Actor
 from accounts.people.user_deletion import delete_user
 from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment
-from curation.models import Channel, Delivery
+from curation.models import Channel, Delivery, GoldenQuestion
+from curation.services.golden_questions import pin_golden_question
 from knowledge.models import CompanyEntry
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
@@ -98,7 +99,12 @@ def _addresses(entries: dict[str, CompanyEntry]) -> list[str]:
 
 
 def _for_curators(entries: dict[str, CompanyEntry]) -> list[str]:
-    return [reverse("company-due"), *(reverse("company-entry", args=[entry.pk]) for entry in entries.values())]
+    known = str(entries["known"].pk)
+    for question in ("How often is it tried again?", "Who signs off the holiday calendar?"):
+        pin_golden_question(make_actor(curator=True), question=question, kind="company", id=known, within=1)
+    GoldenQuestion.objects.filter(question__startswith="Who").update(place=None, lost_since=timezone.now())
+    addresses = [reverse("company-due"), reverse("golden-questions")]
+    return [*addresses, *(reverse("company-entry", args=[entry.pk]) for entry in entries.values())]
 
 
 def test_every_page_is_usable_by_everyone(visits: Visits, ada: Actor, cora: Actor) -> None:
@@ -125,7 +131,7 @@ def test_what_curators_see_is_usable_by_everyone(visits: Visits, ada: Actor, cor
 
 def test_empty_pages_and_the_outbox_are_usable_by_everyone(visits: Visits) -> None:
     page = visits.by(make_actor(admin=True).user)
-    names = ("company", "company-mine", "company-due", "notices", "deliveries", "erasures", "audit")
+    names = ("company", "company-mine", "company-due", "golden-questions", "notices", "deliveries", "erasures", "audit")
     found = [finding for name in names for finding in _look_at(page, reverse(name))]
     for fields in ({}, {"attempts": 2, "trouble": "It answered with the status 500."}):
         Delivery.objects.create(channel=Channel.WEBHOOK, event="company.edit", body={}, **fields)

@@ -16,8 +16,9 @@ from accounts.oauth.connected_apps import introduce_app
 from accounts.people.profiles import update_profile
 from bigmind.core.sections import ProfileSection
 from curation.decisions.decisions import approve_global
-from curation.models import Claim, Comment
+from curation.models import Claim, Comment, GoldenQuestion
 from curation.proposals.proposals import promote_to_global
+from curation.services.golden_questions import pin_golden_question
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import (
@@ -80,6 +81,7 @@ class Owned:
     company: int
     instance: UUID
     question: int = 0
+    golden: int = 0
     reference: UUID | None = None
 
     def somewhere_else(self) -> "Owned":
@@ -168,7 +170,8 @@ def approve_company_knowledge(owned: Owned) -> Owned:
     with override_settings(BIGMIND_MODE="team"):
         entry = promote_to_global(make_actor(), category="standard", **said).entry
         approve_global(make_actor(curator=True), entry_id=entry.pk, action="approve")
-    return replace(owned, company=entry.pk)
+    golden = pin_golden_question(make_actor(curator=True), question=f"{SHARED}?", kind="company", id=str(entry.pk))
+    return replace(owned, company=entry.pk, golden=golden.pk)
 
 
 def share_entries(actor: Actor, owned: Owned) -> Owned:
@@ -189,7 +192,7 @@ def share_an_app_map(actor: Actor) -> None:
 def stored_by(user: User, owned: Owned, *, common: bool = True) -> list[Any]:
     """Every row of a person, and all that is shared: to see whether anything changed.
 
-    `common`: also documentation and app maps, which belong to nobody.
+    `common`: also documentation, app maps and golden questions, which belong to nobody.
     """
     rows = [
         model.objects.filter(user=user)
@@ -202,7 +205,7 @@ def stored_by(user: User, owned: Owned, *, common: bool = True) -> list[Any]:
     ]
     rows += [model.objects.all() for model in (CompanyEntry, Comment, Claim, Feedback)]
     if common:
-        rows += [model.objects.all() for model in (Reference, App, AppTable, AppEntity, AmbiguousName)]
+        rows += [model.objects.all() for model in (Reference, App, AppTable, AppEntity, AmbiguousName, GoldenQuestion)]
     passages = Passage.objects.filter(owner=user).order_by("pk").values_list("pk", "text")
     return [*(list(found.order_by("pk").values()) for found in rows), list(passages)]
 
@@ -312,6 +315,10 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "memory_claim_global": lambda owned: [{"entry_id": owned.proposal}],
     "memory_approve_global": lambda owned: [{"entry_id": owned.proposal, "action": "reject", "notes": "Taken over"}],
     "memory_approve_many": lambda owned: [{"entry_ids": [owned.proposal], "action": "reject", "notes": "Taken over"}],
+    "golden_pin": lambda owned: [{"question": f"{SHARED}?", "kind": "company", "id": str(owned.company)}],
+    "golden_list": lambda owned: [{"limit": 200}],
+    "golden_check": lambda owned: [{}],
+    "golden_unpin": lambda owned: [{"golden_id": owned.golden}],
     "memory_forget_source": lambda owned: [{"session_id": owned.ended_session, "dry_run": False}],
     "memory_update_profile": lambda owned: [{"role": "Somebody"}],
     "memory_get_profile": lambda owned: [{}],
@@ -420,6 +427,12 @@ ROWS: dict[str, tuple[str, ...]] = {
         "memory_claim_global",
         "memory_approve_global",
         "memory_approve_many",
+    ),
+    "golden questions: pinning, listing, asking, removing": (
+        "golden_pin",
+        "golden_list",
+        "golden_check",
+        "golden_unpin",
     ),
     "the directory: what people share": ("directory_list", "directory_search"),
     "the directory: one’s own instances, and those that people share": ("directory_list_instances",),

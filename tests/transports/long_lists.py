@@ -10,6 +10,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts.models import Instance, User
+from curation.models import GoldenQuestion
 from knowledge.models import App, CompanyEntry, Entry, Fact, Hypothesis, Note, Reference, ReferenceCollection, Session
 
 SPACE = UUID("7d4f7f4e-9b0a-4a53-9d3c-0f5f0a3c1b11")
@@ -98,6 +99,12 @@ def _approved(owner: User, number: int) -> CompanyEntry:
     return entry
 
 
+def _golden_question(owner: User, number: int) -> GoldenQuestion:
+    lost = moment(number) if number % 2 else None
+    question = f"Question {number % 50}?"
+    return GoldenQuestion(question=question, digest=f"{number}", kind="company", source_id="1", lost_since=lost)
+
+
 def _command(owner: User, number: int) -> Reference:
     shelf, _ = ReferenceCollection.objects.get_or_create(slug=f"shelf-{number % 4}", defaults={"title": "A shelf"})
     name = f"helios {number % 50}"
@@ -133,6 +140,7 @@ LONG_LISTS: dict[str, tuple[LongList, ...]] = {
         LongList(CompanyEntry, _proposal, "id"),
         LongList(CompanyEntry, _proposal, "id", (("order", "newest"),)),
     ),
+    "golden_list": (LongList(GoldenQuestion, _golden_question, "id"),),
     "list_commands": (LongList(Reference, _command, "key"),),
     "app_list": (LongList(App, _app, "app_id"),),
     "directory_list": (LongList(User, _person, "username"),),

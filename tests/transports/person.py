@@ -18,6 +18,7 @@ from bigmind.management.commands.op import CLIENT
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
 from curation.proposals.proposals import promote_to_global
+from curation.services.golden_questions import pin_golden_question
 from knowledge.app_maps.learning import learn_app
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
@@ -25,6 +26,7 @@ from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
 from knowledge.services.sessions import append_chunk, end_session, start_session
+from tests.curation.factories import approved_entry
 from tests.factories import make_key, make_user
 from tests.knowledge.factories import make_reference
 
@@ -59,12 +61,16 @@ def make_person() -> Person:
     learn_app(actor, **validate_arguments(learn_app, example_arguments(CATALOGUE["app_learn"])))
     with override_settings(BIGMIND_MODE="team"):
         proposal = promote_to_global(actor, category="standard", title="Health", content="Answer /healthz.").entry
+    guide = approved_entry(title="Roll back", content="Roll back with the button of the deploy.")
+    golden = pin_golden_question(actor, question="How do we roll back a deploy?", kind="company", id=str(guide.pk))
     instance = register_instance(actor, instance_id=uuid4(), name="laptop").instance
     ids = {
         "instance_id": str(instance.identity),
         "entry_id": str(entry.pk),
         "reference_id": str(reference.pk),
         "company_id": proposal.pk,
+        "golden_id": golden.pk,
+        "approved_id": str(guide.pk),
         "session_id": str(session.pk),
         "chunk_id": chunk.pk,
         "hypothesis_id": belief.pk,
@@ -80,6 +86,8 @@ def arguments_for(operation: Operation, person: Person) -> dict[str, Any]:
     if "id" in arguments:
         aside_or_fact = person.ids["aside" if operation.name == "memory_restore" else "fact"]
         known["id"] = person.ids["entry_id"] if operation.toolset == "kb" else aside_or_fact
+    if operation.name == "golden_pin":
+        known["id"] = person.ids["approved_id"]
     if operation.toolset == "company" and "entry_id" in arguments:
         known["entry_id"] = person.ids["company_id"]
     if "used" in arguments:

@@ -38,8 +38,9 @@ STRANGERS = {
 BY_ADDRESS = [name for row in ADDRESSED for name in ROWS[row]]
 # A proposal is made to be read and decided about: by curators.
 CURATORS_SEE = (*ROWS["proposals: reading, commenting"], *ROWS["proposals: the queue, deciding"])
-# Documentation and app maps belong to nobody: whoever may, writes them.
-COMMON = tuple(name for row in ROWS if row.startswith(("documentation:", "app maps:")) for name in ROWS[row])
+# These belong to nobody: whoever may, writes them.
+OF_NOBODY = ("documentation:", "app maps:", "golden questions:")
+COMMON = tuple(name for row in ROWS if row.startswith(OF_NOBODY) for name in ROWS[row])
 SHARED_AND_CHANGED = ("kb_update", "kb_delete")
 TOLD_TO_THE_CALLER = [name for name in OF_THE_CALLER if CATALOGUE[name].effect is Effect.READ] + ["memory_vacuum"]
 # What differs from one moment to the next, whoever owns what.

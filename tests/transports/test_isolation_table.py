@@ -57,6 +57,7 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "the page of one’s proposals": lambda owned: ("GET", "/company/mine/"),
     "the page of what is due for verification": lambda owned: ("GET", "/company/due/"),
     "the page of one’s notices": lambda owned: ("GET", "/notices/"),
+    "the page of golden questions": lambda owned: ("GET", "/company/golden/"),
     "the page of the system": lambda owned: ("GET", "/system/"),
     "the page of what is sent out": lambda owned: ("GET", "/system/deliveries/"),
     "the audit log": lambda owned: ("GET", "/system/audit/"),
@@ -99,6 +100,7 @@ SHOWN = {
     "the page of company knowledge": SHARED,
     "the page of an approved entry": SHARED,
     "the page of what is due for verification": "Due for verification",
+    "the page of golden questions": SHARED,
     "the page of the system": "Slow operations",
     "the page of what is sent out": "Nothing waits",
     "the audit log": "Audit log",
@@ -117,6 +119,7 @@ SHARED_SUBJECTS = {
     "memory_search_global",
     *ROWS["documentation: looking up, checking, reading"],
     *ROWS["documentation: importing, correcting"],
+    *ROWS["golden questions: pinning, listing, asking, removing"],
 }
 
 

@@ -67,6 +67,10 @@ JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
 JOIN knowledge_embeddingspace AS space ON space.id = vector.space_id
 WHERE {_UNFINISHED} AND vector.trouble IN ('', %s)
 """  # noqa: S608 - our own words
+_GOLDEN = """
+SELECT 'held', count(*) FILTER (WHERE lost_since IS NULL) FROM curation_goldenquestion UNION ALL
+SELECT 'lost', count(*) FILTER (WHERE lost_since IS NOT NULL) FROM curation_goldenquestion
+"""
 _CONNECTIONS = """
 SELECT coalesce(state, 'other'), count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND backend_type = 'client backend' GROUP BY 1
@@ -110,6 +114,12 @@ FIGURES = (
         "bigmind_curation_oldest_seconds",
         "How long the oldest proposal waits.",
         _curation("coalesce(extract(epoch FROM now() - min(entry.created_at)), 0)", _WHYS[:1]),
+    ),
+    Figure(
+        "bigmind_golden_questions",
+        "Golden questions by the outcome of their last check: `held`, or `lost`.",
+        _asking(_GOLDEN),
+        ("outcome",),
     ),
     Figure("bigmind_tasks", "Background tasks run, over all workers.", _asking(_RUNS), ("task", "outcome"), True),
     Figure(

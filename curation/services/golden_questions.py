@@ -1,0 +1,243 @@
+"""Golden questions: what must go on being found is asked again whenever the index changes, and before a decision.
+
+Every search over shared knowledge may lose an item without anybody noticing: by an entry that comes before it, an
+import, another model, another recipe. A golden question notices.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import DateTimeField, Max, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from pydantic import AfterValidator, Field
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind import __version__
+from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.handles import Handle
+from bigmind.core.pages import Page, page_of
+from bigmind.core.text import check_content, digest, one_line
+from bigmind.core.vocabulary import Cursor, Limit, Offset, RowId, SharedContent
+from curation.models import GoldenQuestion
+from curation.models.golden_questions import QUESTION_CHARS
+from knowledge.kinds import KINDS, SEARCHED
+from knowledge.models import EmbeddingSpace, Kind, Passage, PassageVector
+from knowledge.models.passages import FORM
+from knowledge.search.hybrid import Filters, search
+
+LOOKED_AT = 10
+MOST = 500
+"""How many there may be: all of them are asked whenever the index changes."""
+BEFORE_DECISION = 20
+"""How many are asked again before a decision takes effect: a curator waits for that."""
+NEVER = Value(datetime(9999, 12, 31, tzinfo=UTC), DateTimeField())
+SHARED = tuple(kind for kind in SEARCHED if KINDS[kind].is_shared)
+
+_ANYBODY = User(pk=UUID(int=0))
+"""Who asks: a user who owns nothing, so that the answer is the one that everybody gets from shared knowledge."""
+
+# The words of a question that an entry has too: such an entry may come before what the question must find.
+_CONCERNED = """
+WITH asked AS (
+    SELECT id, kind = 'company' AND source_id = ANY(%(ids)s) AS is_about,
+        cardinality(ARRAY(
+            SELECT unnest(tsvector_to_array(to_tsvector('english', question)))
+            INTERSECT SELECT unnest(%(words)s::text[])
+        )) AS shared
+    FROM curation_goldenquestion WHERE lost_since IS NULL
+)
+SELECT id FROM asked WHERE is_about OR shared > 0 ORDER BY is_about DESC, shared DESC, id LIMIT %(most)s
+"""
+_WORDS = "SELECT tsvector_to_array(to_tsvector('english', %s))"
+
+QuestionText = Annotated[
+    SharedContent,
+    Field(max_length=QUESTION_CHARS, description="The question as people and agents ask it, up to 500 characters."),
+]
+SharedKind = Annotated[str, Field(pattern=f"^({'|'.join(SHARED)})$", description=f"One of {', '.join(SHARED)}.")]
+SharedId = Annotated[
+    str,
+    Handle(kind_in="kind"),
+    AfterValidator(check_content),
+    Field(min_length=1, max_length=36, description="The id of what it must find."),
+]
+Within = Annotated[int, Field(ge=1, le=LOOKED_AT, description="Among how many of the first answers it must be.")]
+GoldenId = Annotated[RowId, Field(description="The number of the golden question: 7 for Q7.")]
+
+
+@dataclass(frozen=True)
+class GoldenCheck:
+    """The outcome of asking golden questions: how many, and those whose item is not found now."""
+
+    checked: int
+    lost: list[GoldenQuestion]
+
+    @property
+    def held(self) -> int:
+        """How many found their item."""
+        return self.checked - len(self.lost)
+
+
+def pin_golden_question(
+    actor: Actor, *, question: QuestionText, kind: SharedKind, id: SharedId, within: Within = 3
+) -> GoldenQuestion:
+    """Pin a golden question, as a curator: it must go on finding this item of shared knowledge.
+
+    Call this only when a curator asks for it. It is asked at once, whenever shared knowledge or the model changes, and
+    before a decision that may lose it. Returns it with the place of the item now; pinning it again changes `within`.
+    """
+    actor.require("curate")
+    if not _exists(actor, kind, id):
+        raise NotFound(f"There is no {KINDS[kind].word} {id} that everybody sees.")
+    text = one_line(question)
+    key = {"digest": digest(text.casefold()), "kind": kind, "source_id": id}
+    if GoldenQuestion.objects.count() >= MOST and not GoldenQuestion.objects.filter(**key).exists():
+        raise Conflict(f"There are {MOST} golden questions already.", hint="Remove one that matters less.")
+    golden, _ = GoldenQuestion.objects.update_or_create(
+        **key,
+        defaults={"within": within},
+        create_defaults={"within": within, "question": text, "pinned_by": actor.user},
+    )
+    _note(golden, place_of(golden), index_state())
+    return golden
+
+
+def list_golden_questions(
+    actor: Actor,
+    *,
+    lost: Annotated[bool, Field(description="Only those whose item was not found.")] = False,
+    limit: Limit = 50,
+    offset: Offset = 0,
+    cursor: Cursor | None = None,
+) -> Page[GoldenQuestion]:
+    """List the golden questions, as a curator: what each must find, its place at the last check, since when it is lost.
+
+    Call this when a curator asks whether search still finds what matters. Those that are lost come first.
+    """
+    actor.require("curate")
+    rows = GoldenQuestion.objects.lost() if lost else GoldenQuestion.objects.all()
+    shown = rows.select_related("pinned_by").annotate(lost_at=Coalesce("lost_since", NEVER))
+    return page_of(shown.order_by("lost_at", "question", "pk"), limit=limit, offset=offset, cursor=cursor)
+
+
+def unpin_golden_question(actor: Actor, *, golden_id: GoldenId) -> GoldenQuestion:
+    """Remove a golden question, as a curator. What it had to find stays. Returns what it was."""
+    actor.require("curate")
+    golden = GoldenQuestion.objects.filter(pk=golden_id).first()
+    if golden is None:
+        raise NotFound(f"There is no golden question Q{golden_id}.", hint="golden_list shows those there are.")
+    removed = GoldenQuestion.objects.get(pk=golden.pk)
+    golden.delete()
+    return removed
+
+
+def check_golden_questions(actor: Actor) -> GoldenCheck:
+    """Ask all golden questions now, as a curator, and keep the outcome. Returns those whose item is not found.
+
+    This happens by itself within ten minutes of a change; call it when a curator does not want to wait.
+    """
+    actor.require("curate")
+    return check_all()
+
+
+def check_all(*, only_outdated: bool = False) -> GoldenCheck:
+    """Ask the golden questions and keep the outcome.
+
+    Args:
+        only_outdated: Leave out those that were asked since the index changed last.
+    """
+    state = index_state()
+    rows = GoldenQuestion.objects.order_by("pk")
+    asked = list(rows.exclude(checked_state=state) if only_outdated else rows)
+    for golden in asked:
+        _note(golden, place_of(golden), state)
+    return GoldenCheck(len(asked), [golden for golden in asked if golden.is_lost])
+
+
+def require_golden_questions(entries: Iterable[int], texts: Iterable[str], despite: Collection[int]) -> None:
+    """Refuse a decision after which golden questions would not find their items any more, unless they are named.
+
+    Call it in the transaction of the decision, after its changes: the refusal takes them back. Asked are at most 20 of
+    those that hold: those about the entries first, then those that have most words in common with their texts.
+
+    Raises:
+        Conflict: golden questions are lost by it. Its details name them in `loses`.
+    """
+    lost = [golden for golden in _find_concerned(entries, texts) if not golden.is_met_at(place_of(golden))]
+    if all(golden.pk in despite for golden in lost):
+        return
+    named = "; ".join(f"{golden.handle} “{golden.question}”" for golden in lost)
+    numbers = [golden.pk for golden in lost]
+    raise Conflict(
+        f"Golden questions would not find any more what they must find: {named}.",
+        hint=f"Ask the curator. To decide it nevertheless say losing={numbers}.",
+        losing=numbers,
+        loses=[{"id": golden.pk, "handle": golden.handle, "question": golden.question} for golden in lost],
+    )
+
+
+def place_of(golden: GoldenQuestion) -> int | None:
+    """Return the place of its item among the first ten answers of everybody's search; None if it is not among them."""
+    found = search(
+        golden.question, owner=_ANYBODY, filters=Filters(list(map(Kind, SHARED)), shared=True), limit=LOOKED_AT
+    )
+    places = (
+        place
+        for place, item in enumerate(found.items, start=1)
+        if (item.kind, item.source_id) == (golden.kind, golden.source_id)
+    )
+    return next(places, None)
+
+
+def index_state() -> str:
+    """Return a text that changes whenever a search over shared knowledge may answer otherwise."""
+    shared = Passage.objects.filter(owner=None).aggregate(newest=Max("pk"))
+    figures = [
+        __version__,
+        FORM,
+        shared["newest"],
+        Passage.objects.filter(owner=None).count(),
+        PassageVector.objects.filter(passage__owner=None).exclude(vector=None).count(),
+        *EmbeddingSpace.objects.exclude(active_since=None).order_by("pk").values_list("name", flat=True),
+    ]
+    return digest(" ".join(map(str, figures)))
+
+
+def _find_concerned(entries: Iterable[int], texts: Iterable[str]) -> list[GoldenQuestion]:
+    if not GoldenQuestion.objects.exists():
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_WORDS, ["\n".join(texts)])
+        (words,) = cursor.fetchone()
+        ids = [str(entry) for entry in entries]
+        cursor.execute(_CONCERNED, {"ids": ids, "words": words or [], "most": BEFORE_DECISION})
+        found = [pk for (pk,) in cursor.fetchall()]
+    return list(GoldenQuestion.objects.filter(pk__in=found).order_by("pk"))
+
+
+def _exists(actor: Actor, kind: str, id: str) -> bool:
+    key = KINDS[kind].key_in(id)
+    return key is not None and KINDS[kind].visible(actor.user).filter(pk=key).exists()
+
+
+def _note(golden: GoldenQuestion, place: int | None, state: str) -> None:
+    now = timezone.now()
+    golden.place, golden.checked_at, golden.checked_state = place, now, state
+    golden.lost_since = None if golden.is_met_at(place) else golden.lost_since or now
+    golden.save(update_fields=["place", "checked_at", "checked_state", "lost_since"])
+
+
+def items_of(actor: Actor, questions: Sequence[GoldenQuestion]) -> dict[int, Any]:
+    """Return what each question must find, by the number of the question; without those whose item is gone."""
+    shown: dict[int, Any] = {}
+    for kind in {golden.kind for golden in questions}:
+        asked = {golden.pk: KINDS[kind].key_in(golden.source_id) for golden in questions if golden.kind == kind}
+        rows = KINDS[kind].visible(actor.user).in_bulk([key for key in asked.values() if key is not None])
+        shown |= {pk: rows[key] for pk, key in asked.items() if key in rows}
+    return shown

@@ -1,0 +1,187 @@
+"""Golden questions: what must go on being found, asked again whenever that may have changed."""
+
+import pytest
+from django.urls import reverse
+
+from bigmind.core.errors import Conflict, Forbidden, NotFound
+from bigmind.core.operations import carry_out
+from curation.decisions.decisions import approve_global
+from curation.models import GoldenQuestion, Review
+from curation.proposals.proposals import promote_to_global
+from curation.services.golden_questions import (
+    check_golden_questions,
+    list_golden_questions,
+    pin_golden_question,
+    unpin_golden_question,
+)
+from curation.tasks import check_golden_questions as check_in_background
+from knowledge.models import CompanyEntry
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry
+from tests.curation.factories import approved_entry, propose
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = "How do we rotate the Kafka certificates?"
+ANSWER = "The Kafka certificates rotate by themselves: run the job `rotate`, then restart the brokers."
+
+
+@pytest.fixture
+def curator():
+    return make_actor(curator=True)
+
+
+@pytest.fixture
+def entry():
+    entry = approved_entry(title="Kafka certificates", content=ANSWER)
+    embed_pending()
+    return entry
+
+
+def _pin(curator, entry, **more):
+    wanted = {"question": QUESTION, "kind": "company", "id": str(entry.pk), **more}
+    return carry_out(pin_golden_question, curator, wanted)
+
+
+def test_a_pinned_question_says_where_it_finds_its_item(curator, entry):
+    golden = _pin(curator, entry)
+    again = _pin(curator, entry, question=QUESTION.upper(), within=1)
+
+    assert (golden.place, golden.is_lost, golden.source_id) == (1, False, str(entry.pk))
+    assert (again.pk, again.within, again.question) == (golden.pk, 1, QUESTION)
+    assert [one.pk for one in list_golden_questions(curator).items] == [golden.pk]
+
+
+def test_what_nobody_else_sees_cannot_be_pinned(curator):
+    waiting = propose(make_actor())
+
+    with pytest.raises(NotFound):
+        _pin(curator, waiting)
+    with pytest.raises(Forbidden):
+        _pin(make_actor(), waiting)
+
+
+def test_a_decision_that_would_lose_one_says_so_first_and_changes_nothing(curator, entry):
+    golden = _pin(curator, entry)
+
+    with pytest.raises(Conflict) as refusal:
+        approve_global(curator, entry_id=entry.pk, action="deprecate", notes="Old.")
+
+    entry.refresh_from_db()
+    assert entry.is_approved
+    assert Review.objects.filter(entry=entry, action="deprecate").count() == 0
+    assert refusal.value.details["losing"] == [golden.pk]
+    assert QUESTION in str(refusal.value)
+
+    approve_global(curator, entry_id=entry.pk, action="deprecate", notes="Old.", losing=[golden.pk])
+    check_in_background()
+
+    golden.refresh_from_db()
+    assert golden.is_lost
+    assert [one.pk for one in list_golden_questions(curator, lost=True).items] == [golden.pk]
+
+
+def test_an_edit_that_takes_its_words_away_would_lose_it_and_another_would_not(curator, entry):
+    for number in range(12):
+        text = f"Certificates of the {number}th broker rotate: how do we do it? We ask team {number}."
+        add_entry(make_actor(), content=text, entry_type="fact")
+    embed_pending()
+    golden = _pin(curator, entry, within=1)
+    assert not golden.is_lost
+
+    approve_global(curator, entry_id=entry.pk, action="edit", content=f"{ANSWER} Tell the team.")
+    with pytest.raises(Conflict, match="Golden questions"):
+        approve_global(curator, entry_id=entry.pk, action="edit", title="Holidays", content="Thirty days each.")
+
+
+def test_an_approval_that_pushes_it_down_is_refused_too(curator, entry):
+    golden = _pin(curator, entry, within=1)
+    better = promote_to_global(
+        make_actor(), category="standard", title=QUESTION, content="How do we rotate the Kafka certificates? By hand."
+    ).entry
+    despite = [entry.pk]
+
+    with pytest.raises(Conflict) as refusal:
+        approve_global(curator, entry_id=better.pk, action="approve", despite=despite)
+    approve_global(curator, entry_id=better.pk, action="approve", despite=despite, losing=[golden.pk])
+
+    assert refusal.value.details["loses"][0]["question"] == QUESTION
+    assert CompanyEntry.objects.approved().count() == 2
+
+
+def test_what_it_has_nothing_to_do_with_is_decided_as_ever(curator, entry):
+    _pin(curator, entry)
+
+    other = approved_entry(title="Lunch", content="Lunch is at noon.", curator=curator)
+
+    approve_global(curator, entry_id=other.pk, action="deprecate", notes="No more.")
+
+
+def test_what_changed_is_asked_again_and_what_did_not_is_left_alone(curator, entry):
+    golden = _pin(curator, entry)
+    check_in_background()
+    first = GoldenQuestion.objects.get(pk=golden.pk).checked_at
+
+    check_in_background()
+    unchanged = GoldenQuestion.objects.get(pk=golden.pk).checked_at
+    add_entry(make_actor(), content="Kafka runs in Lisbon.", entry_type="fact")
+    check_in_background()
+
+    assert first == unchanged
+    assert GoldenQuestion.objects.get(pk=golden.pk).checked_at > first
+
+
+def test_what_was_lost_and_is_found_again_is_held(curator, entry):
+    golden = _pin(curator, entry)
+    approve_global(curator, entry_id=entry.pk, action="deprecate", notes="Old.", losing=[golden.pk])
+    lost = check_golden_questions(curator)
+    approve_global(curator, entry_id=entry.pk, action="restore")
+    embed_pending()
+    found = check_golden_questions(curator)
+
+    assert ([one.pk for one in lost.lost], lost.held) == ([golden.pk], 0)
+    assert (found.lost, found.held) == ([], 1)
+    assert unpin_golden_question(curator, golden_id=golden.pk).pk == golden.pk
+    assert not GoldenQuestion.objects.exists()
+
+
+def test_a_curator_pins_asks_and_removes_on_the_page(client, curator, entry):
+    client.force_login(curator.user)
+    page = reverse("golden-questions")
+
+    refused = client.post(page, {"question": QUESTION, "item": "C999", "within": "3"})
+    client.post(page, {"question": QUESTION, "item": entry.handle, "within": "3"})
+    shown = client.get(page).content.decode()
+    asked = client.post(reverse("golden-check"), follow=True).content.decode()
+    client.post(reverse("golden-unpin", args=[GoldenQuestion.objects.get().pk]))
+
+    assert refused.status_code == 422
+    assert "that everybody sees" in refused.content.decode()
+    assert QUESTION in shown
+    assert "found at place 1" in shown
+    assert reverse("company-entry", args=[entry.pk]) in shown
+    assert "1 asked: 1 find what they must, 0 do not." in asked
+    assert not GoldenQuestion.objects.exists()
+
+
+@pytest.mark.parametrize("route", ["curation-decide", "company-decide"])
+def test_the_page_says_what_would_be_lost_and_asks_a_second_time(client, curator, entry, route):
+    golden = _pin(curator, entry)
+    client.force_login(curator.user)
+    sent = {"deed": "deprecate", "revision": entry.revision, "reason": "outdated"}
+
+    refused = client.post(reverse(route, args=[entry.pk]), sent)
+    client.post(reverse(route, args=[entry.pk]), {**sent, "losing": [golden.pk]})
+
+    entry.refresh_from_db()
+    assert refused.status_code == 409
+    assert QUESTION in refused.content.decode()
+    assert f'name="losing" value="{golden.pk}"' in refused.content.decode()
+    assert entry.status == "deprecated"
+
+
+def test_golden_questions_are_none_of_a_members_business(client, entry):
+    client.force_login(make_actor().user)
+
+    assert client.get(reverse("golden-questions")).status_code == 403
