@@ -18,7 +18,7 @@ from django.http import HttpRequest
 from accounts.models import User
 from accounts.sign_in.openid_connect import CompanyProvider, provider_for
 from accounts.sign_in.sso import Identity, admit
-from accounts.views.sign_in_completion import enter
+from accounts.views.sign_in import enter
 from accounts.views.sso import trouble
 
 PURPOSE = b"bigmind: secrets of second factors"

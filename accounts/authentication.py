@@ -9,8 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.keys.lookup import find_key
-from accounts.keys.text import digest_of, is_well_formed
+from accounts.keys import digest_of, is_well_formed, key_with_digest
 from accounts.models import ApiKey, AppToken
 from accounts.oauth.app_tokens import find_token
 from accounts.services.agents import note_agent
@@ -32,7 +31,7 @@ def authenticate_key(token: str, *, client_name: str = "", client_version: str =
     """
     if not is_well_formed(token):
         raise BadKey("This is not a BigMind key: keys begin with bm_ and end with a checksum. Copy it again.")
-    key = find_key(digest_of(token))
+    key = key_with_digest(digest_of(token))
     if key is None:
         raise BadKey("This key is unknown here. Make one on the page “Keys”.")
     if key.state in {"revoked", "expired"}:

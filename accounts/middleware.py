@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from accounts.models import User
 from accounts.sign_in.second_factors import has_second_factor, must_have_second_factor
 from accounts.sign_in.sign_ins import note_sign_in
-from accounts.views.sign_in_completion import came_by_sso
+from accounts.views.sign_in import came_by_sso
 from bigmind.core.read_only import is_read_only
 
 GetResponse = Callable[[HttpRequest], HttpResponse]

@@ -5,14 +5,14 @@ from celery import shared_task
 from accounts.oauth import app_tokens, connected_apps
 from accounts.services import alerts, calls
 from accounts.sign_in import sign_ins
-from accounts.sign_in import tries as sign_in_tries
+from accounts.sign_in.attempts import forget_old_tries
 
 
 @shared_task
 def forget_old_calls() -> None:
     """Delete usage, kept replies, sign-in tries and sessions past their age."""
     calls.forget_old_calls()
-    sign_in_tries.forget_old_tries()
+    forget_old_tries()
     sign_ins.forget_ended_sessions()
 
 

@@ -10,7 +10,6 @@ from accounts.views import (
     people,
     second_factor,
     sign_in,
-    sign_in_code,
     sign_ins,
     sso,
 )
@@ -19,7 +18,7 @@ urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-in/sso/", sso.begin, name="sso"),
     path("sign-in/sso/callback/", sso.callback, name="sso-callback"),
-    path("sign-in/code/", sign_in_code.sign_in_code, name="sign-in-code"),
+    path("sign-in/code/", sign_in.sign_in_code, name="sign-in-code"),
     path("sign-in/<str:token>/", sign_in.sign_in_link, name="sign-in-link"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("password/", password.password, name="password"),

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 from django.conf import settings
 
-from accounts.keys.keys import create_key
+from accounts.keys import create_key
 from benchmarks.memories import remember_much
 from benchmarks.rows import row, took
 from knowledge.services.facts import list_facts

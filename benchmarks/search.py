@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from pgvector import HalfVector
 
 from accounts.actor import Actor
-from accounts.keys.keys import create_key
+from accounts.keys import create_key
 from accounts.people.users import add_user
 from benchmarks.calls import agent, in_turns, served
 from benchmarks.library import Library, copy_rows, fill

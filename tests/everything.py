@@ -5,15 +5,15 @@ from uuid import uuid4
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from accounts.keys.keys import create_key
+from accounts.keys import create_key
 from accounts.models import Alert, User
 from accounts.oauth.app_tokens import let_in
 from accounts.oauth.connected_apps import introduce_app
 from accounts.people.invitations import invite
 from accounts.services.erasures import Erased, report_erasure
 from accounts.services.task_statistics import tally_task
+from accounts.sign_in.attempts import count_try
 from accounts.sign_in.links import make_sign_in_link
-from accounts.sign_in.tries import count_try
 from bigmind.core.operations import validate_arguments
 from bigmind.core.sections import ProfileSection
 from bigmind.gate import perform

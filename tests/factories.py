@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from accounts.actor import Actor
-from accounts.keys.keys import NewKey, create_key
+from accounts.keys import NewKey, create_key
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
 

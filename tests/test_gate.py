@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.actor import Actor
-from accounts.keys.keys import create_key
+from accounts.keys import create_key
 from accounts.models import Call, KeptReply
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound, TooMany
 from bigmind.gate import perform

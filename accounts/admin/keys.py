@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import (
     ApiKey,
     AppToken,

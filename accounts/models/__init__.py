@@ -1,21 +1,11 @@
 """Who is who: users, keys, agents, profiles, and the record of what they did."""
 
-from .agents import Agent
-from .alerts import Alert
-from .audit import AuditEvent, AuditHead
-from .calls import Call, KeptReply
 from .connected_apps import AppToken, ConnectedApp
-from .erasures import ErasureReport
 from .instances import Instance
-from .invitations import Invitation
 from .keys import SCOPES, ApiKey
-from .profiles import Profile
-from .sharing import Sharing
-from .sign_in_links import SignInLink
-from .sign_in_tries import SignInTry
-from .sign_ins import SignIn
-from .task_statistics import TaskTally
-from .users import Role, User
+from .people import Agent, Invitation, Profile, Role, Sharing, User
+from .records import Alert, AuditEvent, AuditHead, Call, ErasureReport, KeptReply, TaskTally
+from .sign_in import SignIn, SignInLink, SignInTry
 
 __all__ = [
     "SCOPES",

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from .users import User
+from .people import User
 
 ONLINE_FOR = timedelta(minutes=15)
 """How long after it was last heard of an instance counts as online: three heartbeats."""

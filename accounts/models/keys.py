@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from .users import User
+from .people import User
 
 SCOPES = ("read", "write", "curate", "admin")
 EXPIRY_WARNING = timedelta(days=3)

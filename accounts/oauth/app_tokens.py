@@ -14,8 +14,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.keys.keys import create_key, revoke_key
-from accounts.keys.text import digest_of, new_key_text
+from accounts.keys import create_key, digest_of, new_key_text, revoke_key
 from accounts.models import SCOPES, ApiKey, AppToken, ConnectedApp
 from bigmind.core.errors import Forbidden, Invalid
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from accounts.keys.keys import create_key
-from accounts.keys.text import is_well_formed
+from accounts.keys import create_key, is_well_formed
 from accounts.models import Role, User
 from bigmind.core.errors import Invalid
 

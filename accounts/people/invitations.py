@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.keys.text import digest_of
+from accounts.keys import digest_of
 from accounts.models import Invitation, Role, User
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound

@@ -1,5 +1,6 @@
-"""Users: add, list, delete, and link keys to them (seed 004, phase 1)."""
+"""Users: add, list, delete, link keys to them; and what each role may do."""
 
+from dataclasses import dataclass
 from itertools import chain, count
 from uuid import UUID
 
@@ -8,12 +9,51 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from accounts.models import ApiKey, Role, User
+from accounts.actor import scopes_of
+from accounts.models import SCOPES, ApiKey, Role, User
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.text import clean_name
 
+ACTIONS: dict[str, tuple[str, ...]] = {
+    "read": (
+        "Recall what is theirs, and read the knowledge base",
+        "Read what is approved as company knowledge",
+    ),
+    "write": (
+        "Remember, correct, set aside and erase what is theirs",
+        "Add to the knowledge base, propose company knowledge",
+    ),
+    "curate": (
+        "Decide what becomes company knowledge",
+        "Change and delete what others added to the knowledge base",
+    ),
+    "admin": (
+        "Invite people, give them roles, deactivate and delete them",
+        "End the keys of others, manage this instance",
+    ),
+}
+
 LONGEST_STEM = 140
+
+
+@dataclass(frozen=True)
+class Right:
+    """Something that people may do, and for each role whether it may."""
+
+    action: str
+    scope: str
+    allowed: tuple[bool, ...]
+
+
+def role_matrix() -> list[Right]:
+    """Return who may do what. The last line holds for everyone, and no scope changes it."""
+    rights = [
+        Right(action, scope, tuple(scope in scopes_of(role) for role in Role.values))
+        for scope in SCOPES
+        for action in ACTIONS[scope]
+    ]
+    return [*rights, Right("Read the private memory of others", "", (False,) * len(Role.values))]
 
 
 def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, password: str | None = None) -> User:

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from accounts.keys.keys import KEYS_END_SOON
+from accounts.keys import KEYS_END_SOON
 from accounts.models import Alert, ApiKey, User
 from accounts.models.keys import EXPIRY_WARNING
 

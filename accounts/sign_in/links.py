@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from accounts.keys.text import digest_of
+from accounts.keys import digest_of
 from accounts.models import SignInLink, User
 
 LIFETIME = timedelta(hours=24)

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.keys.text import digest_of
+from accounts.keys import digest_of
 from accounts.models import SignIn, User
 from bigmind.core.errors import NotFound
 

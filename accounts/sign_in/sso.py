@@ -15,7 +15,7 @@ from accounts.people.users import add_user, fresh_username, set_role
 from accounts.services.alerts import tell
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 
-from .tries import count_try, forget_tries
+from .attempts import count_try, forget_tries
 
 ASK = "Ask an admin of this BigMind."
 

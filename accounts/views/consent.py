@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
 from accounts.models import ConnectedApp
+from accounts.oauth.connected_apps import is_this_machine
 from accounts.oauth.consent import ConsentRequest, permit, refuse, unseal
-from accounts.oauth.redirects import is_this_machine
-from accounts.views.key_forms import ConsentForm
+from accounts.views.keys import ConsentForm
 from bigmind.core.errors import Invalid
 from bigmind.core.links import host_of
 

@@ -15,9 +15,9 @@ from accounts.models import Invitation, Role
 from accounts.people.invitations import accept_invitation, invite, open_invitation, revoke_invitation
 from accounts.people.users import fresh_username
 from accounts.services.mail import mail_invitation
-from accounts.sign_in.failed_attempts import count_guess
-from accounts.views.people_forms import InvitationForm, JoinForm
-from accounts.views.sign_in_completion import sign_in_as
+from accounts.sign_in.attempts import count_guess
+from accounts.views.people import InvitationForm, JoinForm
+from accounts.views.sign_in import sign_in_as
 from bigmind.core.errors import Conflict, Invalid, NotFound
 
 

@@ -1,30 +1,37 @@
 """Keys: see them, make one, rotate one, revoke one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
+from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.connecting.clients import client_called, door, ways_in
 from accounts.connecting.rules import RULES
-from accounts.keys.keys import (
+from accounts.keys import (
     DEFAULT_SCOPES,
     KEYS_END_SOON,
+    MOST_PER_MINUTE,
+    NewKey,
     create_key,
+    digest_of,
     keys_ending_soon,
     list_keys,
     revoke_key,
@@ -32,15 +39,182 @@ from accounts.keys.keys import (
 )
 from accounts.models import ApiKey
 from accounts.oauth.app_tokens import oauth_address
-from accounts.services.onboarding import arrival_of
-from accounts.views.key_forms import KeyForm, RotateForm, default_lifetime, ends_after
-from accounts.views.key_reveal import end_handover, hand_over, reveal_key
+from accounts.services.agents import arrival_of
 from bigmind.core.errors import Conflict
 from bigmind.core.pages import page_of
+from bigmind.core.text import clean_name
+
+SCOPES = {
+    "read": "read: recall what is remembered",
+    "write": "write: remember, correct, set aside and erase",
+    "curate": "curate: decide what becomes company knowledge",
+    "admin": "admin: manage users, keys and this instance",
+}
+LIFETIMES = {"30": "30 days", "90": "90 days", "365": "a year", "": "as long as it is not revoked"}
+OVERLAPS = {
+    "0": "stops working at once",
+    "1": "works for an hour more",
+    "24": "works for 24 hours more",
+    "168": "works for 7 days more",
+}
+
+COOKIE = "bigmind_new_key"
+WAITS_SECONDS = 300
 
 KEYS_ON_A_PAGE = 50
 MOST_KEYS = 10**9
 TOOLSET_NAMES = re.compile(r"[a-z_]+(,[a-z_]+)*")
+
+
+class KeyForm(forms.Form):
+    """Asks what a new key is for, and what it may do."""
+
+    label = forms.CharField(
+        max_length=200,
+        help_text="What you will know it by, such as the agent and the machine: “Cursor on atlas”.",
+        error_messages={"required": "Say what you will know it by."},
+    )
+    scopes = forms.MultipleChoiceField(
+        label="It may",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Tick at least one: a key that may do nothing opens nothing."},
+    )
+    toolsets = forms.MultipleChoiceField(
+        label="Limit it to these toolsets",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Tick none, and it is not limited.",
+    )
+    lifetime = forms.ChoiceField(
+        label="It works for", required=False, choices=list(LIFETIMES.items()), widget=forms.RadioSelect
+    )
+
+    per_minute = forms.IntegerField(label="Operations in a minute", required=False, min_value=1)
+
+    def __init__(self, *args: Any, actor: Actor, toolsets: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._most = _most_per_minute(actor)
+        self.fields["per_minute"].help_text = _about_limits(self._most)
+        _offer(self, "scopes", {name: words for name, words in SCOPES.items() if name in actor.scopes})
+        _offer(self, "toolsets", {name: f"{name}: {purpose}" for name, purpose in toolsets.items()})
+
+    def clean_label(self) -> str:
+        """Refuse what cannot be read in a list."""
+        try:
+            return clean_name(self.cleaned_data["label"])
+        except ValueError as error:
+            raise forms.ValidationError(f"The label {error}.") from error
+
+    def clean_per_minute(self) -> int | None:
+        """Refuse a limit above what this person may give."""
+        limit: int | None = self.cleaned_data["per_minute"]
+        if limit is not None and limit > self._most:
+            raise forms.ValidationError(f"Give 1 to {self._most:,}, or nothing. {limit:,} was given.")
+        return limit
+
+
+class ConsentForm(forms.Form):
+    """Asks what an app may do: all that it asks for and the person may do themselves, unless they take some away."""
+
+    scopes = forms.MultipleChoiceField(
+        label="It may",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Tick at least one, or refuse."},
+    )
+    toolsets = forms.MultipleChoiceField(
+        label="Limit it to these toolsets",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Tick none, and it is not limited.",
+    )
+
+    def __init__(
+        self, *args: Any, actor: Actor, asked: Collection[str], toolsets: Mapping[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        offered = {name: words for name, words in SCOPES.items() if name in actor.scopes and name in asked}
+        _offer(self, "scopes", offered)
+        _offer(self, "toolsets", {name: f"{name}: {purpose}" for name, purpose in toolsets.items()})
+        self.initial["scopes"] = list(offered)
+
+    @property
+    def can_permit(self) -> bool:
+        """Whether there is anything to permit."""
+        field = self.fields["scopes"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        return bool(field.choices)
+
+
+class RotateForm(forms.Form):
+    """Asks how long the old key works on."""
+
+    overlap = forms.ChoiceField(
+        label="The old key",
+        choices=list(OVERLAPS.items()),
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose how long the old key works on."},
+    )
+
+
+def _offer(form: forms.Form, name: str, choices: Mapping[str, str]) -> None:
+    field = form.fields[name]
+    assert isinstance(field, forms.MultipleChoiceField)
+    field.choices = list(choices.items())
+
+
+def _most_per_minute(actor: Actor) -> int:
+    """Only admins let a key do more than the limit of this BigMind: else it would be none."""
+    return MOST_PER_MINUTE if actor.user.is_admin else settings.RATE_LIMIT_PER_MINUTE or MOST_PER_MINUTE
+
+
+def _about_limits(most: int) -> str:
+    everybodys = f"{settings.RATE_LIMIT_PER_MINUTE:,}" if settings.RATE_LIMIT_PER_MINUTE else "as many as it likes"
+    return f"Leave it empty, and it may perform {everybodys}. {most:,} at most."
+
+
+def default_lifetime() -> str:
+    """Return how long a key works unless a user says otherwise: at home until it is revoked, at work 90 days."""
+    return "" if settings.BIGMIND_MODE == "personal" else "90"
+
+
+def ends_after(lifetime: str) -> datetime | None:
+    """Return when a key made now ends, for one of the lifetimes."""
+    return timezone.now() + timedelta(days=int(lifetime)) if lifetime else None
+
+
+def hand_over(new: NewKey, **chosen: str) -> HttpResponse:
+    """Turn to the page that shows a new key once, with what was chosen for its snippets."""
+    page = _page_of(new.key)
+    query = urlencode({name: value for name, value in chosen.items() if value}, safe=",")
+    response = redirect(f"{page}?{query}" if query else page)
+    response.set_cookie(
+        COOKIE,
+        new.text,
+        max_age=WAITS_SECONDS,
+        path=page,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Strict",
+    )
+    return response
+
+
+def reveal_key(request: HttpRequest, key: ApiKey) -> str:
+    """Return the text of this key if it was handed over just now, else an empty text.
+
+    Only the key's own text counts, so a cookie from elsewhere cannot show a key that is not this person's.
+    """
+    text = request.COOKIES.get(COOKIE, "")
+    return text if digest_of(text) == key.digest else ""
+
+
+def end_handover(response: HttpResponseBase, key: ApiKey) -> None:
+    """Take the text back from the browser: it has been shown."""
+    response.delete_cookie(COOKIE, path=_page_of(key), samesite="Strict")
+
+
+def _page_of(key: ApiKey) -> str:
+    return reverse("key-new", args=[key.pk])
 
 
 @never_cache

@@ -15,10 +15,9 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
 from accounts.models import User
-from accounts.sign_in.lockouts import guesser
+from accounts.sign_in.attempts import count_try, forget_tries, guesser
 from accounts.sign_in.passwords import may_use_password
 from accounts.sign_in.sign_ins import end_sign_ins
-from accounts.sign_in.tries import count_try, forget_tries
 from bigmind.core.errors import Conflict
 
 HINT = "At least 12 characters; not a common word, and not much like your name."

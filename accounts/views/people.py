@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -14,18 +16,25 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.keys.keys import KEYS_END_SOON, list_keys
+from accounts.keys import KEYS_END_SOON, list_keys
 from accounts.models import Role, SignIn, User
 from accounts.people import people as services
 from accounts.people.invitations import list_invitations
-from accounts.people.roles import role_matrix
 from accounts.people.user_deletion import noun_of, preview_deletion
+from accounts.people.users import role_matrix
 from accounts.services.alerts import alerts_of
-from accounts.sign_in.lockouts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
+from accounts.sign_in.attempts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
-from accounts.views.people_forms import DeleteForm, RoleForm
-from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.pages import page_of
+
+from .password import HINT
+
+ROLES = {
+    Role.MEMBER: "member: remembers, recalls and proposes",
+    Role.CURATOR: "curator: also decides what becomes company knowledge",
+    Role.ADMIN: "admin: also manages people, keys and this instance",
+}
 
 PEOPLE_ON_A_PAGE = 50
 KEYS_SHOWN = 20
@@ -33,6 +42,92 @@ ALERTS_SHOWN = 10
 MOST_PEOPLE = 10**6
 
 Deed = Callable[[HttpRequest, Actor, User], HttpResponse]
+
+
+class RefusableForm(forms.Form):
+    """A form that says beside its fields what a service has refused."""
+
+    def refuse(self, refusal: BigMindError) -> None:
+        """Say it beside the field where one is named, else above the form."""
+        problems = refusal.problems if isinstance(refusal, Invalid) else []
+        for problem in problems:
+            field, message = str(problem["field"]), str(problem["message"])
+            self.add_error(field if field in self.fields else None, message[:1].upper() + message[1:])
+        if not problems:
+            self.add_error(None, str(refusal))
+
+
+class RoleForm(RefusableForm):
+    """Asks what a user may do."""
+
+    role = forms.ChoiceField(
+        label="What they may do",
+        choices=list(ROLES.items()),
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose a role."},
+    )
+
+
+class InvitationForm(RoleForm):
+    """Asks whom to invite, and as what."""
+
+    name = forms.CharField(required=False, max_length=200, help_text="How you know them. They can change it.")
+    email = forms.CharField(
+        label="E-mail",
+        required=False,
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ("name", "email", "role")
+
+
+class JoinForm(RefusableForm):
+    """Asks whoever was invited what they want to be called, and for a password."""
+
+    display_name = forms.CharField(
+        label="Name",
+        required=False,
+        max_length=200,
+        help_text="As others read it.",
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+    username = forms.CharField(
+        label="User name",
+        max_length=150,
+        help_text="You sign in with it, and it stays: letters, digits and @ . + - _",
+        error_messages={"required": "Choose a user name."},
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    password = forms.CharField(
+        strip=False,
+        help_text=HINT,
+        error_messages={"required": "Choose a password."},
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+    again = forms.CharField(
+        label="Password again",
+        strip=False,
+        error_messages={"required": "Type the password again."},
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse two passwords that differ."""
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("password") and cleaned.get("again") and cleaned["password"] != cleaned["again"]:
+            self.add_error("again", "The two passwords are not the same.")
+        return cleaned
+
+
+class DeleteForm(RefusableForm):
+    """Asks for the user name again, because there is no way back."""
+
+    username = forms.CharField(
+        label="Their user name",
+        help_text="Type it, so that nobody else goes by mistake.",
+        error_messages={"required": "Type the user name."},
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )
 
 
 @never_cache

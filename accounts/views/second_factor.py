@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -15,16 +16,52 @@ from accounts.authentication import actor_of
 from accounts.models import User
 from accounts.services.alerts import alerts_of
 from accounts.sign_in import second_factors as services
-from accounts.sign_in.lockouts import guesser_of_code
+from accounts.sign_in.attempts import count_try, forget_tries, guesser_of_code
 from accounts.sign_in.sign_ins import end_sign_ins
-from accounts.sign_in.tries import count_try, forget_tries
-from accounts.views.second_factor_forms import CodeForm, FirstCodeForm
 from bigmind.core.errors import BigMindError, Conflict, Invalid
+
+from .people import RefusableForm
 
 ALERTS_SHOWN = 5
 _ENROLLING = "second_factor_in_the_making"
 
 Deed = Callable[[HttpRequest, User, str], HttpResponse]
+
+
+class CodeForm(RefusableForm):
+    """Asks for a code from the app, or for a recovery code."""
+
+    code = forms.CharField(
+        max_length=20,
+        help_text="Six digits from your app, or one of your recovery codes.",
+        error_messages={"required": "Type the code.", "max_length": "A code has at most 20 characters."},
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}),
+    )
+
+
+class FirstCodeForm(CodeForm):
+    """Asks for the first code and, from users who have one, the password: an unattended browser must not be enough."""
+
+    password = forms.CharField(
+        strip=False,
+        error_messages={"required": "Type your password."},
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+    field_order = ("code", "password")
+
+    def __init__(self, user: User, sent: object = None) -> None:
+        super().__init__(sent)  # type: ignore[arg-type]
+        self.user = user
+        self.fields["code"].help_text = "The six digits that the app shows now."
+        if not user.has_usable_password():
+            del self.fields["password"]
+
+    def clean_password(self) -> str:
+        """Refuse a wrong password."""
+        password: str = self.cleaned_data["password"]
+        if not self.user.check_password(password):
+            raise forms.ValidationError("That is not your password.")
+        return password
 
 
 @never_cache

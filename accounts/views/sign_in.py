@@ -1,9 +1,13 @@
-"""Signing in, by password or by a one-time link, and signing out."""
+"""Signing in, by password or by a one-time link, with the code of a second factor, and signing out."""
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import authenticate, logout
+from django.contrib.auth import authenticate, login, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,17 +16,116 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.keys.text import digest_of
+from accounts.keys import digest_of
 from accounts.models import SignInLink, User
-from accounts.sign_in.failed_attempts import count_guess
+from accounts.services.audit import audit
+from accounts.sign_in.attempts import count_guess, count_try, forget_tries, guesser_of_code
 from accounts.sign_in.links import redeem_sign_in_link
 from accounts.sign_in.passwords import may_use_password
-from accounts.sign_in.tries import count_try, forget_tries
-from accounts.views.sign_in_completion import enter, next_page
-from bigmind.core.errors import Invalid, TooMany
+from accounts.sign_in.second_factors import check_code, has_second_factor
+from bigmind.core.errors import Conflict, Invalid, TooMany
+from bigmind.web.pages import is_own_address
+
+from .second_factor import CodeForm
+
+Door = Literal["password", "link", "invitation", "sso"]
+
+WAITS_SECONDS = 600
+_WAITING = "waiting_for_code"
+_DOOR = "signed_in_by"
 
 WRONG = "The user name and the password do not belong together."
 WRONG_HINT = "Check both; capitals in the password count. After ten wrong tries you have to wait for a while."
+
+
+@dataclass(frozen=True)
+class PendingSignIn:
+    """A user who has passed the first step, and still has to enter a code."""
+
+    user: str
+    password_state: str
+    door: Door
+    wanted: str
+    since: float
+
+
+def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpResponse:
+    """Sign a user in and turn to the page they wanted; ask for a code first where they have a second factor.
+
+    Whoever comes from the company's own sign-in is not asked: that one has second factors of its own.
+    """
+    if door == "sso" or not has_second_factor(user):
+        sign_in_as(request, user, door=door)
+        return redirect(wanted)
+    # Whoever was signed in here before is not any more, and nothing of their session goes on.
+    logout(request)
+    waiting = PendingSignIn(str(user.pk), user.get_session_auth_hash(), door, wanted, time.time())
+    request.session[_WAITING] = asdict(waiting)
+    return redirect("sign-in-code")
+
+
+def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:
+    """Sign a user in, and remember by which method."""
+    login(request, user)
+    audit("signed_in", about=user, by=user, door=door)
+    request.session.pop(_WAITING, None)
+    request.session[_DOOR] = door
+
+
+def came_by_sso(request: HttpRequest) -> bool:
+    """Whether the signed-in user came from the company's own sign-in."""
+    return request.session.get(_DOOR) == "sso"
+
+
+def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
+    """Return who still has to enter a code in this browser; None when nobody has, or the first step has expired."""
+    kept = request.session.get(_WAITING)
+    if not isinstance(kept, dict):
+        return None
+    waiting = PendingSignIn(**kept)
+    user = User.objects.filter(pk=waiting.user, is_active=True).first()
+    is_late = time.time() - waiting.since > WAITS_SECONDS
+    if user is None or is_late or user.get_session_auth_hash() != waiting.password_state:
+        del request.session[_WAITING]
+        return None
+    return user, waiting
+
+
+def next_page(request: HttpRequest) -> str:
+    """Return where to go next: the page that asked to sign in, if it is one of ours."""
+    wanted = request.POST.get("next", request.GET.get("next", ""))
+    return wanted if is_own_address(request, wanted) else "/"
+
+
+@sensitive_post_parameters("code")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in_code(request: HttpRequest) -> HttpResponse:
+    """Ask for a code, and sign the user in who enters it. A user without a first step is sent back to it."""
+    found = who_waits(request)
+    if found is None:
+        return redirect("sign-in")
+    user, waiting = found
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    if not form.is_bound or not form.is_valid():
+        return _page(request, user, form, status=422 if form.is_bound else 200)
+    try:
+        # Counted per person, not per address: anyone who reaches this page knows the password already.
+        count_try(guesser_of_code(user), "")
+        check_code(user, form.cleaned_data["code"])
+    except (Invalid, Conflict, TooMany) as refusal:
+        form.refuse(refusal)
+        response = _page(request, user, form, status=429 if isinstance(refusal, TooMany) else 422)
+        if isinstance(refusal, TooMany):
+            response["Retry-After"] = str(refusal.retry_after)
+        return response
+    forget_tries(guesser_of_code(user), "")
+    sign_in_as(request, user, door=waiting.door)
+    return redirect(waiting.wanted)
+
+
+def _page(request: HttpRequest, user: User, form: CodeForm, *, status: int) -> HttpResponse:
+    return render(request, "accounts/sign_in_code.html", {"person": user, "form": form}, status=status)
 
 
 class SignInForm(forms.Form):

@@ -12,9 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from requests import RequestException
 
-from accounts.sign_in.failed_attempts import count_guess
+from accounts.sign_in.attempts import count_guess
 from accounts.sign_in.openid_connect import Protocol, provider_for
-from accounts.views.sign_in_completion import next_page
+from accounts.views.sign_in import next_page
 from bigmind.core.errors import BigMindError, Forbidden, TooMany
 
 # What a provider that is broken makes of its answers: no JSON, or JSON without what must be in it.

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
 
-from accounts.services.audit_head import forget_outside
+from accounts.services.audit import forget_outside
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
 from bigmind.environment import environment

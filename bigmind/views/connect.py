@@ -15,11 +15,10 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.connecting.clients import CLIENTS, client_called, door, ways_in
 from accounts.connecting.rules import RULES
-from accounts.keys.keys import DEFAULT_SCOPES, create_key
+from accounts.keys import DEFAULT_SCOPES, create_key
 from accounts.models import Agent
 from accounts.oauth.app_tokens import oauth_address
-from accounts.views.key_forms import default_lifetime, ends_after
-from accounts.views.key_reveal import hand_over
+from accounts.views.keys import default_lifetime, ends_after, hand_over
 from bigmind.core.operations import Operation
 from bigmind.core.tokens import count_tokens
 from bigmind.operations import TOOLSETS, operations_for

@@ -11,8 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
-from accounts.people.profiles import get_profile
-from accounts.people.visibility import sharing_of
+from accounts.people.profiles import get_profile, sharing_of
 from bigmind.core.sections import ProfileSection
 from bigmind.web.forms import OperationForm, form_data
 from bigmind.web.pages import own_page, tell

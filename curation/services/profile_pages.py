@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from accounts.actor import Actor
 from accounts.models import Agent, User
-from accounts.people.profiles import get_profile
-from accounts.people.visibility import NOTHING, Shared, sections_for, sharing_of
+from accounts.people.profiles import NOTHING, Shared, get_profile, sections_for, sharing_of
 from bigmind.core.errors import NotFound
 from bigmind.core.rls import rls_scope
 from bigmind.core.sections import ProfileSection

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Lower, RowNumber
 
 from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
-from accounts.people.visibility import EVERYTHING, as_shared, people_shown
+from accounts.people.profiles import EVERYTHING, as_shared, people_shown
 from bigmind.core.pages import page_of
 from bigmind.core.rls import rls_bypass
 from bigmind.core.sections import ProfileSection

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.people.visibility import people_shown
+from accounts.people.profiles import people_shown
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, Kind

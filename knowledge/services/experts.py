@@ -8,7 +8,7 @@ from django.db import connection
 from pgvector import HalfVector
 
 from accounts.models import User
-from accounts.people.visibility import people_shown
+from accounts.people.profiles import people_shown
 from bigmind.core.sections import ProfileSection
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
 from knowledge.search.indexes import as_indexed

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import Instance
-from accounts.people.visibility import people_shown
+from accounts.people.profiles import people_shown
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of

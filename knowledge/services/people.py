@@ -15,7 +15,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.people.visibility import SectionNames, choose_sharing, people_sharing
+from accounts.people.profiles import SectionNames, choose_sharing, people_sharing
 from bigmind.core.sections import ProfileSection
 from bigmind.core.text import digest
 from knowledge.models import Kind, Passage

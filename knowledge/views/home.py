@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.keys.keys import keys_ending_soon
+from accounts.keys import keys_ending_soon
 from bigmind.web.pages import own_page
 from knowledge.models import Fact, Session
 from knowledge.services.company_browsing import lately_approved

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.keys.keys import revoke_key, rotate_key
+from accounts.keys import revoke_key, rotate_key
 from accounts.models import Alert, ApiKey, User
 from accounts.services.alerts import unseen_alerts, warn_of_ending_keys
 from accounts.tasks import warn_of_ending_keys as task

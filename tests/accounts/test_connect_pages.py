@@ -14,7 +14,7 @@ from accounts.connecting.clients import CLIENTS, client_called
 from accounts.connecting.programs import PROGRAMS
 from accounts.connecting.rules import RULES
 from accounts.connecting.server_config import ServerConfig
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import ApiKey, User
 from accounts.services.agents import note_agent
 from bigmind.core.tokens import count_tokens

@@ -9,7 +9,7 @@ from django.urls import reverse
 from pydantic import ValidationError
 
 from accounts.authentication import authenticate_key
-from accounts.keys.text import new_key_text
+from accounts.keys import new_key_text
 from accounts.models import ApiKey, Role, User
 from accounts.people.first_run import Initial, first_run
 from bigmind.core.errors import Invalid

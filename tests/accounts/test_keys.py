@@ -10,8 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.authentication import BadKey, authenticate_key, bearer_token
-from accounts.keys.keys import create_key, find_key, revoke_key, rotate_key
-from accounts.keys.text import digest_of, is_well_formed, new_key_text
+from accounts.keys import create_key, digest_of, find_key, is_well_formed, new_key_text, revoke_key, rotate_key
 from accounts.models import ApiKey
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.services.facts import store_fact

@@ -14,9 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.authentication import BadKey, authenticate_key
-from accounts.keys.keys import revoke_key, rotate_key
+from accounts.keys import revoke_key, rotate_key
 from accounts.models import ApiKey, Role, User
-from accounts.views.key_reveal import COOKIE
+from accounts.views.keys import COOKIE
 from tests.factories import make_key, make_user
 
 KEY_TEXT = re.compile(r"bm_[0-9A-Za-z]{38}")

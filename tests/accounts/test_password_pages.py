@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from accounts.sign_in.tries import TRIES
+from accounts.sign_in.attempts import TRIES
 from tests.factories import make_user
 
 OLD, NEW = "a horse, a battery, a staple", "seven quiet lighthouses"

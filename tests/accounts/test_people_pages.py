@@ -9,8 +9,8 @@ from django.urls import reverse
 
 from accounts.authentication import BadKey, authenticate_key
 from accounts.models import Role, SignInTry, User
-from accounts.people.roles import role_matrix
-from accounts.sign_in.tries import TRIES, TRIES_OF_AN_ADDRESS, count_try
+from accounts.people.users import role_matrix
+from accounts.sign_in.attempts import TRIES, TRIES_OF_AN_ADDRESS, count_try
 from knowledge.models import Fact
 from knowledge.services.facts import store_fact
 from tests.factories import make_actor, make_agent, make_key, make_user

@@ -15,9 +15,9 @@ from django.urls import reverse
 
 from accounts.models import Alert, Role, User
 from accounts.services.alerts import alerts_of
+from accounts.sign_in.attempts import TRIES
 from accounts.sign_in.links import make_sign_in_link
 from accounts.sign_in.second_factors import check_code, has_second_factor
-from accounts.sign_in.tries import TRIES
 from bigmind.core.errors import Invalid
 from tests.accounts.codes import code_of, enrol, secret_on, with_second_factor
 from tests.factories import make_key, make_user

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import SignInLink, SignInTry, User
+from accounts.sign_in.attempts import TRIES, TRIES_OF_AN_ADDRESS, WITHIN, count_try, forget_old_tries
 from accounts.sign_in.links import make_sign_in_link
-from accounts.sign_in.tries import TRIES, TRIES_OF_AN_ADDRESS, WITHIN, count_try, forget_old_tries
 from tests.factories import make_user
 
 PASSWORD = "a horse, a battery, a staple"

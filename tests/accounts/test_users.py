@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.authentication import BadKey, authenticate_key
-from accounts.keys.keys import create_key
+from accounts.keys import create_key
 from accounts.models import ApiKey, Role, User
 from accounts.people.first_run import first_run
 from accounts.people.user_deletion import delete_user

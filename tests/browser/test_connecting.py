@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from accounts.authentication import authenticate_key
 from accounts.models import ApiKey, User
-from accounts.services.onboarding import note_listing
+from accounts.services.agents import note_listing
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_user

@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from accounts.keys.keys import create_key
+from accounts.keys import create_key
 from tests.browser.axe import HEIGHT, SCHEMES, WIDTHS
 from tests.browser.conftest import Visits
 from tests.factories import make_actor, make_agent

@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from accounts.authentication import BadKey, authenticate_key
 from accounts.connecting.programs import PROGRAMS
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import ApiKey, Role, User
 from tests.factories import make_key, make_user
 

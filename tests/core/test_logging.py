@@ -11,7 +11,7 @@ import structlog
 from django.test import RequestFactory
 from django.urls import resolve
 
-from accounts.keys.text import new_key_text
+from accounts.keys import new_key_text
 from bigmind.observability.logging import logging_configuration
 from bigmind.observability.request_ids import begin_request
 

@@ -15,7 +15,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from accounts.keys.keys import create_key, revoke_key, rotate_key
+from accounts.keys import create_key, revoke_key, rotate_key
 from accounts.models import AuditEvent, AuditHead
 from accounts.people.invitations import invite
 from accounts.people.people import deactivate, give_role

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from accounts.keys.text import new_key_text
+from accounts.keys import new_key_text
 from bigmind.environment import Environment
 
 KEY = new_key_text()

@@ -12,7 +12,7 @@ import httpx
 import psutil
 import pytest
 
-from accounts.keys.text import new_key_text
+from accounts.keys import new_key_text
 from bigmind.embedded.account import server_account
 from bigmind.embedded.postgres import Cluster
 from bigmind.embedded.programs import programs_for

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.keys.keys import create_key, rotate_key
+from accounts.keys import create_key, rotate_key
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.models import Note, Passage
 from knowledge.services.archive import set_aside

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 
-from accounts.keys.text import new_key_text
+from accounts.keys import new_key_text
 from tests.accounts.codes import code_of, secret_on
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, OutsideProvider, outside_provider
 from tests.curation.company import Company, answering

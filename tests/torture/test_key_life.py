@@ -14,8 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.authentication import authenticate_key
-from accounts.keys.keys import revoke_key, rotate_key
-from accounts.keys.text import digest_of, new_key_text
+from accounts.keys import digest_of, new_key_text, revoke_key, rotate_key
 from accounts.models import ApiKey
 from tests.factories import make_actor, make_key, make_user
 from tests.serving import Served, serving

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
-from accounts.keys.keys import MOST_PER_MINUTE, NewKey
+from accounts.keys import MOST_PER_MINUTE, NewKey
 from accounts.models import SCOPES, Role
 from bigmind.core.operations import Operation
 from bigmind.transports.rest.examples import example_arguments

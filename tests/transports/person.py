@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.test import override_settings
 
 from accounts.actor import Actor
-from accounts.keys.keys import NewKey
+from accounts.keys import NewKey
 from accounts.models import SCOPES, Role
 from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.test import Client
 
-from accounts.keys.keys import NewKey
+from accounts.keys import NewKey
 from tests.factories import make_key
 
 

@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from accounts.keys.keys import create_key
+from accounts.keys import create_key
 from accounts.models import ApiKey, Call, Role, SignInLink, User
 from curation.models import Claim, Comment, Review
 from knowledge.models import (

@@ -12,11 +12,10 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from accounts.keys.text import new_key_text
+from accounts.keys import new_key_text
 from accounts.people.invitations import invite
-from accounts.sign_in.failed_attempts import EXCHANGES_PER_MINUTE, GUESSES_PER_MINUTE
+from accounts.sign_in.attempts import EXCHANGES_PER_MINUTE, GUESSES_PER_MINUTE, TRIES
 from accounts.sign_in.links import make_sign_in_link
-from accounts.sign_in.tries import TRIES
 from tests.factories import make_actor, make_key, make_user
 from tests.serving import Served
 from tests.transports.doors import (

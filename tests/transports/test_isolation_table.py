@@ -12,7 +12,7 @@ from django.test import Client, override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import SCOPES, Role, User
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.routes import ROOT, path_parameters

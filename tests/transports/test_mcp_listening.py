@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accounts.keys.keys import NewKey, revoke_key
+from accounts.keys import NewKey, revoke_key
 from accounts.models import ApiKey, User
 from accounts.people.users import link_key, unlink_key
 from tests.factories import make_key, make_user

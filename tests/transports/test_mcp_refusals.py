@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from accounts.keys.keys import revoke_key, rotate_key
+from accounts.keys import revoke_key, rotate_key
 from tests.factories import make_key
 from tests.serving import Served
 from tests.transports.mcp_wire import Wire

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import Agent, Role
 from tests.factories import make_key, make_user
 from tests.serving import ROOT, Served

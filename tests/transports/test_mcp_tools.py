@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import validate  # type: ignore[import-untyped]
 
-from accounts.keys.keys import rotate_key
+from accounts.keys import rotate_key
 from accounts.models import SCOPES, Call, Role
 from bigmind.core.tokens import count_tokens
 from bigmind.operations import CATALOGUE, nearest_names

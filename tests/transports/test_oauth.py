@@ -7,7 +7,7 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import ApiKey, AppToken, Call, ConnectedApp, Role
 from accounts.oauth.connected_apps import INTRODUCED_FROM_AN_ADDRESS
 from curation.decisions.forgetting import forget_source

@@ -16,7 +16,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import ApiKey, Call, User
 from tests.factories import make_user
 from tests.serving import Served

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import Agent
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.views import adds

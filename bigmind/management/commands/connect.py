@@ -17,11 +17,10 @@ from accounts.connecting.parts import ByHand, by_hand, mask_keys, parts_of, pres
 from accounts.connecting.programs import AgentProgram
 from accounts.connecting.records import ChangeRecords
 from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, ServerConfig
-from accounts.keys.keys import create_key
-from accounts.keys.text import digest_of, is_well_formed
+from accounts.keys import create_key, digest_of, is_well_formed
 from accounts.models import ApiKey
 from accounts.people.users import find_user
-from accounts.views.key_forms import default_lifetime, ends_after
+from accounts.views.keys import default_lifetime, ends_after
 from bigmind.core.errors import BigMindError
 from bigmind.management.base import Refused, usage_error
 from bigmind.management.connections import (

@@ -9,7 +9,7 @@ from accounts.connecting.changes import FileChange, carry_out, plan_disconnectio
 from accounts.connecting.clients import door
 from accounts.connecting.parts import by_hand, parts_of
 from accounts.connecting.records import ChangeRecords
-from accounts.keys.keys import revoke_key
+from accounts.keys import revoke_key
 from accounts.models import ApiKey
 from bigmind.management.connections import (
     ConnectionCommand,

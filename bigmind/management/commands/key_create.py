@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from accounts.keys.keys import DEFAULT_SCOPES, create_key
+from accounts.keys import DEFAULT_SCOPES, create_key
 from accounts.models import SCOPES
 from accounts.people.users import find_user
 from bigmind.management.base import OperatorCommand, usage_error

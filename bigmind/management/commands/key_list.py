@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.keys.keys import list_keys
+from accounts.keys import list_keys
 from accounts.people.users import find_user
 from bigmind.management.base import OperatorCommand
 from bigmind.management.people import day_of, describe_key

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.keys.keys import DEFAULT_OVERLAP, find_key, rotate_key
+from accounts.keys import DEFAULT_OVERLAP, find_key, rotate_key
 from bigmind.management.base import OperatorCommand, usage_error
 from bigmind.management.people import describe_key
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from accounts.keys.text import new_key_text
+from accounts.keys import new_key_text
 from bigmind.management.base import OperatorCommand
 
 

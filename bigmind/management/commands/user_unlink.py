@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.keys.keys import find_key
+from accounts.keys import find_key
 from accounts.people.users import unlink_key
 from bigmind.management.base import OperatorCommand
 from bigmind.management.people import describe_key

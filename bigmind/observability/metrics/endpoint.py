@@ -13,7 +13,7 @@ from prometheus_client import Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from accounts.authentication import bearer_token
-from accounts.sign_in.failed_attempts import count_wrong
+from accounts.sign_in.attempts import count_wrong
 from bigmind import __version__
 from bigmind.core.errors import TooMany
 from bigmind.core.metrics import REGISTRY

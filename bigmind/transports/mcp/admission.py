@@ -16,7 +16,7 @@ from accounts.actor import Actor
 from accounts.authentication import BadKey, bearer_token
 from accounts.models import ApiKey
 from accounts.services.agents import note_agent
-from accounts.sign_in.failed_attempts import count_guess
+from accounts.sign_in.attempts import count_guess
 from bigmind.core.errors import Invalid, TooMany
 from bigmind.transports.mcp.connections import HEADER, REVISION_HEADER, Connection, is_of_a_handshake, read_connection
 from bigmind.transports.mcp.guards import Guard

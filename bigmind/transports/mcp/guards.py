@@ -7,7 +7,7 @@ from django.conf import settings
 
 from accounts.actor import Actor
 from accounts.authentication import CHALLENGE, authenticate_key, authenticate_token
-from accounts.keys.keys import DEFAULT_SCOPES
+from accounts.keys import DEFAULT_SCOPES
 
 
 @dataclass(frozen=True)

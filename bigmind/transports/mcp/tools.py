@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp import MCPError, types
 
-from accounts.services.onboarding import note_listing
+from accounts.services.agents import note_listing
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
 from bigmind.gate import PART, perform

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from accounts.actor import Actor
 from accounts.authentication import CHALLENGE, BadKey, authenticate_key, bearer_token
 from accounts.models import User
-from accounts.sign_in.failed_attempts import count_guess
+from accounts.sign_in.attempts import count_guess
 
 AGENT_HOST_HEADER = "X-Agent-Host"
 _PRODUCT = re.compile(r"(?P<name>[^\s/()]+)(?:/(?P<version>[^\s()]+))?")

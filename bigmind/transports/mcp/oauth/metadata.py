@@ -5,7 +5,7 @@ from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOption
 from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from pydantic import AnyHttpUrl
 
-from accounts.keys.keys import DEFAULT_SCOPES
+from accounts.keys import DEFAULT_SCOPES
 from accounts.models import SCOPES
 from accounts.oauth.app_tokens import oauth_address
 

@@ -21,7 +21,7 @@ from mcp.server.auth.provider import (
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyUrl
 
-from accounts.keys.keys import DEFAULT_SCOPES
+from accounts.keys import DEFAULT_SCOPES
 from accounts.models import SCOPES, AppToken
 from accounts.oauth.app_tokens import Pair, end_access, exchange, find_token, oauth_address
 from accounts.oauth.connected_apps import app_called, introduce_app

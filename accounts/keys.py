@@ -1,12 +1,15 @@
-"""Keys: make, list, rotate, revoke. None of it ever touches what the user stored."""
+"""API keys: make, look up, rotate, revoke, and what of their text is stored and shown."""
 
+import hashlib
+import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, connection, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Least
 from django.utils import timezone
@@ -14,8 +17,50 @@ from django.utils import timezone
 from accounts.models import SCOPES, ApiKey, User
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.key_text import ALPHABET, PREFIX, RANDOM_CHARS, checksum, is_well_formed
 
-from .text import SHOWN_CHARS, digest_of, is_well_formed, new_key_text
+__all__ = ["PREFIX", "SHOWN_CHARS", "digest_of", "is_well_formed", "new_key_text"]
+
+SHOWN_CHARS = 8
+
+
+def new_key_text(prefix: str = PREFIX) -> str:
+    """Return a new key or token: 190 bits of randomness, so that its plain SHA-256 is safe to store."""
+    body = "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_CHARS))
+    return f"{prefix}{body}{checksum(body)}"
+
+
+def digest_of(text: str) -> str:
+    """Return what is stored of a key or a one-time token: its SHA-256 in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+_KEY = [field.attname for field in ApiKey._meta.concrete_fields]
+_USER = [field.attname for field in User._meta.concrete_fields]
+
+
+def key_with_digest(digest: str) -> ApiKey | None:
+    """Return the key with this digest and, loaded with it, its user; None when there is none. One statement.
+
+    Django builds the statement once per process, instead of once per call: building it took longer than
+    PostgreSQL takes to answer it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(), [digest])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    key = ApiKey.from_db(DEFAULT_DB_ALIAS, _KEY, row[: len(_KEY)])
+    key.user = User.from_db(DEFAULT_DB_ALIAS, _USER, row[len(_KEY) :]) if key.user_id else None
+    return key
+
+
+@cache
+def _statement() -> str:
+    """Selects the columns of the key, then those of its user, each in the order of the model's fields."""
+    sql, _ = ApiKey.objects.select_related("user").filter(digest="0").query.sql_with_params()
+    return str(sql)
+
 
 DEFAULT_SCOPES = ("read", "write")
 DEFAULT_OVERLAP = timedelta(hours=24)

@@ -1,1 +1,0 @@
-"""API keys: made, looked up, rotated and revoked."""
