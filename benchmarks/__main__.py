@@ -47,8 +47,8 @@ def _measured(home: Path, measures: dict[str, Callable[[], str]]) -> dict[str, s
         del os.environ[name]
     os.environ.update(BIGMIND_HOME=str(home), BIGMIND_RATE_LIMIT="0", DJANGO_SETTINGS_MODULE="bigmind.settings")
 
+    from bigmind.embedded.cluster import Cluster
     from bigmind.embedded.home import prepare_home
-    from bigmind.embedded.postgres import Cluster
 
     prepare_home(home)
     cluster = Cluster(home)

@@ -80,7 +80,7 @@ def free_port() -> int:
 
 
 def _database_url() -> str:
-    from bigmind.embedded.postgres import Cluster
+    from bigmind.embedded.cluster import Cluster
     from bigmind.environment import environment
 
     return Cluster(environment().home).url

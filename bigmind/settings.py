@@ -103,7 +103,7 @@ def _database_url() -> str:
     """The configured database, else the embedded one: it need not run yet, only its address must be known."""
     if url := ENVIRONMENT.database_url.get_secret_value():
         return url
-    from bigmind.embedded.postgres import Cluster
+    from bigmind.embedded.cluster import Cluster
 
     return Cluster(ENVIRONMENT.home).url
 

@@ -7,15 +7,13 @@ from django.views.generic import RedirectView
 from accounts.views import keys
 from accounts.views.consent import consent
 from bigmind.observability.health import healthz, readyz
-from bigmind.observability.metrics.endpoint import metrics
+from bigmind.observability.metrics import metrics
 from bigmind.operations import TOOLSETS
 from bigmind.views import imports
-from bigmind.views.admin import admin_sign_in
 from bigmind.views.connect import connect
+from bigmind.views.pages import admin_sign_in, choose_theme, system
 from bigmind.views.profile import profile, sharing
 from bigmind.views.styleguide import styleguide
-from bigmind.views.system import system
-from bigmind.views.theme import choose_theme
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
@@ -41,7 +39,7 @@ urlpatterns = [
     path("", include("knowledge.urls")),
 ]
 
-handler400 = "bigmind.transports.rest.handlers.bad_request"
-handler403 = "bigmind.transports.rest.handlers.permission_denied"
-handler404 = "bigmind.transports.rest.handlers.not_found"
-handler500 = "bigmind.transports.rest.handlers.server_error"
+handler400 = "bigmind.transports.rest.problems.bad_request"
+handler403 = "bigmind.transports.rest.problems.permission_denied"
+handler404 = "bigmind.transports.rest.problems.not_found"
+handler500 = "bigmind.transports.rest.problems.server_error"

@@ -18,9 +18,8 @@ from pathlib import Path
 import psycopg
 
 from bigmind.embedded.account import server_account
-from bigmind.embedded.creation import NAME
+from bigmind.embedded.cluster import NAME, Cluster
 from bigmind.embedded.home import prepare_home
-from bigmind.embedded.postgres import Cluster
 from bigmind.embedded.programs import programs_for
 
 ROOT = Path(__file__).parent.parent

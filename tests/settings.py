@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import prepare_home
-from bigmind.embedded.postgres import Cluster
 from bigmind.environment import environment
 from tests.prepared import TEMPLATE, copy_prepared_home
 

@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from bigmind.core.links import host_of
+from bigmind.core.addresses import host_of
 
 from .keys import ApiKey
 

@@ -13,8 +13,8 @@ from accounts.models import ConnectedApp
 from accounts.oauth.connected_apps import is_this_machine
 from accounts.oauth.consent import ConsentRequest, permit, refuse, unseal
 from accounts.views.keys import ConsentForm
+from bigmind.core.addresses import host_of
 from bigmind.core.errors import Invalid
-from bigmind.core.links import host_of
 
 
 @never_cache

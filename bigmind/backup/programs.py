@@ -1,22 +1,24 @@
-"""PostgreSQL's own client programs, run against the database of this instance.
-
-They come with the embedded server. Where the database is newer than they are, those on the PATH are taken.
-"""
+"""PostgreSQL's own client programs, and the database they run against: the one that runs, or one started for them."""
 
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
 import psycopg
 
-from bigmind.core.errors import Invalid
+from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.roles import owner
+from bigmind.embedded.cluster import Cluster
+from bigmind.embedded.database import hang_up
+from bigmind.embedded.home import CannotStart, lock_home, prepare_home, running_on
 from bigmind.embedded.programs import BIN, PACKAGE
+from bigmind.environment import environment
 
 # Every owner's rows, in any time: what holds a request back must not cut a backup short.
 OPTIONS = {
@@ -101,3 +103,40 @@ def _version(path: str) -> int:
     done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
     number = re.search(r"\b(\d+)(\.|devel|beta|rc|\s|$)", done.stdout)
     return int(number[1]) if number else 0
+
+
+@contextmanager
+def running_database(*, alone: bool = False) -> Iterator[None]:
+    """Let the database of this instance run meanwhile.
+
+    Args:
+        alone: Refuse while BigMind runs: what it does between would be lost. Then a home without data gets a database.
+
+    Raises:
+        Conflict: it runs, and should not.
+        NotFound: there is no data in the home.
+        Invalid: the embedded database cannot be started.
+    """
+    own = environment()
+    if not own.is_embedded:
+        yield
+        return
+    if running := running_on(own.home):
+        if alone:
+            raise Conflict(f"BigMind is running ({running.url}).", hint="Stop it first (Ctrl-C), then try again.")
+        yield
+        return
+    if not alone and not Cluster(own.home).folder.exists():
+        raise NotFound(f"There is no BigMind in {own.home} yet.", hint="BIGMIND_HOME says where it is.")
+    try:
+        prepare_home(own.home)
+        with lock_home(own.home, own.url):
+            cluster = Cluster(own.home)
+            cluster.start()
+            try:
+                yield
+            finally:
+                hang_up()
+                cluster.stop()
+    except CannotStart as refusal:
+        raise Invalid(str(refusal)) from refusal

@@ -1,19 +1,82 @@
-"""Addresses that BigMind may call: public ones, looked up once and then used, so that no second answer differs."""
+"""Addresses: where links may lead, and which BigMind may call: looked up once and then used, within a deadline."""
 
 import ipaddress
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ssl import SSLContext
+from threading import Timer
 from time import monotonic
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
-from bigmind.core.deadlines import deadline
-
 CARRY_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
+
+
+def linkable(url: str) -> str:
+    """Return an address that a link may lead to, http or https; of any other, such as `javascript:`, nothing."""
+    return url if url.lower().startswith(("http://", "https://")) else ""
+
+
+def host_of(uri: str) -> str:
+    """Return what a person is to recognise a place by: its host, or the scheme that a program on the machine owns."""
+    parts = urlsplit(uri)
+    return parts.netloc if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
+
+
+class Exchange:
+    """A request and its response, with the time by which both have to be finished.
+
+    Pass `notice` to httpx as the extension `trace`, so that this learns which connections to cut. A response that was
+    cut can look complete: check `is_late` after the last byte.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = monotonic() + seconds
+        self._calls: list[socket.socket] = []
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the deadline has passed."""
+        return monotonic() > self._ends
+
+    def notice(self, event: str, details: dict[str, Any]) -> None:
+        """Remember a connection that was opened."""
+        if event == "connection.connect_tcp.complete":
+            # A handle of our own: TLS takes the other one over.
+            self._calls.append(details["return_value"].get_extra_info("socket").dup())
+            if self.is_late:
+                self.hang_up()
+
+    def hang_up(self) -> None:
+        """Cut every connection, even while data is being transferred."""
+        for call in list(self._calls):
+            with suppress(OSError):
+                call.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Release the connections."""
+        for call in self._calls:
+            call.close()
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[Exchange]:
+    """Hang up if the server has not finished in time: TLS, head and body together."""
+    exchange = Exchange(seconds)
+    timer = Timer(seconds, exchange.hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield exchange
+    finally:
+        timer.cancel()
+        exchange.close()
+
+
 """IPv6 addresses that end in one of IPv4, which a gateway (NAT64) calls in their stead."""
 
 

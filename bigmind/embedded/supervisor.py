@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from bigmind.embedded.children import Child, end_together
-from bigmind.embedded.postgres import Cluster
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.cluster import Cluster
+from bigmind.embedded.home import CannotStart
+from bigmind.embedded.processes import Child, end_together
 
 LOOK_EVERY = 0.1
 # With its start of 2 to 4 s, a part that dies again and again is still back within 15 s.

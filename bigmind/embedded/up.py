@@ -1,26 +1,106 @@
 """What `bigmind up` does, in order: check, make the database ready, start the processes, say where it is, watch."""
 
+import json
+import signal
 import sys
 import webbrowser
 from collections.abc import Collection
+from pathlib import Path
+from types import FrameType
 
-from accounts.people.first_run import first_run
+from pydantic import SecretStr
+
+from accounts.people.first_run import Initial, first_run
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
-from bigmind.embedded.children import Child, end_leftovers
-from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
-from bigmind.embedded.home import clear_queue, lock_home, prepare_home
-from bigmind.embedded.initial import initial
-from bigmind.embedded.listeners import LOOPBACK, listen
-from bigmind.embedded.logs import rotate
-from bigmind.embedded.postgres import Cluster
-from bigmind.embedded.refusal import CannotStart
-from bigmind.embedded.signals import StopRequested, StopSignals
-from bigmind.embedded.supervisor import Say, Supervisor
-from bigmind.embedded.welcome import ready_lines
 from bigmind.environment import Environment, unknown_variables
 
+from .cluster import Cluster
+from .database import hang_up, prepare_database, wait_for_database
+from .home import CannotStart, clear_queue, lock_home, prepare_home
+from .listeners import LOOPBACK, listen
+from .processes import Child, end_leftovers, rotate
+from .supervisor import Say, Supervisor
+
 PARTS = ("web", "worker", "scheduler")
+
+
+class StopRequested(BaseException):
+    """Somebody asked BigMind to stop. Not an `Exception`, so nothing on the way takes it for a failure."""
+
+
+class StopSignals:
+    """Counts the requests to stop; the first interrupts whatever is going on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def listen(self) -> None:
+        """Answer the signals from now on."""
+        signal.signal(signal.SIGINT, self._note)
+        signal.signal(signal.SIGTERM, self._note)
+        # `nohup` ignores the closed terminal on purpose.
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, self._note)
+
+    def is_hurried(self) -> bool:
+        """Whether the request was repeated."""
+        return self.count > 1
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count == 1:
+            raise StopRequested
+
+
+def initial(environment: Environment) -> Initial:
+    """Read BIGMIND_INIT_PASSWORD and BIGMIND_INIT_KEY, or the files that hold them.
+
+    Raises:
+        CannotStart: a file cannot be read, or holds nothing.
+    """
+    return Initial(
+        password=_secret(environment.init_password, environment.init_password_file, "BIGMIND_INIT_PASSWORD_FILE"),
+        key_text=_secret(environment.init_key, environment.init_key_file, "BIGMIND_INIT_KEY_FILE"),
+    )
+
+
+def _secret(given: SecretStr, file: str, variable: str) -> str:
+    if not file:
+        return given.get_secret_value()
+    try:
+        # Editors and `echo` end a file with a line break, which nobody types into a form.
+        text = Path(file).read_text().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotStart(f"{variable} cannot be read: {error}") from error
+    if not text:
+        raise CannotStart(f"{variable} names a file that holds nothing: {file}")
+    return text
+
+
+def ready_lines(url: str, sign_in_link: str | None, key: str | None, home: str) -> str:
+    """Return the ready lines. The key is shown at the first start only; its hash alone is kept."""
+    lines = ["", f"BigMind is ready: {url}", ""]
+    if sign_in_link:
+        lines += [f"  Sign in (once, within a day):  {sign_in_link}"]
+    if key:
+        lines += [f"  Your API key (shown only now): {key}", "", *_snippets(url, key), ""]
+    else:
+        lines += [f"  Connect an agent:              {url}/connect/"]
+    return "\n".join([*lines, f"  Data and logs:                 {home}", "", "Ctrl-C stops it. The data stays."])
+
+
+def _snippets(url: str, key: str) -> list[str]:
+    header = f"Authorization: Bearer {key}"
+    server = {"type": "http", "url": f"{url}/mcp", "headers": {"Authorization": f"Bearer {key}"}}
+    configuration = json.dumps({"mcpServers": {"bigmind": server}}, indent=2)
+    return [
+        "  Connect an agent, for example Claude Code:",
+        f"    claude mcp add --transport http bigmind {url}/mcp --header {json.dumps(header)}",
+        "",
+        "  or any other MCP client:",
+        *(f"    {line}" for line in configuration.splitlines()),
+    ]
 
 
 def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None:

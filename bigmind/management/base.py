@@ -1,11 +1,11 @@
-"""What the commands share: one line instead of a traceback, exit codes, and JSON for scripts."""
+"""What the commands share: one line instead of a traceback, exit codes, JSON for scripts, and progress."""
 
 import json
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
+from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter, OutputWrapper
 from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedTable
 
@@ -14,6 +14,8 @@ from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.read_only import is_refused_write
 
 REFUSED, MISUSED = 1, 2
+
+WIDTH = 24
 
 
 class Refused(CommandError):
@@ -84,3 +86,28 @@ class OperatorCommand(BaseCommand):
 def usage_error(message: str) -> CommandError:
     """Return the error for a command that was called wrongly; the exit code is 2."""
     return Refused(message, returncode=MISUSED)
+
+
+class ProgressBar:
+    """A bar with a label, such as `lessons.yaml [######------] 120 of 254`."""
+
+    def __init__(self, terminal: OutputWrapper, label: str, total: int) -> None:
+        self._terminal, self._label, self._total = terminal, label, total
+        self._done = 0
+        self._is_shown = total > 0 and terminal.isatty()
+
+    def advance(self, by: int = 1) -> None:
+        """Show that so many more are done."""
+        self._done += by
+        filled = WIDTH * min(self._done, self._total) // max(self._total, 1)
+        bar = "#" * filled + "-" * (WIDTH - filled)
+        self._show(f"\r{self._label} [{bar}] {self._done:,} of {self._total:,}")
+
+    def clear(self) -> None:
+        """Clear the line for the next message."""
+        self._show("\r\x1b[2K")
+
+    def _show(self, text: str) -> None:
+        if self._is_shown:
+            self._terminal.write(text, lambda plain: plain, ending="")
+            self._terminal.flush()

@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from bigmind.core.operations import Operation
 from bigmind.environment import PREFIX, Environment
-from bigmind.observability.metrics.described import describe_metrics
+from bigmind.observability.metrics import describe_metrics
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.reference import Argument, arguments_in_words, toolsets
 from bigmind.transports.rest.routes import ROOT

@@ -1,9 +1,10 @@
-"""Users and keys as the commands print them."""
+"""Users and keys as the commands print them, and the user that a command acts for when none is named."""
 
 from datetime import datetime
 from typing import Any
 
-from accounts.models import ApiKey, User
+from accounts.models import ApiKey, Role, User
+from bigmind.core.errors import NotFound
 
 
 def describe_user(user: User) -> dict[str, Any]:
@@ -47,3 +48,15 @@ def day_of(moment: datetime | None) -> str:
 
 def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
+
+
+def owner_of_instance() -> User:
+    """Return the first admin: the one that the first start made.
+
+    Raises:
+        NotFound: there is none yet.
+    """
+    owner = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("created_at").first()
+    if owner is None:
+        raise NotFound("There is no admin yet.", hint="`bigmind up` makes the first user, and so does user_add.")
+    return owner

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import slugify
 
-from bigmind.core.links import linkable
+from bigmind.core.addresses import linkable
 from bigmind.core.pages import Page
 from bigmind.observability.request_ids import current_request_id
 

@@ -11,7 +11,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from bigmind.core.errors import Invalid
-from bigmind.core.markdown import BoundedTokens
+from bigmind.core.limits import BoundedTokens
 
 RENDERED_CHARS = 10_000
 RENDERED_TOKENS = 8_000

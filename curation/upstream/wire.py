@@ -18,7 +18,7 @@ from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
 from bigmind import __version__
-from bigmind.core.deadlines import Exchange, deadline
+from bigmind.core.addresses import Exchange, deadline
 from bigmind.core.screening import redact
 from bigmind.core.text import one_line, show_hidden
 from curation.shapes.upstream import UpstreamPage, UpstreamRegistration, UpstreamReply

@@ -9,7 +9,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from bigmind.core.errors import Invalid
-from bigmind.core.markdown import BoundedTokens
+from bigmind.core.limits import BoundedTokens
 from bigmind.core.text import one_line
 from knowledge.parsers.yaml_nodes import read_yaml
 

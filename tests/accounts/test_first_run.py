@@ -13,8 +13,8 @@ from accounts.keys import new_key_text
 from accounts.models import ApiKey, Role, User
 from accounts.people.first_run import Initial, first_run
 from bigmind.core.errors import Invalid
-from bigmind.embedded.initial import initial
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.home import CannotStart
+from bigmind.embedded.up import initial
 from bigmind.environment import Environment
 from tests.factories import make_user
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.cluster import Cluster
 
 NOBODY = pwd.getpwnam("nobody")
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bigmind.embedded.home import lock_home, prepare_home, running_on
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.home import CannotStart, lock_home, prepare_home, running_on
 from tests.embedded.conftest import NOBODY, as_root_only
 
 

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
+from bigmind.embedded.home import CannotStart
 from bigmind.embedded.listeners import listen
-from bigmind.embedded.refusal import CannotStart
 
 
 def test_a_taken_port_names_the_variable_to_change() -> None:

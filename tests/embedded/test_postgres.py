@@ -15,16 +15,16 @@ import psycopg
 import pytest
 
 from bigmind.embedded import programs
-from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.cluster import Cluster
+from bigmind.embedded.home import CannotStart
 from bigmind.embedded.processes import postmaster_of
-from bigmind.embedded.refusal import CannotStart
 from tests.embedded.conftest import NOBODY, as_root_only
 
 ROOT = Path(__file__).parents[2]
 START_AND_WAIT = """
 import sys, time
 from pathlib import Path
-from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.cluster import Cluster
 cluster = Cluster(Path(sys.argv[1]))
 cluster.start()
 print("ready", flush=True)

@@ -14,7 +14,7 @@ import pytest
 
 from accounts.keys import new_key_text
 from bigmind.embedded.account import server_account
-from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.programs import programs_for
 from tests.embedded.instance import Instance, command, doctor, eventually, free_port
 

@@ -11,9 +11,8 @@ import psycopg
 import yaml
 
 from bigmind.embedded.account import server_account
-from bigmind.embedded.creation import NAME
+from bigmind.embedded.cluster import NAME, Cluster
 from bigmind.embedded.home import prepare_home
-from bigmind.embedded.postgres import Cluster
 from bigmind.embedded.programs import programs_for
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
 
-from bigmind.management.progress import ProgressBar
+from bigmind.management.base import ProgressBar
 from knowledge.models import Entry
 from knowledge.services.entries import add_entry, update_entry
 from knowledge.services.entry_reading import search_entries

@@ -13,7 +13,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations import SeparateDatabaseAndState
 from django.db.migrations.operations.base import Operation
 
-from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.cluster import Cluster
 from tests.embedded.instance import ROOT, Instance, environment
 
 APPS = ("accounts", "knowledge", "curation")

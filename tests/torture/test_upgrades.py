@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.cluster import Cluster
 from tests.embedded.instance import Instance, command, eventually
 from tests.torture.conftest import Start
 from tests.torture.day import Day, at_work

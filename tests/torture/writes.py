@@ -10,7 +10,7 @@ import httpx
 import psycopg
 
 from bigmind.core.rls import EVERYBODY, SETTING
-from bigmind.embedded.postgres import Cluster
+from bigmind.embedded.cluster import Cluster
 from tests.embedded.instance import Instance
 from tests.torture.scale import PATIENCE
 

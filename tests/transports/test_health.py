@@ -17,7 +17,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from bigmind.embedded.checks import Check, check_readiness, guard
 from bigmind.observability import health
-from bigmind.observability.system.state import system_state
+from bigmind.observability.system import system_state
 from knowledge.models import EmbeddingSpace, PassageVector
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact

@@ -13,7 +13,7 @@ from accounts.services.task_statistics import tally_task
 from bigmind.core.errors import NotFound
 from bigmind.core.metrics import REGISTRY
 from bigmind.gate import perform
-from bigmind.observability.metrics.figures import FIGURES_OF_THE_INSTANCE
+from bigmind.observability.metrics import FIGURES_OF_THE_INSTANCE
 from bigmind.operations import CATALOGUE
 from knowledge.services.embedding import embed_pending
 from tests.curation.factories import propose

@@ -2,11 +2,9 @@
 
 from itertools import chain
 
-from .addresses import find_addresses
-from .found import Secret, merge_overlaps
-from .named import find_named
-from .private_keys import find_private_keys
-from .tokens import find_tokens
+from .named import find_addresses, find_named
+from .tokens import find_private_keys, find_tokens
+from .values import Secret, merge_overlaps
 
 __all__ = ["Secret", "find_secrets", "redacted"]
 

@@ -1,7 +1,9 @@
-"""Values: tells secrets from words, placeholders and references, given a text in a place where a secret could be."""
+"""Secrets: where one was found, and how its value is told from words, placeholders and references."""
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 
@@ -24,6 +26,31 @@ REFERENCE = re.compile(
     r"|(?:arn|vault|env|file|ssm|op|sops|enc|keyring|projects|valueFrom|secretRef)[:/\[]",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """One secret in a text: what it is, in words such as “AWS access key”, and where it stands."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def merge_overlaps(candidates: Iterable[Secret]) -> list[Secret]:
+    """Return the secrets in the order of the text, those that overlap as one. The kind found first names it."""
+    ranked = sorted(enumerate(candidates), key=lambda each: (each[1].start, each[0]))
+    kept: list[tuple[int, Secret]] = []
+    for rank, secret in ranked:
+        if kept and secret.start < kept[-1][1].end:
+            best, last = kept[-1]
+            kind = secret.kind if rank < best else last.kind
+            kept[-1] = (min(rank, best), Secret(kind, last.start, max(last.end, secret.end)))
+        else:
+            kept.append((rank, secret))
+    return [secret for _, secret in kept]
+
+
 """A value that says where the secret is: a variable, a call, an address; or a digest, which cannot be turned back."""
 _CHAIN = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
 from bigmind.management.base import OperatorCommand, Refused
-from bigmind.management.owner import owner_of_instance
+from bigmind.management.people import owner_of_instance
 from knowledge.app_maps.files.folders import files_in
 from knowledge.app_maps.folders import export_maps
 from knowledge.parsers.reading import refuse_outside, replace_text

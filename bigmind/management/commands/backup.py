@@ -8,8 +8,8 @@ from django.template.defaultfilters import filesizeformat
 
 from bigmind.backup.making import Backup, backups_in, make_backup
 from bigmind.backup.manifest import MANIFEST
+from bigmind.backup.programs import running_database
 from bigmind.backup.restoring import verify_backup
-from bigmind.backup.running import running_database
 from bigmind.core.errors import NotFound
 from bigmind.management.base import OperatorCommand, usage_error
 

@@ -11,7 +11,7 @@ from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
 from bigmind.management.base import OperatorCommand
-from bigmind.management.owner import owner_of_instance
+from bigmind.management.people import owner_of_instance
 from curation.services.company_exports import CompanyDocument, import_company
 from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.json_rows import document_in

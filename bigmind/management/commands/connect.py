@@ -30,7 +30,7 @@ from bigmind.management.connections import (
     program_meant,
     project_meant,
 )
-from bigmind.management.owner import owner_of_instance
+from bigmind.management.people import owner_of_instance
 from bigmind.transports.mcp.request_context import parse_toolsets, this_machine
 
 BIND_TO_ALL = {"0.0.0.0", "::"}  # noqa: S104 - it is what is refused

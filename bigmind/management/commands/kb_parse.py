@@ -5,8 +5,7 @@ from typing import Any, get_args
 
 from django.core.management.base import CommandParser
 
-from bigmind.management.base import OperatorCommand, Refused
-from bigmind.management.progress import ProgressBar
+from bigmind.management.base import OperatorCommand, ProgressBar, Refused
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, find_sources, in_one, parse, parse_folder
 from knowledge.parsers.yaml_files import EntryFile, read_entries, refresh, write_entries, write_entry_file

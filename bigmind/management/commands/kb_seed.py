@@ -11,9 +11,8 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, Refused
-from bigmind.management.owner import owner_of_instance
-from bigmind.management.progress import ProgressBar
+from bigmind.management.base import OperatorCommand, ProgressBar, Refused
+from bigmind.management.people import owner_of_instance
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.yaml_files import read_what_can_be
 from knowledge.services.entry_sources import Reimport, delete_removed, import_source

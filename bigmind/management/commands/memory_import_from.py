@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.people.users import find_user
 from bigmind.management.base import OperatorCommand, Refused, usage_error
-from bigmind.management.owner import owner_of_instance
+from bigmind.management.people import owner_of_instance
 from curation.services.foreign_imports import OWN, import_bundle
 from knowledge.transfer.foreign_imports import MovedIn
 from knowledge.transfer.readers import AUTO, FORMATS, NAMES

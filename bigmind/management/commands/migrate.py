@@ -15,7 +15,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from bigmind.core.roles import OWNER, grant_to_application, migrating, owner_alias
 from bigmind.embedded.database import install_vector
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.home import CannotStart
 
 # Whoever comes after a statement that waits for a lock waits as well. So it gives up soon, and tries again.
 LOCK_TIMEOUT = "500ms"

@@ -19,9 +19,9 @@ from bigmind import __version__
 from bigmind.core.operations import Operation
 from bigmind.gate import perform
 from bigmind.management.base import OperatorCommand, Refused, usage_error
-from bigmind.management.owner import owner_of_instance
+from bigmind.management.people import owner_of_instance
 from bigmind.operations import CATALOGUE, nearest_names
-from bigmind.transports.rest.parsers import read_json
+from bigmind.transports.rest.arguments import read_json
 from bigmind.transports.rest.problems import MalformedBody
 from bigmind.transports.rest.reference import arguments_in_words
 

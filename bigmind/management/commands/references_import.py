@@ -8,9 +8,8 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, usage_error
-from bigmind.management.owner import owner_of_instance
-from bigmind.management.progress import ProgressBar
+from bigmind.management.base import OperatorCommand, ProgressBar, usage_error
+from bigmind.management.people import owner_of_instance
 from bigmind.management.sources import add_source_arguments, sources_of
 from knowledge.references.arguments import plain_completeness
 from knowledge.references.imports import ImportedReferences, import_references

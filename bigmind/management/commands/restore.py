@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from bigmind.backup.programs import running_database
 from bigmind.backup.restoring import restore_backup
-from bigmind.backup.running import running_database
 from bigmind.management.base import OperatorCommand, Refused
 
 

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from accounts.people.users import find_user
 from accounts.sign_in.links import LIFETIME, make_sign_in_link
 from bigmind.management.base import OperatorCommand
-from bigmind.management.owner import owner_of_instance
+from bigmind.management.people import owner_of_instance
 
 
 class Command(OperatorCommand):

@@ -9,9 +9,8 @@ from django.core.management.base import CommandParser
 from accounts.actor import Actor
 from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, Refused, usage_error
-from bigmind.management.owner import owner_of_instance
-from bigmind.management.progress import ProgressBar
+from bigmind.management.base import OperatorCommand, ProgressBar, Refused, usage_error
+from bigmind.management.people import owner_of_instance
 from knowledge.parsers.sources import find_sources
 from knowledge.services.learnings import SyncedFile, sync_learnings
 

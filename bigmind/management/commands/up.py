@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from bigmind.embedded.refusal import CannotStart
+from bigmind.embedded.home import CannotStart
 from bigmind.embedded.up import PARTS, bring_up
 from bigmind.environment import environment
 

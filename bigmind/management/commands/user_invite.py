@@ -9,7 +9,7 @@ from accounts.models import Role
 from accounts.people.invitations import LIFETIME, invite
 from accounts.services.mail import mail_invitation
 from bigmind.management.base import OperatorCommand
-from bigmind.management.owner import owner_of_instance
+from bigmind.management.people import owner_of_instance
 
 
 class Command(OperatorCommand):

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views import defaults
 from psycopg.errors import QueryCanceled
 from rest_framework.exceptions import (
     APIException,
@@ -25,6 +26,7 @@ from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotF
 from bigmind.core.metrics import DATABASE_ERRORS
 from bigmind.core.read_only import is_refused_write
 from bigmind.observability.request_ids import current_request_id
+from bigmind.views import errors
 
 CONTENT_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
@@ -48,6 +50,8 @@ TITLES: dict[str, str] = {
     "internal": "Something broke on our side",
     "unavailable": "The database does not answer",
 }
+
+
 """Every kind of problem: the last part of its `type`, and its `title`."""
 
 STATUSES: dict[type[BigMindError], int] = {
@@ -220,3 +224,23 @@ def _suspicious(error: SuspiciousOperation) -> HttpResponse:
         hint = f"Use {settings.PUBLIC_URL}, or set BIGMIND_PUBLIC_URL to the address you used and start BigMind again."
         return problem(421, "misdirected", "This BigMind does not answer at the address in the Host header.", hint=hint)
     return problem(400, "malformed", "The request cannot be read.")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a request that cannot be read, or that names a host which is not ours."""
+    return problem_of(exception) if is_rest(request) else errors.bad_request(request, exception)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 403."""
+    return problem_of(exception) if is_rest(request) else defaults.permission_denied(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 404."""
+    return problem_of(Http404()) if is_rest(request) else defaults.page_not_found(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer 500. The error is in the log already."""
+    return problem_of(RuntimeError()) if is_rest(request) else defaults.server_error(request)

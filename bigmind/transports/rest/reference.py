@@ -1,4 +1,4 @@
-"""The catalogue as people read it: what each argument may be, where it goes, and a command to try."""
+"""The catalogue as people read it: each argument, where it goes, a command to try; and the page that shows it."""
 
 import json
 import shlex
@@ -7,13 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.csrf import csrf_exempt
+
+from bigmind.core.limits import JSON_DEPTH
 from bigmind.core.operations import Operation
 from bigmind.core.vocabulary import CONTENT_BYTES
 from bigmind.operations import CATALOGUE, TOOLSETS
-from bigmind.transports.rest.arguments import IN_THE_QUERY
-from bigmind.transports.rest.examples import example_arguments, example_reply
-from bigmind.transports.rest.json_schema import schema_of, without_null
-from bigmind.transports.rest.routes import ROOT, path_parameters
+
+from .arguments import IMPORT_BYTES, IN_THE_QUERY
+from .examples import example_arguments, example_reply
+from .json_schema import schema_of, without_null
+from .problems import TITLES, problem
+from .routes import ROOT, path_parameters
 
 BOUNDLESS = 10**9
 
@@ -118,3 +128,43 @@ def _bounds(schema: Mapping[str, Any], lowest: str, highest: str, unit: str = ""
     if high is None or high >= BOUNDLESS:
         return f", {low:,} or more{unit}" if low is not None else ""
     return f", {low:,} to {high:,}{unit}" if low is not None else f", up to {high:,}{unit}"
+
+
+@csrf_exempt  # Nothing is changed here, and a mistaken POST gets the same kind of error as elsewhere.
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """Show every route with its arguments, limits and an example."""
+    if request.method not in {"GET", "HEAD"}:
+        headers = {"Allow": "GET, HEAD"}
+        return problem(405, "method_not_allowed", "This page can only be read.", hint=f"See {ROOT}.", headers=headers)
+    groups = [
+        {
+            "toolset": toolset,
+            "routes": [
+                {
+                    "operation": operation,
+                    "paragraphs": [_with_code(text) for text in operation.description.split("\n\n")],
+                    "arguments": arguments_in_words(operation),
+                    "curl": curl_of(operation, settings.PUBLIC_URL),
+                    "reply": reply_of(operation),
+                }
+                for operation in toolset.operations
+            ],
+        }
+        for toolset in toolsets()
+    ]
+    context = {
+        "groups": groups,
+        "problems": TITLES,
+        "root": ROOT,
+        "rate_limit": settings.RATE_LIMIT_PER_MINUTE,
+        "body_mib": settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20,
+        "import_mib": IMPORT_BYTES // 2**20,
+        "json_depth": JSON_DEPTH,
+    }
+    return render(request, "api/docs.html", context)
+
+
+def _with_code(text: str) -> SafeString:
+    """Draw what stands in backticks as code: descriptions are written for agents, who read markdown."""
+    parts = enumerate(text.split("`"))
+    return format_html_join("", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts))

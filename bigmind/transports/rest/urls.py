@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from bigmind.transports.rest import documentation, schema
+from bigmind.transports.rest import reference, schema
 from bigmind.transports.rest.routes import django_route, operations_by_path
 from bigmind.transports.rest.views import OperationView, no_such_route
 
@@ -21,7 +21,7 @@ operation_routes = [
 ]
 
 urlpatterns = [
-    path("", documentation.api_docs, name="api-docs"),
+    path("", reference.api_docs, name="api-docs"),
     path("v1/openapi.json", schema.OpenApiDocument.as_view(), name="openapi"),
     *operation_routes,
     re_path(r"", no_such_route, name="api-no-route"),

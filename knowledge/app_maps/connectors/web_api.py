@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from bigmind.core.deadlines import deadline
+from bigmind.core.addresses import deadline
 from knowledge.app_maps.connectors.contract import ConnectorError
 
 PAUSES = (1.0, 2.0, 4.0)

@@ -1,8 +1,12 @@
-"""Limits for JSON in arguments: not too deep, and finite numbers only."""
+"""Limits on what is sent: how deep JSON may be nested, finite numbers only, and how many tokens markdown has."""
 
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+from markdown_it.token import Token
+
+from .errors import Invalid
 
 JSON_DEPTH = 64
 
@@ -45,3 +49,16 @@ def _levels(found: Any) -> Iterator[list[Any]]:
 
 def _children(node: Any) -> Iterable[Any]:
     return node.values() if isinstance(node, dict) else node
+
+
+class BoundedTokens(list[Token]):
+    """Tokens up to a limit: a few bytes of nested lists or empty cells make a hundred times as many bytes of tokens."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def append(self, token: Token) -> None:
+        if len(self) >= self.limit:
+            raise Invalid(f"has more than {self.limit:,} pieces of markdown.", hint="Split the file.")
+        super().append(token)

@@ -1,0 +1,227 @@
+"""The system page: what is stored, what the scheduler did, and settings worth a second look."""
+
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import TaskTally
+from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, limit_hits, troubles, use_by_operation
+from bigmind import __version__
+from bigmind.backup.making import backups_in, time_of_backup
+from bigmind.embedded.home import free_bytes
+from bigmind.environment import environment, unknown_variables
+from knowledge.services.embedding_status import PipelineSummary, pipeline_summary
+
+from . import health
+
+TABLES_SHOWN = 8
+
+_SERVER = """
+SELECT current_setting('server_version'),
+    (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+    (SELECT string_agg(newest, ', ' ORDER BY newest) FROM (
+        SELECT app || ' ' || max(name) AS newest FROM django_migrations
+        WHERE app IN ('accounts', 'curation', 'knowledge') GROUP BY app
+    ) AS migrations),
+    pg_database_size(current_database()),
+    (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
+"""
+_TABLES = """
+SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0)::bigint FROM pg_class
+WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') ORDER BY 2 DESC LIMIT %s
+"""
+
+GRACE = timedelta(minutes=2)
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+LOOKED_BACK = timedelta(hours=24)
+OPERATIONS_SHOWN = 15
+
+
+@dataclass(frozen=True)
+class Versions:
+    """What runs. `passes_the_wall`: the database takes us for a superuser, whom its policies do not hold."""
+
+    bigmind: str
+    python: str
+    postgresql: str
+    pgvector: str
+    migrations: str
+    database_bytes: int
+    passes_the_wall: bool
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """One table: its size with all indexes, and about how many rows it has."""
+
+    name: str
+    bytes: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class BackupFigures:
+    """The backups that the scheduler makes, as far as this machine sees them."""
+
+    count: int
+    newest: datetime | None = None
+    bytes: int = 0
+
+
+def versions() -> Versions:
+    """Return what runs, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SERVER)
+        row = cursor.fetchone()
+    assert row is not None, "a SELECT without FROM has one row"
+    postgresql, pgvector, migrations, size, passes = row
+    return Versions(
+        __version__, platform.python_version(), postgresql, pgvector or "", migrations or "", size, bool(passes)
+    )
+
+
+def largest_tables() -> list[TableSize]:
+    """Return the largest tables, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TABLES, [TABLES_SHOWN])
+        return [TableSize(*row) for row in cursor.fetchall()]
+
+
+def free_disk() -> int:
+    """Return how many bytes are free where BIGMIND_HOME is."""
+    return free_bytes(environment().home)
+
+
+def backups() -> BackupFigures | None:
+    """Return the backups there are; None where none are made by themselves."""
+    if not settings.BACKUP_DIR:
+        return None
+    found = backups_in(Path(settings.BACKUP_DIR).expanduser())
+    return BackupFigures(len(found), time_of_backup(found[0].folder), found[0].bytes) if found else BackupFigures(0)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One background task. `every` is None for what only writes ask for."""
+
+    name: str
+    every: timedelta | None
+    tally: TaskTally | None
+
+    @property
+    def due(self) -> datetime | None:
+        """When the scheduler asks for it next, as far as the last time is known."""
+        last = self.tally.scheduled_at if self.tally else None
+        return last + self.every if last and self.every else None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it should have run: nothing takes up what the scheduler sends, or nothing is sent."""
+        return self.due is not None and timezone.now() > self.due + GRACE
+
+    @property
+    def failed_last(self) -> bool:
+        """Whether its last run failed."""
+        return self.tally is not None and self.tally.failed_at == self.tally.ended_at
+
+
+def tasks() -> list[Task]:
+    """Return all tasks with their statistics, in one query: the next to run first."""
+    tallies = {tally.task: tally for tally in TaskTally.objects.all()}
+    entries: Any = settings.CELERY_BEAT_SCHEDULE.values()
+    schedule: dict[str, timedelta] = {entry["task"]: timedelta(seconds=entry["schedule"]) for entry in entries}
+    names = sorted({*schedule, *tallies}, key=lambda name: (schedule.get(name, timedelta.max), name))
+    return [Task(name, schedule.get(name), tallies.get(name)) for name in names]
+
+
+def last_beat(found: list[Task]) -> datetime | None:
+    """Return when a worker last did what the scheduler asked for."""
+    beats = [task.tally.scheduled_at for task in found if task.tally and task.tally.scheduled_at]
+    return max(beats, default=None)
+
+
+def unusual_settings(*, passes_the_wall: bool) -> list[str]:
+    """Return warnings about settings that are probably a mistake.
+
+    Args:
+        passes_the_wall: BigMind connects as a role that bypasses the row-level policies of the database.
+    """
+    found = [sentence for is_so, sentence in _checks(passes_the_wall) if is_so]
+    return found + [
+        f"{name} means nothing to BigMind" + (f"; did you mean {nearest}?" if nearest else ".")
+        for name, nearest in unknown_variables().items()
+    ]
+
+
+def _checks(passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
+    is_for_many = settings.BIGMIND_MODE != "personal"
+    address = urlsplit(settings.PUBLIC_URL)
+    yield settings.DEBUG, "BIGMIND_DEBUG is on: errors show the code and its variables to whoever meets one."
+    yield (
+        address.scheme != "https" and address.hostname not in LOOPBACK,
+        "BIGMIND_PUBLIC_URL has no https: keys and passwords can be read on the way.",
+    )
+    yield passes_the_wall, "The database takes BigMind for a superuser: its second wall holds nobody."
+    yield is_for_many and not settings.EMAIL_HOST, "BIGMIND_EMAIL_URL is not set: nobody is told by e-mail."
+    yield not settings.BACKUP_DIR, "BIGMIND_BACKUP_DIR is not set: only “bigmind backup” makes backups."
+    yield not settings.RATE_LIMIT_PER_MINUTE, "BIGMIND_RATE_LIMIT is 0: a key may call as often as it can."
+    yield (
+        is_for_many and settings.REQUIRE_MFA == "nobody" and not settings.OIDC_ISSUER,
+        "BIGMIND_REQUIRE_MFA is “nobody”: a guessed password is enough, also an admin's.",
+    )
+    yield settings.WEBHOOK_PRIVATE, "BIGMIND_WEBHOOK_PRIVATE is on: the webhook may call into the private network."
+    yield environment().log_level == "DEBUG", "BIGMIND_LOG_LEVEL is DEBUG: logs grow fast and libraries are talkative."
+    yield (
+        settings.EMBEDDING_PROVIDER == "hashing",
+        "BIGMIND_EMBEDDING_PROVIDER is “hashing”, which is for tests: search by meaning finds little.",
+    )
+
+
+@dataclass(frozen=True)
+class SystemState:
+    """What there is to see."""
+
+    parts: list[health.HealthCheck]
+    versions: Versions
+    pipeline: PipelineSummary
+    tasks: list[Task]
+    last_beat: datetime | None
+    slowest: list[Use]
+    troubles: list[FailedCalls]
+    limit_hits: list[LimitHits]
+    tables: list[TableSize]
+    free_disk: int
+    backups: BackupFigures | None
+    unusual: list[str]
+
+
+def system_state(actor: Actor) -> SystemState:
+    """Look at everything. For admins."""
+    actor.require("admin")
+    calls, found, in_use = calls_since(timezone.now() - LOOKED_BACK), tasks(), versions()
+    by_slowness = sorted(use_by_operation(calls), key=lambda use: -use.most_within)
+    return SystemState(
+        parts=health.parts(),
+        versions=in_use,
+        pipeline=pipeline_summary(),
+        tasks=found,
+        last_beat=last_beat(found),
+        slowest=by_slowness[:OPERATIONS_SHOWN],
+        troubles=troubles(calls),
+        limit_hits=limit_hits(calls),
+        tables=largest_tables(),
+        free_disk=free_disk(),
+        backups=backups(),
+        unusual=unusual_settings(passes_the_wall=in_use.passes_the_wall),
+    )

@@ -1,1 +1,0 @@
-"""The system page: how this BigMind is, for the people who run it."""
