@@ -23,9 +23,8 @@ from knowledge.models import EmbeddingSpace, Entry, Kind
 from knowledge.search import hybrid
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
-from knowledge.search.indexes import keep_indexes
+from knowledge.search.indexes import keep_indexes, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, tune
-from knowledge.search.scopes import scope_of_owner
 from knowledge.services.embedding import space_of
 from knowledge.services.entry_imports import NewEntry, import_entries
 from knowledge.services.entry_reading import search_entries

@@ -3,12 +3,12 @@
 from django.urls import path
 
 from knowledge.views import (
-    app_map_files,
     app_maps,
+    archive,
     context,
     directory,
+    embedding_status,
     entries,
-    exports,
     facts,
     gaps,
     home,
@@ -16,16 +16,9 @@ from knowledge.views import (
     insights,
     memory,
     notes,
-    reference_decisions,
     references,
     search,
     sessions,
-)
-from knowledge.views import (
-    archive as asides,
-)
-from knowledge.views import (
-    embedding_status as pipeline,
 )
 
 urlpatterns = [
@@ -54,17 +47,17 @@ urlpatterns = [
     ),
     path("memory/profile/", context.profile, name="memory-profile"),
     path("memory/context/", context.context, name="memory-context"),
-    path("memory/aside/", asides.asides, name="memory-aside"),
-    path("memory/<str:kind>/<str:thing_id>/set-aside/", asides.setting_aside, name="memory-set-aside"),
-    path("memory/<str:kind>/<str:thing_id>/restore/", asides.restoring, name="memory-restore"),
-    path("memory/<str:kind>/<str:thing_id>/erase/", asides.erasing, name="memory-erase"),
-    path("memory/export/", exports.export, name="memory-export"),
+    path("memory/aside/", archive.asides, name="memory-aside"),
+    path("memory/<str:kind>/<str:thing_id>/set-aside/", archive.setting_aside, name="memory-set-aside"),
+    path("memory/<str:kind>/<str:thing_id>/restore/", archive.restoring, name="memory-restore"),
+    path("memory/<str:kind>/<str:thing_id>/erase/", archive.erasing, name="memory-erase"),
+    path("memory/export/", memory.export, name="memory-export"),
     path("directory/", directory.directory, name="directory"),
     path("apps/", app_maps.apps, name="apps"),
     path("apps/read/", app_maps.bringing_in, name="apps-bootstrap"),
     path("apps/default/", app_maps.choosing, name="apps-default"),
-    path("apps/export/", app_map_files.export, name="apps-export"),
-    path("apps/import/", app_map_files.importing, name="apps-import"),
+    path("apps/export/", app_maps.export, name="apps-export"),
+    path("apps/import/", app_maps.importing, name="apps-import"),
     path("apps/runs/<int:run_id>/", app_maps.stopping, name="apps-run"),
     path("apps/<int:app_id>/", app_maps.app, name="app-map"),
     path("apps/row/<int:part_id>/", app_maps.open_part, {"kind": "entity"}, name="app-map-of-entity"),
@@ -85,15 +78,15 @@ urlpatterns = [
     path("docs/references/<uuid:reference_id>/edit/", references.correction, name="reference-edit"),
     path("docs/references/<uuid:reference_id>/versions/", references.versions, name="reference-versions"),
     path("docs/references/<uuid:reference_id>/feedback/", references.reporting, name="reference-feedback"),
-    path("docs/decisions/<int:drift_id>/", reference_decisions.decision, name="reference-decision"),
+    path("docs/decisions/<int:drift_id>/", references.decision, name="reference-decision"),
     path("docs/<slug:slug>/", references.collection, name="docs-collection"),
-    path("docs/<slug:slug>/coverage/", reference_decisions.coverage, name="docs-coverage"),
+    path("docs/<slug:slug>/coverage/", references.coverage, name="docs-coverage"),
     path("insights/", insights.insights, name="insights"),
     path("insights/gaps/", gaps.gaps, name="insights-gaps"),
     path("insights/gaps/<int:gap_id>/settle/", gaps.settling, name="insights-gap-settle"),
     path("insights/questions/<int:question_id>/forget/", gaps.forgetting, name="insights-question-forget"),
-    path("system/embeddings/", pipeline.pipeline, name="embeddings"),
-    path("system/embeddings/retry/", pipeline.retrying, name="embeddings-retry"),
-    path("system/embeddings/rebuild/", pipeline.rebuilding, name="embeddings-rebuild"),
-    path("system/embeddings/stop/", pipeline.stopping, name="embeddings-stop"),
+    path("system/embeddings/", embedding_status.pipeline, name="embeddings"),
+    path("system/embeddings/retry/", embedding_status.retrying, name="embeddings-retry"),
+    path("system/embeddings/rebuild/", embedding_status.rebuilding, name="embeddings-rebuild"),
+    path("system/embeddings/stop/", embedding_status.stopping, name="embeddings-stop"),
 ]

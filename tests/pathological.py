@@ -14,22 +14,19 @@ from curation.proposals.contradictions import contradictions
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
 from knowledge.parsers.learnings import pending_in
+from knowledge.parsers.markdown import infer_tags
 from knowledge.parsers.outline import words_of as plain_words
-from knowledge.parsers.tags import infer_tags
 from knowledge.parsers.yaml_files import parse_entries
-from knowledge.references.readers.command_names import name_in
-from knowledge.references.readers.commands import first_sentence
-from knowledge.references.readers.help import options as help_options
+from knowledge.references.readers.commands import first_sentence, name_in
 from knowledge.references.readers.help.text import read_help
-from knowledge.references.readers.help.usage import choices_in, read_usage
-from knowledge.references.readers.registry import generator_for
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.help.usage import choices_in, is_option_row, option_of, read_usage
+from knowledge.references.readers.registry import Source, generator_for
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.names import path_form, request_in, spell, words_typed
 from knowledge.search.splits import split_text
 from knowledge.transfer import readers as importers
 from knowledge.transfer.readers.bundles import bundle_from
-from knowledge.views.entry_words import heading_and_body, words_of
+from knowledge.views.entries import heading_and_body, words_of
 
 PUMPS = {
     "backticks": "`",
@@ -265,7 +262,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "help texts": read_help,
     "usage lines": read_usage,
     "choices": choices_in,
-    "options": lambda text: (help_options.is_option_row(text), help_options.option_of("--a " + text, text)),
+    "options": lambda text: (is_option_row(text), option_of("--a " + text, text)),
     "sources of references": _generate,
     "typescript": _generate_typescript,
     "learnings": _pending,

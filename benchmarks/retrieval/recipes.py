@@ -15,8 +15,7 @@ from knowledge.search import hybrid
 from knowledge.search.filters import Filters
 from knowledge.search.fusion import fuse
 from knowledge.search.hybrid import search
-from knowledge.search.keyword import lexemes_of
-from knowledge.search.retrievers import CANDIDATES
+from knowledge.search.retrievers import CANDIDATES, lexemes_of
 
 SHIPPED = "as served: blend, with neighbours"
 KEYWORD, VECTOR = "keyword arm: coverage", "vectors alone"

@@ -14,8 +14,7 @@ from knowledge.reference_vocabulary import ReferenceKind
 from knowledge.references.readers.drafts import Generated, ReferenceDraft
 from knowledge.references.readers.openapi import open_document, references_of
 from knowledge.references.readers.python.commands import generate_from_django
-from knowledge.references.readers.registry import Generator
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Generator, Source
 
 APPS = ("bigmind", "accounts", "knowledge", "curation")
 SOURCE = "bigmind"

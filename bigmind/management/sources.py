@@ -10,8 +10,7 @@ import httpx
 
 from bigmind.core.addresses import AddressRefused, fetch
 from bigmind.core.errors import Invalid
-from knowledge.references.readers.registry import GENERATORS
-from knowledge.references.readers.sources import Source, source_bytes
+from knowledge.references.readers.registry import GENERATORS, Source, source_bytes
 
 from .own_documentation import OWN
 

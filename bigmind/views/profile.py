@@ -16,8 +16,7 @@ from bigmind.core.sections import ProfileSection
 from bigmind.web.forms import OperationForm, form_data
 from bigmind.web.pages import own_page, tell
 from curation.services.profile_pages import ProfilePage, get_profile_page
-from knowledge.services.headlines import headlines_to_offer, visible_headlines
-from knowledge.services.people import change_sharing
+from knowledge.services.people import change_sharing, headlines_to_offer, visible_headlines
 
 # What each section is called, and what is in it. Who somebody is comes first: without it there is no page for others.
 SECTIONS: dict[ProfileSection, tuple[str, str]] = {

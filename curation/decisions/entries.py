@@ -14,7 +14,7 @@ from curation.models import Comment, Review
 from curation.notifications.notices import tell_of_comment
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import PUBLISHED, CompanyEntry
-from knowledge.search.authorship import note_writings
+from knowledge.search.passages import note_writings
 
 from .history import no_such_entry, require_own
 from .rules import may_decide

@@ -16,7 +16,7 @@ from curation.models import Action, Review
 from curation.notifications.notices import tell_of_review
 from curation.proposals.screening import suspicions_about
 from knowledge.models import CompanyEntry, Kind, Status
-from knowledge.search.authorship import note_writings
+from knowledge.search.passages import note_writings
 from knowledge.services.company import index_company_entry
 
 SNAPSHOT = ColumnCopy(

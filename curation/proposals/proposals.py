@@ -36,7 +36,7 @@ from curation.vocabulary import (
 )
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Session, Status
-from knowledge.search.authorship import note_writings
+from knowledge.search.passages import note_writings
 from knowledge.services.current_sessions import current_session
 from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
 

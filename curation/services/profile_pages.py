@@ -11,8 +11,7 @@ from bigmind.core.sections import ProfileSection
 from knowledge.models import CompanyEntry, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
 from knowledge.services.company import select_approved_entries
-from knowledge.services.headlines import visible_headlines
-from knowledge.services.topics import Topic, topics_of
+from knowledge.services.people import Topic, topics_of, visible_headlines
 from knowledge.services.upkeep import Stats, get_stats
 
 from .badges import Badge, badges_of

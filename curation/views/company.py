@@ -16,9 +16,8 @@ from bigmind.web.pages import offset_in, own_page, tell
 from curation.decisions.decisions import Decisions, decide_many
 from curation.decisions.rules import may_decide
 from curation.proposals.queue import list_queue
-from knowledge.services.company_browsing import HITS, ShelvedCompanyEntry, browse_company
-from knowledge.views.entry_search import address_with
-from knowledge.views.entry_words import words_of
+from knowledge.services.company import HITS, ShelvedCompanyEntry, browse_company
+from knowledge.views.entries import address_with, words_of
 
 from .company_queries import CompanyQuestion, category_facets
 

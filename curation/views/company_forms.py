@@ -8,7 +8,7 @@ from django.http import QueryDict
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import CompanyCategory, CompanyEntry
-from knowledge.views.forms import project_field
+from knowledge.views.pages import project_field
 
 from .forms import FORMS, Commenting, DecisionForm, Plain
 

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 
 from bigmind.web.forms import Question, choice, search_field
 from knowledge.models import CompanyCategory
-from knowledge.services.company_browsing import CompanyListing, projects_with_company_entries
-from knowledge.views.entry_search import Facet, address_with
+from knowledge.services.company import CompanyListing, projects_with_company_entries
+from knowledge.views.entries import Facet, address_with
 
 FRESHNESS = {
     "verified": "Verified",

@@ -11,7 +11,7 @@ from bigmind.core.text import fold_name
 from knowledge.app_maps.files.text import file_names
 from knowledge.models import App, AppEntity, AppTable
 from knowledge.models.app_maps import Named
-from knowledge.search.nearest import SUGGEST_FROM, nearest_or
+from knowledge.search.names import SUGGEST_FROM, nearest_or
 
 _TURNS = 6_000
 

@@ -1,23 +1,27 @@
-"""Healing: what a map says was true until someone fails with it; then it is mended for everybody (seed 000).
+"""Healing: a map is believed until someone fails with it; then the row, table or app is looked up again."""
 
-The ladder for a row: its id, then the field it is found by, then it is forgotten. Where a connector can read the app,
-BigMind climbs it by itself; else the agent does, and says at each step what it found.
-"""
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
-from typing import Annotated, Literal
-
+from django.db import transaction
+from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
-from knowledge.app_maps.connectors import connector_called
-from knowledge.app_maps.failures import Mended, Report, require_argument
-from knowledge.app_maps.finding import app_called, table_of
-from knowledge.app_maps.forgetting import may_clear
-from knowledge.app_maps.healing_apps import app_gone
-from knowledge.app_maps.healing_rows import row_gone
-from knowledge.app_maps.healing_tables import table_wrong
-from knowledge.app_maps.vocabulary import AnApp, AnEntity, ATable, Fields, OutsideId
-from knowledge.models import Failure
+from accounts.models import Agent, User
+from bigmind.core.errors import Invalid
+from knowledge.models import App, AppEntity, AppTable, Failure, Healed, Healing
+
+from .connectors import connector_called
+from .connectors.contract import Connector, ConnectorError, DiscoveredRow
+from .finding import app_called, apps_called, entities_called, entity_of, lock, table_of
+from .forgetting import forget_app, forget_entity, forget_table, may_clear
+from .learning import index_entity, index_table, to_learnt_table
+from .reading import fields_of
+from .resolving import MapLocation, place_of_thing
+from .vocabulary import AnApp, AnEntity, ATable, Fields, OutsideId
+
+ROWS_COMPARED = 5
 
 FailureName = Annotated[
     Literal["row_gone", "schema_changed", "table_gone", "app_gone"],
@@ -29,6 +33,330 @@ OutcomeName = Annotated[
 FailedId = Annotated[OutsideId, Field(description="The id you used that led nowhere.")]
 FoundId = Annotated[OutsideId, Field(description="With `found`: the id it has now.")]
 FoundFields = Annotated[Fields, Field(description="With `found`: the schema as it is now, whole.")]
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What became of a report. `next_step` says what to do now; `place` is where the thing is."""
+
+    status: Literal["healed", "unchanged", "next_step", "choose", "forgotten", "reported"]
+    next_step: str
+    place: MapLocation | None = None
+    fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+    candidates: list[dict[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Report:
+    """One report of a failure, with whoever made it and what they found. `is_check`: it is looked over unasked."""
+
+    user: User | None
+    agent: Agent | None
+    may_clear: bool
+    failure: str
+    app: App
+    connector: Connector | None
+    outcome: str | None = None
+    failed_id: str = ""
+    found_id: str = ""
+    fields: dict[str, dict[str, Any]] | None = None
+    is_check: bool = False
+
+    def note(self, outcome: Healed, *, subject: str = "", failed: str = "", found: str = "") -> None:
+        """Write the history."""
+        if self.is_check and outcome is Healed.UNCHANGED:
+            return
+        by_connector = self.app.connector if self.connector and self.outcome is None else ""
+        Healing.objects.create(
+            app=self.app if self.app.pk else None,
+            app_name=self.app.name,
+            subject=subject,
+            failure=self.failure,
+            outcome=outcome,
+            failed=failed or self.failed_id,
+            found=found[:1_000],
+            user=self.user,
+            agent=self.agent,
+            by_connector=by_connector,
+        )
+
+
+WAITS_FOR_CURATOR = (
+    "That the {what} is gone is noted, and everybody who asks for it is warned. A curator decides whether all that is "
+    "known of it is forgotten: app_forget."
+)
+
+
+def require_argument(name: str, value: str | None) -> str:
+    """Return an argument that this report cannot do without."""
+    if value is None:
+        raise Invalid.of(name, "is required here")
+    return value
+
+
+def note_change(app: App) -> None:
+    """Let everybody who keeps the map know that it is another one now."""
+    app.version += 1
+    app.save(update_fields=["version"])
+
+
+def row_gone(report: Report, name: str, table: str | None) -> Mended:
+    """Mend a row that is not where the map says, or say what to do next."""
+    within = table_of(report.app, table) if table else None
+    if not entities_called(name, app=report.app, table=within):
+        return Mended("forgotten", f"The map does not know “{name}” any more. Discover it anew if it should be there.")
+    entity = entity_of(report.app, name, within)
+    if report.failed_id and entity.row_id and entity.row_id != report.failed_id:
+        step = "Somebody mended this already: use the row id that stands here now."
+        return Mended("healed", step, place=place_of_thing(entity))
+    if report.outcome == "found":
+        return _row_found(report, entity, require_argument("found_id", report.found_id or None))
+    if report.outcome == "not_found":
+        return _row_lost(report, entity)
+    # The key of the connector sees every row. Members could teach the map a row with any field and value, and read from
+    # what is told them whether there is one: so they look themselves, with what they may see.
+    if report.connector and report.may_clear:
+        try:
+            return climb(report, report.connector, entity)
+        except ConnectorError as error:
+            return _ask_for_row(entity, f"BigMind could not look itself: {error} ")
+    return _ask_for_row(entity)
+
+
+def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
+    """Look for a row by its id, then by the field it is found by."""
+    app_id, table_id = entity.table.app.app_id, entity.table.table_id
+    if entity.row_id and connector.row(app_id, table_id, entity.row_id):
+        report.note(Healed.UNCHANGED, subject=_subject(entity), failed=entity.row_id)
+        step = "The row is there: its id is right. Look at what else may be wrong, such as a field or your permission."
+        return Mended("unchanged", step, place=place_of_thing(entity))
+    field, value = _match_of(entity)
+    if not field:
+        return _ask_for_row(entity)
+    rows = connector.find_rows(app_id, table_id, field, value, limit=ROWS_COMPARED)
+    if len(rows) > 1:
+        return _several(entity, field, value, rows)
+    return _row_found(report, entity, rows[0].row_id) if rows else _row_lost(report, entity)
+
+
+def _match_of(entity: AppEntity) -> tuple[str, str]:
+    """The field and value a row is found by; where none was learnt, its name in the table's primary field."""
+    if entity.match_field and entity.match_value:
+        return entity.match_field, entity.match_value
+    return (entity.table.primary, entity.name) if entity.table.primary else ("", "")
+
+
+def _ask_for_row(entity: AppEntity, why: str = "") -> Mended:
+    field, value = _match_of(entity)
+    table = f"{entity.table.name} ({entity.table.table_id or 'id unknown'})"
+    query = f"Query {table} by {field} = {value} (1 call)" if field else f"Look for “{entity.name}” in {table}"
+    step = (
+        f"{why}{query}. Then call app_report_failure again: outcome found with found_id when there is a row, "
+        "else not_found, and it is forgotten."
+    )
+    return Mended("next_step", step, place=place_of_thing(entity))
+
+
+def _several(entity: AppEntity, field: str, value: str, rows: list[DiscoveredRow]) -> Mended:
+    """Name the rows, with what tells them apart."""
+    candidates = [{"row_id": row.row_id, **_telling(row, entity.table)} for row in rows]
+    step = (
+        f"{len(rows)} rows have {field} = {value}. Ask the user which is meant, then call app_report_failure "
+        "again with outcome found and its found_id."
+    )
+    return Mended("choose", step, place=place_of_thing(entity), candidates=candidates)
+
+
+def _telling(row: DiscoveredRow, table: AppTable) -> dict[str, str]:
+    """A few short values by which people tell rows apart."""
+    named = [str(one["name"]) for one in table.fields][:6] or list(row.values)[:6]
+    shown = {name: row.values[name] for name in named if isinstance(row.values.get(name), str | int | float)}
+    return {name: str(value)[:80] for name, value in shown.items()}
+
+
+@transaction.atomic
+def _row_found(report: Report, entity: AppEntity, row_id: str) -> Mended:
+    app = lock(report.app)
+    entity = _still(entity)
+    before = entity.row_id
+    if before == row_id:
+        report.note(Healed.UNCHANGED, subject=_subject(entity), failed=before)
+        return Mended("unchanged", "The row id was right.", place=place_of_thing(entity))
+    entity.row_id, entity.last_seen = row_id, timezone.now()
+    entity.save(update_fields=["row_id", "last_seen"])
+    index_entity(entity)
+    note_change(app)
+    report.note(Healed.FOUND, subject=_subject(entity), failed=before, found=f"row id {row_id}")
+    return Mended("healed", "The map is mended for everybody. Go on with this row id.", place=place_of_thing(entity))
+
+
+@transaction.atomic
+def _row_lost(report: Report, entity: AppEntity) -> Mended:
+    lock(report.app)
+    entity = _still(entity)
+    report.note(Healed.FORGOTTEN, subject=_subject(entity), failed=entity.row_id)
+    forget_entity(entity)
+    return Mended("forgotten", f"“{entity.name}” was deleted outside, and is forgotten. Tell the user.")
+
+
+def _still(entity: AppEntity) -> AppEntity:
+    """The row as it is, now that nobody else may change it."""
+    return entity_of(entity.table.app, entity.name, entity.table)
+
+
+def _subject(entity: AppEntity) -> str:
+    return f"{entity.table.name} › {entity.name}"
+
+
+def table_wrong(report: Report, table: AppTable) -> Mended:
+    """Mend a table that is gone or has other fields, or say what to do next."""
+    if report.outcome == "found":
+        return _table_found(report, table, report.found_id, report.fields)
+    if report.outcome == "not_found":
+        return _table_lost(report, table)
+    if report.connector:
+        try:
+            return _look_at_table(report, report.connector, table)
+        except ConnectorError as error:
+            return _ask_for_table(report, table, f"BigMind could not look itself: {error} ")
+    return _ask_for_table(report, table)
+
+
+def _look_at_table(report: Report, connector: Connector, table: AppTable) -> Mended:
+    """Look for a table by its id, then by its name."""
+    found = connector.table(report.app.app_id, table.table_id) if table.table_id else None
+    if found is None:
+        named = [one for one in connector.tables(report.app.app_id) if one.name.casefold() == table.name.casefold()]
+        found = named[0] if len(named) == 1 else None
+    if found is None:
+        return _table_lost(report, table)
+    fit = to_learnt_table(found)
+    return _table_found(report, table, fit.table_id, fit.fields)
+
+
+def _ask_for_table(report: Report, table: AppTable, why: str = "") -> Mended:
+    if report.failure == Failure.TABLE_GONE:
+        call = f"Call get_tables for the app {report.app.app_id} (1 call) and look for “{table.name}”"
+    else:
+        call = f"Call get_table_schema for {table.name} ({table.table_id or 'id unknown'}) (1 call)"
+    step = (
+        f"{why}{call}. Then call app_report_failure again: outcome found with found_id, and `fields` where they "
+        "changed, else not_found."
+    )
+    return Mended("next_step", step, place=place_of_thing(table), fields=fields_of(table))
+
+
+@transaction.atomic
+def _table_found(report: Report, table: AppTable, table_id: str, fields: dict[str, dict[str, Any]] | None) -> Mended:
+    app = lock(report.app)
+    table = table_of(app, table.name)
+    before = (table.table_id, table.fields)
+    if table_id and not app.tables.filter(table_id=table_id).exclude(pk=table.pk).exists():
+        table.table_id = table_id
+    if fields is not None:
+        # Overwritten, not merged: a field that is gone must go.
+        table.fields = [{"name": name, **known} for name, known in fields.items()]
+    table.last_seen, table.reported_gone_at = timezone.now(), None
+    table.save()
+    if before == (table.table_id, table.fields):
+        report.note(Healed.UNCHANGED, subject=table.name)
+        step = "The table is as the map says. Look at what else may be wrong, such as your permission."
+        return Mended("unchanged", step, place=place_of_thing(table), fields=fields_of(table))
+    index_table(table)
+    note_change(app)
+    report.note(Healed.FOUND, subject=table.name, found=_differences(before, table))
+    step = "The map is mended for everybody. Go on with what stands here."
+    return Mended("healed", step, place=place_of_thing(table), fields=fields_of(table))
+
+
+def _differences(before: tuple[str, list[dict[str, Any]]], table: AppTable) -> str:
+    old, new = ({one["name"]: one for one in fields} for fields in (before[1], table.fields))
+    parts = {
+        "table id": [table.table_id] if before[0] != table.table_id else [],
+        "new fields": [name for name in new if name not in old],
+        "gone": [name for name in old if name not in new],
+        "changed": [name for name in new if name in old and new[name] != old[name]],
+    }
+    return "; ".join(f"{what} {', '.join(names)}" for what, names in parts.items() if names)
+
+
+@transaction.atomic
+def _table_lost(report: Report, table: AppTable) -> Mended:
+    lock(report.app)
+    if report.may_clear:
+        report.note(Healed.FORGOTTEN, subject=table.name, failed=table.table_id)
+        gone = forget_table(table)
+        step = f"The table {table.name} is gone, and forgotten with {gone.entities} entities. Tell the user."
+        return Mended("forgotten", step)
+    AppTable.objects.filter(pk=table.pk).update(reported_gone_at=timezone.now())
+    report.note(Healed.REPORTED, subject=table.name, failed=table.table_id)
+    return Mended("reported", WAITS_FOR_CURATOR.format(what=f"table {table.name}"), place=place_of_thing(table))
+
+
+def app_gone(report: Report) -> Mended:
+    """Mend an app that is gone, or say what to do next."""
+    app = report.app
+    if report.outcome == "found":
+        return _app_found(report, require_argument("found_id", report.found_id or None))
+    if report.outcome == "not_found":
+        return _app_lost(report)
+    if report.connector:
+        try:
+            return _look_at_app(report, report.connector)
+        except ConnectorError as error:
+            return _ask_for_app(app, f"BigMind could not look itself: {error} ")
+    return _ask_for_app(app)
+
+
+def _look_at_app(report: Report, connector: Connector) -> Mended:
+    """Look for an app by its id, then by its name."""
+    there = list(connector.apps())
+    if any(one.app_id == report.app.app_id for one in there):
+        return _app_found(report, report.app.app_id)
+    named = [one for one in there if one.name.casefold() == report.app.name.casefold()]
+    return _app_found(report, named[0].app_id) if len(named) == 1 else _app_lost(report)
+
+
+def _ask_for_app(app: App, why: str = "") -> Mended:
+    step = (
+        f"{why}Call discover_apps (1 call) and look for “{app.name}”. Then call app_report_failure again: outcome "
+        "found with found_id, else not_found."
+    )
+    return Mended("next_step", step, place=place_of_thing(app))
+
+
+@transaction.atomic
+def _app_found(report: Report, app_id: str) -> Mended:
+    app = lock(report.app)
+    before = app.app_id
+    others = [one for one in apps_called(app_id) if one.app_id == app_id and one.pk != app.pk]
+    if others:
+        raise Invalid.of("found_id", f"is the id of “{others[0].name}”")
+    app.app_id, app.reported_gone_at, app.last_seen = app_id, None, timezone.now()
+    app.save()
+    if before == app_id:
+        report.note(Healed.UNCHANGED)
+        step = "The app is there: its id is right. Look at what else may be wrong, such as your permission."
+        return Mended("unchanged", step, place=place_of_thing(app))
+    note_change(app)
+    report.note(Healed.FOUND, failed=before, found=f"app id {app_id}")
+    step = "The map is mended for everybody. Its tables may have new ids: app_rebuild finds them."
+    return Mended("healed", step, place=place_of_thing(app))
+
+
+@transaction.atomic
+def _app_lost(report: Report) -> Mended:
+    app = lock(report.app)
+    if report.may_clear:
+        report.note(Healed.FORGOTTEN, failed=app.app_id)
+        gone = forget_app(app)
+        step = (
+            f"{app.name} is gone, and forgotten with {gone.tables} tables and {gone.entities} entities. Tell the user."
+        )
+        return Mended("forgotten", step)
+    App.objects.filter(pk=app.pk).update(reported_gone_at=timezone.now())
+    report.note(Healed.REPORTED, failed=app.app_id)
+    return Mended("reported", WAITS_FOR_CURATOR.format(what=f"app {app.name}"), place=place_of_thing(app))
 
 
 def report_failure(

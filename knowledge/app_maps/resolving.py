@@ -15,7 +15,7 @@ from knowledge.app_maps.finding import apps_called, entities_called
 from knowledge.app_maps.reading import fields_of, how_to_begin, see
 from knowledge.app_maps.vocabulary import AnApp, LookedUp, Request
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
-from knowledge.search.nearest import SUGGEST_FROM, nearest
+from knowledge.search.names import SUGGEST_FROM, nearest
 
 FITS = 60.0
 """Of 100: how much of a trigger's words a request must have."""

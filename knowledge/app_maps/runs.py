@@ -21,10 +21,9 @@ from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotF
 from bigmind.core.vocabulary import RowId
 from knowledge.app_maps.connectors import CONNECTORS, available_connectors, connector_called
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredTable
-from knowledge.app_maps.failures import Report
 from knowledge.app_maps.finding import app_called, lock, take_turn
 from knowledge.app_maps.forgetting import forget_table, may_clear, require_may_clear
-from knowledge.app_maps.healing_rows import climb
+from knowledge.app_maps.healing import Report, climb
 from knowledge.app_maps.learning import DiscoveredApps, Learnt, clean_text, index_table, merge_map, to_learnt_table
 from knowledge.app_maps.reading import how_to_begin
 from knowledge.app_maps.vocabulary import AnApp, ConnectorName, Tables, map_told

@@ -13,7 +13,7 @@ from .app_maps import (
     Healing,
     RunState,
 )
-from .authorship import Writing
+from .base import Writing
 from .company import (
     PUBLISHED,
     UNDECIDED,

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from accounts.models import User
 
-from .archive import CanBeSetAside
+from .base import CanBeSetAside
 from .sessions import Session
 
 

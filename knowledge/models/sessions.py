@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, User
 
-from .archive import CanBeSetAside
+from .base import CanBeSetAside
 
 STALE_AFTER = timedelta(hours=24)
 AUTO_CLOSED = "[auto-closed — session exceeded 24h]"

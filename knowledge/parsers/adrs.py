@@ -7,8 +7,8 @@ from typing import Any
 
 from bigmind.core.text import one_line
 from knowledge.parsers.entries import SourceEntry, make_entry, slug
+from knowledge.parsers.markdown import infer_tags
 from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of
-from knowledge.parsers.tags import infer_tags
 
 NUMBERED = re.compile(r"(?:adr[-\s]*)?(?P<number>\d{1,5})\s*[.:–—-]*\s*(?P<title>.*)", re.IGNORECASE)
 LABELLED = re.compile(r"(?P<name>status|date|deciders|decision-makers)\s*:\s*(?P<value>.+)", re.IGNORECASE)

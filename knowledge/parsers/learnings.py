@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
 from knowledge.parsers.entries import EntryType, Keys, SourceEntry, slug
+from knowledge.parsers.lessons_learned import kind_of, kind_of_heading
+from knowledge.parsers.markdown import infer_tags
 from knowledge.parsers.reading import decode_text, read_bytes, replace_text
-from knowledge.parsers.sections import kind_of, kind_of_heading
-from knowledge.parsers.tags import infer_tags
 from knowledge.parsers.yaml_nodes import Position, YamlNode, read_yaml
 
 NAME = "LEARNINGS.yaml"

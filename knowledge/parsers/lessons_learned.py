@@ -7,11 +7,9 @@ from datetime import date, datetime
 
 from markdown_it.tree import SyntaxTreeNode
 
-from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
-from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of
-from knowledge.parsers.sections import LessonKind, kind_of, kind_of_heading
-from knowledge.parsers.statements import Statement, label_of, statements
-from knowledge.parsers.tags import infer_tags
+from .entries import Keys, Role, SourceEntry, make_entry, slug
+from .markdown import Statement, infer_tags, label_of, statements
+from .outline import Outline, OutlineSection, read_outline, text_of, words_of
 
 STORY = re.compile(r"(?:story\s+)?[\[(]?(?P<id>[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-\d+[a-z]?)\b[\])]?\s*(?P<rest>.*)", re.I)
 DATE = re.compile(
@@ -22,6 +20,39 @@ DATE_LABELS = {"date", "completed", "finished", "closed", "done", "updated", "sh
 SUMMARY_ROLES: list[Role] = ["pm", "dev", "qa"]
 KEY_WORDS = 8
 DIGEST_CHARS = 1_200
+
+
+@dataclass(frozen=True, slots=True)
+class LessonKind:
+    """A kind of lesson."""
+
+    name: str
+    tags: tuple[str, ...]
+    roles: tuple[Role, ...]
+    called: tuple[str, ...]
+    """Words, as in a slug, that a heading or category of this kind contains."""
+
+
+KINDS = (
+    LessonKind("reuse", ("reuse", "pattern"), ("dev",), ("reuse", "reused", "patterns-found")),
+    LessonKind("blocker", ("blocker",), ("dev",), ("blocker", "blockers", "blocked")),
+    LessonKind("time-sink", ("time-sink",), ("pm", "dev"), ("time-sink", "time-sinks", "timesinks", "slowed-us-down")),
+    LessonKind("verification", ("verification",), ("dev", "qa"), ("verification", "verify", "verified")),
+    LessonKind("recommendation", ("recommendation",), ("dev",), ("recommendation", "recommendations", "next-time")),
+    LessonKind("high-cost", ("tokens", "optimization", "high-cost"), ("dev", "qa"), ("high-cost", "token", "tokens")),
+)
+
+
+def kind_of_heading(heading: str) -> LessonKind | None:
+    """Return the kind of lesson a heading or category announces, or None."""
+    name = f"-{slug(heading)}-"
+    return next((kind for kind in KINDS if any(f"-{words}-" in name for words in kind.called)), None)
+
+
+def kind_of(heading: str) -> LessonKind:
+    """Return the kind of lesson a heading announces; one nobody foresaw is a kind of its own."""
+    name = slug(heading, 40)
+    return kind_of_heading(heading) or LessonKind(name, (name,) if name else (), ("dev",), ())
 
 
 @dataclass

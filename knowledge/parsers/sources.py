@@ -7,16 +7,26 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.adrs import parse_adr
-from knowledge.parsers.entries import Keys, SourceEntry, slug
-from knowledge.parsers.instruction_files import parse_instructions
-from knowledge.parsers.learnings import pending_in
-from knowledge.parsers.lessons_learned import parse_lessons
-from knowledge.parsers.markdown import parse_markdown
-from knowledge.parsers.reading import read_text
-from knowledge.parsers.sections import kind_of_heading
-from knowledge.parsers.templates import parse_template
-from knowledge.parsers.yaml_files import ENTRIES, parse_entries
+from bigmind.core.vocabulary import TAG_CHARS
+
+from .adrs import parse_adr
+from .entries import Keys, Role, SourceEntry, make_entry, slug
+from .learnings import pending_in
+from .lessons_learned import kind_of_heading, parse_lessons
+from .markdown import LISTS, Statement, infer_tags, parse_markdown, statements
+from .outline import OutlineSection, read_outline
+from .reading import read_text
+from .yaml_files import ENTRIES, parse_entries
+
+ROLES: tuple[tuple[set[str], tuple[Role, ...]], ...] = (
+    ({"adr", "architecture", "rfc"}, ("dev", "pm")),
+    ({"qa", "test", "verification", "verify", "gate", "uat"}, ("qa",)),
+    ({"story", "epic", "prd", "elab", "elaboration", "roadmap", "pm"}, ("pm",)),
+    ({"proof", "pr", "runbook", "operations", "implementation", "blockers", "code"}, ("dev",)),
+)
+
+KEY_WORDS = 8
+SHORT_CHARS = 1_500
 
 SourceKind = Literal["lessons", "template", "markdown", "instructions", "adr", "learnings", "entries"]
 FILES = 10_000
@@ -33,6 +43,106 @@ INSTRUCTIONS = {
 INSTRUCTION_ENDINGS = (".mdc", ".instructions.md")
 READ_THOUGH_HIDDEN = {".github", ".cursor", ".claude"}
 LEFT_ALONE = {"node_modules", "__pycache__", "venv", "site-packages"}
+
+
+"""The words of a file's name decide first, those of its folder next."""
+DOCUMENTATION = {"proof", "runbook", "adr", "readme", "changelog", "release"}
+PLACES = {"", "docs", "doc", "plans", "stories", "src", "templates", "template", "github"}
+FOLDERS = 2
+
+
+def parse_template(text: str, source_file: str) -> list[SourceEntry]:
+    """Return the one entry of a template: its content byte for byte, its title, and tags from its path.
+
+    Raises:
+        Invalid: it is larger than an entry may be.
+    """
+    path = PurePosixPath(source_file)
+    fields = {
+        "key": slug(path.stem) or "template",
+        "content": text,
+        "entry_type": "template",
+        "roles": list(_roles(path)),
+        "tags": _tags(path),
+        "source_file": source_file,
+        "metadata": {"title": read_outline(text, source_file).title or path.stem},
+    }
+    return [make_entry(1, fields)]
+
+
+def _words(name: str) -> list[str]:
+    return slug(name).split("-")
+
+
+def _folders(path: PurePosixPath) -> list[str]:
+    # Folders named after a story or a place in the repository say nothing about what the template is for.
+    named = [slug(part) for part in path.parent.parts]
+    return [part for part in named if part not in PLACES and not any(char.isdigit() for char in part)][-FOLDERS:]
+
+
+def _roles(path: PurePosixPath) -> tuple[Role, ...]:
+    for words in (set(_words(path.stem)), set(_folders(path))):
+        for names, roles in ROLES:
+            if words & names:
+                return roles
+    return ("dev", "qa")
+
+
+def _tags(path: PurePosixPath) -> list[str]:
+    name = [word for word in _words(path.stem) if word not in PLACES]
+    documentation = ["documentation"] if DOCUMENTATION & set(name) else []
+    return list(dict.fromkeys([*_folders(path), *name, *documentation, "template"]))
+
+
+def parse_instructions(text: str, source_file: str) -> list[SourceEntry]:
+    """Return the rules of an instruction file.
+
+    A bullet is a fact; a short section without bullets is one fact, together with its heading. The headings above a
+    rule become tags, and its context in the metadata.
+
+    Raises:
+        Invalid: a rule is longer than an entry may be, or the file has more pieces than anyone writes.
+    """
+    keys = Keys()
+    outline = read_outline(text, source_file)
+    scope = {name: outline.front_matter[name] for name in ("globs", "applyTo") if outline.front_matter.get(name)}
+    return [_entry(section, one, source_file, scope, keys) for section in outline.sections for one in rules_in(section)]
+
+
+def rules_in(section: OutlineSection) -> list[Statement]:
+    """Return the rules of a section: its bullets, or the whole of it where it is short and has none."""
+    found = [one for one in statements(section.blocks) if not _is_an_import(one.text)]
+    if any(block.type in LISTS | {"table"} for block in section.blocks) or not found:
+        return found
+    whole = "\n\n".join(one.text for one in found)
+    if len(whole) > SHORT_CHARS:
+        return found
+    titled = f"{section.title}: {whole}" if section.title else whole
+    return [Statement(titled, section.line)]
+
+
+def _is_an_import(text: str) -> bool:
+    """Say whether this only names another file to read, as in `@AGENTS.md`."""
+    return text.startswith("@") and len(text.split()) == 1
+
+
+def _entry(
+    section: OutlineSection, one: Statement, source_file: str, scope: dict[str, object], keys: Keys
+) -> SourceEntry:
+    place = slug(section.title) or slug(PurePosixPath(source_file).stem)
+    first_words = "-".join(slug(one.text[:400]).split("-")[:KEY_WORDS])
+    context = {"context": one.context} if one.context else {}
+    heading = [tag] if (tag := slug(section.title, TAG_CHARS)) else []
+    fields = {
+        "key": keys.claim(place, first_words),
+        "content": one.text,
+        "roles": ["dev"],
+        "tags": list(dict.fromkeys(["instruction", *heading, *infer_tags(one.text)])),
+        "source_file": source_file,
+        "metadata": {"headings": list(section.path), **context, **scope},
+    }
+    return make_entry(one.line, fields)
+
 
 PARSERS: dict[SourceKind, Callable[[str, str], list[SourceEntry]]] = {
     "lessons": parse_lessons,

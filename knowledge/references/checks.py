@@ -10,18 +10,17 @@ from accounts.actor import Actor
 from knowledge.models import Reference, ReferenceType
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.arguments import CheckedText, CollectionName
-from knowledge.references.completeness import completeness_of, is_listed_whole, lists_all
+from knowledge.references.collections import completeness_of, is_listed_whole, lists_all
 from knowledge.references.lookup import (
     CommandLine,
     SearchedCollections,
     commands_in,
     find_endpoints,
+    nearest_references,
     select_collections,
 )
-from knowledge.references.nearest import nearest_references
 from knowledge.references.texts_by_hand import count_use, note_unanswered
-from knowledge.search.names import Request, request_in, words_typed
-from knowledge.search.nearest import nearest
+from knowledge.search.names import Request, nearest, request_in, words_typed
 
 _UNSURE = "The documentation here may not list all there is: what it does not list may exist."
 # What every program understands, listed or not.

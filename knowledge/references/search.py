@@ -21,15 +21,14 @@ from knowledge.references.lookup import (
     find_by_name,
     find_endpoints,
     is_command_line,
+    nearest_references,
     select_collections,
 )
-from knowledge.references.nearest import nearest_references
 from knowledge.references.texts import passage_of
 from knowledge.references.texts_by_hand import ALL, count_use, note_unanswered
 from knowledge.search.abstention import FLOOR, is_answered
 from knowledge.search.hybrid import Filters, Finding, search
-from knowledge.search.names import Request, request_in
-from knowledge.search.synonyms import Synonyms
+from knowledge.search.names import Request, Synonyms, request_in
 from knowledge.services.gaps import note_gap
 
 RANKED = 20

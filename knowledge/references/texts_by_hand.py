@@ -27,8 +27,7 @@ from knowledge.references.arguments import (
     SharedName,
 )
 from knowledge.references.imports import keep_versions, reindex, require_documentarian
-from knowledge.references.lookup import commands_in, find_endpoints, select_collections
-from knowledge.references.nearest import nearest_references
+from knowledge.references.lookup import commands_in, find_endpoints, nearest_references, select_collections
 from knowledge.references.texts import text_of
 from knowledge.search.hybrid import Findings
 from knowledge.search.names import Request, request_in

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from knowledge.search.hybrid import Finding, Findings
-from knowledge.search.nearest import suggest_words
+from knowledge.search.names import suggest_words
 
 FLOOR = 0.36
 """Cosine of question and passage. Below it a model says little more than that both are sentences."""

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from knowledge.models import Passage
-from knowledge.search.scopes import Scope
+from knowledge.search.indexes import Scope
 
 FEW = 2_000
 """Below this number of things a search compares each of them: an index over many more would be slow to yield them, and

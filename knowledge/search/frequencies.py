@@ -14,7 +14,7 @@ from django.db import connection
 
 from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
-from knowledge.search.scopes import Scope
+from knowledge.search.indexes import Scope
 
 MATCHED = 5_000
 """About how many passages of a large scope are ranked for a question. More would take longer than a search may."""

@@ -18,13 +18,15 @@ from knowledge.models import Chunk, EmbeddingSpace, Kind
 from knowledge.search.filters import Filters, Sql
 from knowledge.search.frequencies import coverage, most_selective, word_weights
 from knowledge.search.fusion import Fused, fuse, support_neighbours
-from knowledge.search.keyword import lexemes_of
+from knowledge.search.indexes import scopes_of
+from knowledge.search.names import Synonyms
 from knowledge.search.retrievers import (
     CANDIDATES,
     MOST_COUNTED,
     Candidate,
     alternatives,
     any_of,
+    lexemes_of,
     merge_candidates,
     retrieve_by_meaning,
     retrieve_by_words,
@@ -32,8 +34,6 @@ from knowledge.search.retrievers import (
     terms_of,
     tune,
 )
-from knowledge.search.scopes import scopes_of
-from knowledge.search.synonyms import Synonyms
 
 __all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search"]
 

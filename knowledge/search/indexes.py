@@ -1,19 +1,105 @@
-"""Indexes over vectors: one for each large scope in each space, created and dropped as scopes grow and shrink.
+"""Indexes over vectors, one for each large scope in each space, and what the planner knows of the tables."""
 
-Measured before and after (decision 11): one index over all users' vectors, filtered afterwards, returns a fraction of
-what it should; comparing every vector of an owner is exact, and fast up to some ten thousand.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
 
 import structlog
+from django.db import connection
 
+from accounts.models import User
 from bigmind.core.roles import may_change_schema, owner
 from knowledge.models import EmbeddingSpace
-from knowledge.search.scopes import PREFIX
+
+CHANGED_ROWS = 1_000
+CHANGED_SHARE = 0.5
+
+_OUTDATED = """
+SELECT relname FROM pg_stat_user_tables
+WHERE schemaname = 'public' AND relname LIKE 'knowledge\\_%%' AND n_mod_since_analyze >= greatest(%s, %s * n_live_tup)
+ORDER BY relname
+"""
+
+log = structlog.get_logger()
+
+_INDEXES = """
+SELECT relname, reltuples FROM pg_index JOIN pg_class ON pg_class.oid = pg_index.indexrelid
+WHERE indrelid = 'knowledge_passagevector'::regclass AND indisvalid AND relname LIKE %s
+"""
+PREFIX = "knowledge_near_"
 
 LARGE = 10_000
+
+
+def keep_statistics() -> list[str]:
+    """Analyse the tables of memory that have changed much since the last time; return their names.
+
+    Workers call this while they embed what was stored. ANALYZE reads a sample, in less than a second even of a large
+    table, and blocks neither readers nor writers. A table that is being analysed already is skipped.
+    """
+    with owner().cursor() as cursor:
+        cursor.execute(_OUTDATED, [CHANGED_ROWS, CHANGED_SHARE])
+        tables = [name for (name,) in cursor.fetchall()]
+        if not tables or not may_change_schema():
+            return []  # A worker that knows the owner of the tables does it.
+        cursor.execute("SET statement_timeout TO 0")
+        try:
+            for name in tables:
+                cursor.execute(f'ANALYZE (SKIP_LOCKED) "{name}"')
+        finally:
+            cursor.execute("RESET statement_timeout")
+    log.info("Analysed tables that changed much.", tables=tables)
+    return tables
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The passages of one owner, or without an owner the shared ones.
+
+    Attributes:
+        indexed: For each space with an index for this scope, about how many vectors the index has.
+    """
+
+    owner: UUID | None
+    indexed: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The scope's part of the name of an index."""
+        return self.owner.hex if self.owner else "shared"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is too large to compare every passage."""
+        return bool(self.indexed)
+
+    @property
+    def passages(self) -> int:
+        """About how many passages a large scope has. PostgreSQL says 0 or -1 of an index it has not analysed yet."""
+        return max([1, *self.indexed.values()])
+
+
+def scopes_of(owner: User, *, shared: bool) -> list[Scope]:
+    """Return the scopes that a user searches: their own, and with `shared` the shared one."""
+    return _scopes([owner.pk, None] if shared else [owner.pk])
+
+
+def scope_of_owner(owner: User | None) -> Scope:
+    """Return the scope of one owner, or for None the shared scope."""
+    return _scopes([owner.pk if owner else None])[0]
+
+
+def _scopes(owners: list[UUID | None]) -> list[Scope]:
+    indexed: dict[str, dict[int, int]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_INDEXES, [f"{PREFIX}%"])
+        for name, rows in cursor.fetchall():
+            space, _, scope = name.removeprefix(PREFIX).partition("_")
+            indexed.setdefault(scope, {})[int(space)] = int(rows)
+    return [Scope(owner, indexed.get(Scope(owner).name, {})) for owner in owners]
+
+
 """A scope with at least so many vectors gets an index. It is dropped below half of that: with one threshold, a scope
 near it would rebuild its index again and again."""
 MOST_DIMENSIONS = 4_000
@@ -41,8 +127,6 @@ _BACKGROUND = {
     "maintenance_work_mem": "256MB",
     "max_parallel_maintenance_workers": "0",
 }
-
-log = structlog.get_logger()
 
 
 def as_indexed(column: str, dimensions: int) -> str:

@@ -1,4 +1,4 @@
-"""Writing passages, in the same transaction as the thing they belong to."""
+"""Writing passages, in the same transaction as the thing they belong to, and noting who wrote it."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -6,14 +6,15 @@ from typing import NamedTuple
 from django.db import connection
 from django.utils import timezone
 
+from accounts.actor import acting
 from accounts.models import User
 from bigmind.core.background import after_commit
 from bigmind.core.copying import copy_in
 from bigmind.core.text import digest
-from knowledge.models import CachedVector, Kind, Passage
+from knowledge.models import CachedVector, Kind, Passage, Writing
 from knowledge.models.passages import FORM
-from knowledge.search.authorship import note_writings
-from knowledge.search.splits import heads_of, split_text
+
+from .splits import heads_of, split_text
 
 _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)
@@ -24,6 +25,24 @@ ON CONFLICT (space_id, passage_id) DO NOTHING
 """
 _COLUMNS = ("kind", "source_id", "owner_id", "project", "ordinal", "text", "head", "form", "digest", "created_at")
 _OF_SOURCES = "SELECT id FROM knowledge_passage WHERE kind = %s AND source_id = ANY(%s)"
+
+
+def note_writings(kind: Kind | str, source_ids: Iterable[object], *, made: bool) -> None:
+    """Record that the actor of this call has written these things.
+
+    Does nothing for a person on a page: without a key or an agent, the owner of the row is the author.
+
+    Args:
+        kind: A kind of passages, or the word for something without passages: `comment`, `feedback`.
+        made: Whether the text is the actor's own; otherwise it was there before, and the actor changed or moved it.
+    """
+    actor = acting()
+    if actor is None or (actor.key is None and actor.agent is None):
+        return
+    Writing.objects.bulk_create(
+        Writing(kind=str(kind), source_id=str(source_id), made=made, user=actor.user, key=actor.key, agent=actor.agent)
+        for source_id in source_ids
+    )
 
 
 class Indexed(NamedTuple):

@@ -1,8 +1,4 @@
-"""The two retrievers of a search: each returns the best candidates of one scope, by keyword or by meaning.
-
-A small scope is searched exhaustively, so exactly. A large one is searched through its index, which may miss a little;
-when the filters leave few things, or the index returns too few, everything that passes the filters is compared.
-"""
+"""The two retrievers of a search: each returns the best candidates of one scope, by keyword or by meaning."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,14 +8,35 @@ from django.db import connection
 from pgvector import HalfVector
 
 from knowledge.models import EmbeddingSpace
-from knowledge.search.filters import Filters, Sql, scope_of
-from knowledge.search.frequencies import count_words, selective_words
-from knowledge.search.indexes import as_indexed
-from knowledge.search.scopes import Scope
-from knowledge.search.synonyms import Synonyms
+from knowledge.models.passages import in_parts
+
+from .filters import Filters, Sql, scope_of
+from .frequencies import count_words, selective_words
+from .indexes import Scope, as_indexed
+from .names import Synonyms
+
+_LEXEMES = f"""
+SELECT lexeme FROM unnest(to_tsvector('english', %(query)s))
+UNION
+SELECT lexeme FROM unnest(to_tsvector('simple', %(query)s) || to_tsvector('simple', {in_parts("%(query)s")}))
+WHERE to_tsvector('english', lexeme) <> '' OR to_tsvector('english', %(query)s) = ''
+ORDER BY lexeme
+"""
 
 CANDIDATES = 200
 MOST_COUNTED = 10_000
+
+
+def lexemes_of(query: str) -> list[str]:
+    """Return the words of a question, stemmed as English and unchanged; a passage needs any one of them.
+
+    Stop words like “what” and “the” occur in nearly every passage: they are left out, unless there is nothing else.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LEXEMES, {"query": query})
+        return [lexeme for (lexeme,) in cursor.fetchall()]
+
+
 """Where counting ends, of texts that wait for a vector and of all that were searched: a notice says “more than”."""
 
 # The share of the question that a passage has: a word weighs more, the fewer passages have it. Passages with the same

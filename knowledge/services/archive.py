@@ -14,7 +14,7 @@ from bigmind.core.handles import Handle
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import Reason
 from knowledge.kinds import KIND_OF_WORD, KINDS, index_own, lock_own
-from knowledge.models.archive import CanBeSetAside
+from knowledge.models.base import CanBeSetAside
 
 from .facts import deprecate_fact, own_fact, restore_fact
 

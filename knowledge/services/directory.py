@@ -19,7 +19,7 @@ from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
 from knowledge.models import CompanyEntry, Session
 
 from .instances import instances_of_each
-from .topics import Topic, topics_among, topics_of_each
+from .people import Topic, topics_among, topics_of_each
 
 TOPICS_OF_ALL = 20
 TOPICS_EACH = 5

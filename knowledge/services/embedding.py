@@ -20,8 +20,7 @@ from knowledge.embeddings.retry import embed_batch
 from knowledge.embeddings.vectors import EmbedderError, TextsRefused
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
 from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
-from knowledge.search.indexes import drop_indexes
-from knowledge.search.statistics import keep_statistics
+from knowledge.search.indexes import drop_indexes, keep_statistics
 from knowledge.services.near_duplicates import point_to_similar
 
 # With the sweep's pause it is less than a minute: so long does the batch of a killed worker wait at most.

@@ -18,7 +18,7 @@ from bigmind.core.text import check_content
 from bigmind.core.vocabulary import SharedLongText
 from knowledge.kinds import KINDS
 from knowledge.models import COMPLAINTS, CompanyCopy, Entry, Feedback, Kind, Usefulness
-from knowledge.search.authorship import note_writings
+from knowledge.search.passages import note_writings
 
 _TURNS = 7703
 STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}

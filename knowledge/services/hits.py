@@ -13,7 +13,7 @@ from knowledge.models import Entry, Kind, Note, Session
 from knowledge.search.abstention import Judgement, judge
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.hybrid import Filters, Finding, Findings, search
-from knowledge.search.nearest import SUGGEST_FROM
+from knowledge.search.names import SUGGEST_FROM
 from knowledge.services.gaps import note_gap
 from knowledge.services.sources import Things, read_things
 

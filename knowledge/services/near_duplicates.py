@@ -14,9 +14,8 @@ from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import rarest
-from knowledge.search.keyword import lexemes_of
-from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
-from knowledge.search.scopes import scope_of_owner
+from knowledge.search.indexes import scope_of_owner
+from knowledge.search.retrievers import lexemes_of, retrieve_by_meaning, retrieve_by_words
 
 ALIKE_IN_WORDS = 90.0
 """Of 100, whatever the order of the words: one word more or less in a sentence, another number, another spelling."""

@@ -1,32 +1,115 @@
-"""What people are found by: the topics and headlines they share, as passages that everybody here may search.
-
-The passages of a person have nothing that the person does not share, and whoever reads a hit compares it with what is
-shared at that moment: between two answers someone may have changed their mind.
-"""
+"""What people are found by: the topics and headlines they share, as passages that everybody here may search."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Count, F, Func, QuerySet, TextField, Window
+from django.db.models.functions import RowNumber
 from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import SectionNames, choose_sharing, people_sharing
+from bigmind.core.rls import rls_bypass
 from bigmind.core.sections import ProfileSection
 from bigmind.core.text import digest
-from knowledge.models import Kind, Passage
+from knowledge.models import Kind, Passage, Session, ShownHeadline
+from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import erase_passages, queue_vectors
 
-from .headlines import SessionIds, choose_headlines, headlines_of_each
-from .topics import MOST, topics_of_each
+MOST = 50
+
+OFFERED = 30
 
 InDirectory = Annotated[bool, Field(description="Whether the directory names the person.")]
 
 Lines = dict[str, str]
+
+
+"""Topics of one person that are shown, and by which others find them: the ones that occur most."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic: how many sessions were about it, and of how many people."""
+
+    name: str
+    sessions: int
+    people: int = 1
+
+
+def topics_of(user: User, *, limit: int = MOST) -> list[Topic]:
+    """Return what someone's sessions in view were about, the most frequent first."""
+    return topics_of_each([user.pk], limit=limit).get(user.pk, [])
+
+
+@rls_bypass()
+def topics_of_each(users: Collection[UUID], *, limit: int) -> dict[UUID, list[Topic]]:
+    """Return the same for many people, in one query."""
+    counted = _topics(Session.objects.filter(user__in=users)).values("user", "topic").annotate(sessions=Count("pk"))
+    rank = Window(RowNumber(), partition_by=F("user"), order_by=[F("sessions").desc(), F("topic").asc()])
+    found: dict[UUID, list[Topic]] = {}
+    for row in counted.annotate(rank=rank).filter(rank__lte=limit).order_by("user", "rank"):
+        found.setdefault(row["user"], []).append(Topic(row["topic"], row["sessions"]))
+    return found
+
+
+@rls_bypass()
+def topics_among(people: QuerySet[User], *, limit: int) -> list[Topic]:
+    """Return what the sessions of these people were about: what most of them had to do with comes first."""
+    counted = _topics(Session.objects.filter(user__in=people.order_by().values("pk"))).values("topic")
+    ranked = counted.annotate(sessions=Count("pk"), people=Count("user", distinct=True))
+    rows = ranked.order_by("-people", "-sessions", "topic")[:limit]
+    return [Topic(row["topic"], row["sessions"], row["people"]) for row in rows]
+
+
+def _topics(sessions: QuerySet[Session]) -> QuerySet[Any]:
+    unnested = Func(F("topics"), function="unnest", output_field=TextField(), set_returning=True)
+    return sessions.filter(set_aside_at=None).exclude(topics=[]).order_by().annotate(topic=unnested)
+
+
+"""The newest sessions whose headlines can be chosen. What was chosen earlier is offered as well."""
+
+SessionIds = Annotated[list[UUID], Field(max_length=200, description="The sessions whose headlines others may read.")]
+
+
+def headlines_to_offer(user: User) -> list[Session]:
+    """Return the sessions whose headlines someone may choose to show, the newest first."""
+    offered = Session.objects.of(user).in_view().exclude(one_liner="").exclude(auto_closed=True)
+    newest = offered.newest_first().values("pk")[:OFFERED]
+    shown = ShownHeadline.objects.of(user).values("session")
+    return list((offered.filter(pk__in=newest) | offered.filter(pk__in=shown)).newest_first())
+
+
+def visible_headlines(user: User) -> QuerySet[ShownHeadline]:
+    """Return the headlines that someone shows, of the newest session first."""
+    return ShownHeadline.objects.of(user).in_view().newest_first().select_related("session")
+
+
+@rls_bypass()
+def headlines_of_each(users: Collection[UUID]) -> dict[UUID, list[str]]:
+    """Return the headlines that each of these people shows."""
+    found: dict[UUID, list[str]] = {}
+    rows = ShownHeadline.objects.filter(session__user__in=users).in_view().newest_first()
+    for user, text in rows.values_list("session__user", "text"):
+        found.setdefault(user, []).append(text)
+    return found
+
+
+@transaction.atomic
+def choose_headlines(actor: Actor, *, session_ids: SessionIds) -> None:
+    """Show the headlines of these sessions of the actor, as they are worded now, and no others."""
+    mine: SessionQuerySet = Session.objects.of(actor.user).in_view().exclude(one_liner="")
+    chosen = list(mine.filter(pk__in=session_ids))
+    ShownHeadline.objects.of(actor.user).exclude(session__in=chosen).delete()
+    for session in chosen:
+        ShownHeadline.objects.update_or_create(session=session, defaults={"text": session.one_liner})
+
+
 """What a person is found by: each text, and whether it is a `topic` or a `headline`."""
 
 

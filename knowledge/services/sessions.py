@@ -13,8 +13,7 @@ from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Before, Content, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Dispatch, Kind, Session, Summary
-from knowledge.search.authorship import note_writings
-from knowledge.search.passages import erase_passages, index_passages, mark_outdated
+from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
 from knowledge.vocabulary import (
     LATEST,
     ChunkId,

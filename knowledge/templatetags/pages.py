@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from bigmind.web.markdown import render_markdown
 from knowledge.search.excerpts import words_like
-from knowledge.views.kinds import address_of, word_for
+from knowledge.views.pages import address_of, word_for
 
 register = template.Library()
 

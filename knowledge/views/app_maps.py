@@ -3,29 +3,112 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page, page_of
-from bigmind.web.forms import form_data
+from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.app_maps.connectors import available_connectors
+from knowledge.app_maps.files.archives import pack, unpack
+from knowledge.app_maps.files.folders import parse_maps
+from knowledge.app_maps.folders import export_maps, import_folder
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.reading import fields_of, get_app, list_apps
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
 from knowledge.app_maps.vocabulary import AmbiguousChoice
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
-from knowledge.views.app_map_forms import EntityForm, WorkflowForm, initial_of_entity, initial_of_workflow
+
+UPLOAD_BYTES = 4 * 1024 * 1024
 
 ENTITIES_SHOWN = 50
 HEALINGS_SHOWN = 20
 RUNS_SHOWN = 5
+
+
+class EntityForm(OperationForm):
+    """Says where a row is."""
+
+    row_id = forms.CharField(required=False, label="Row id")
+    match_field = forms.CharField(required=False, label="Field it is found by", help_text="Such as Name.")
+    match_value = forms.CharField(required=False, label="What stands in that field")
+
+    def row(self, values: dict[str, Any], entity: AppEntity) -> dict[str, Any]:
+        """Return what is learnt of it."""
+        table = {"table": entity.table.name, "table_id": entity.table.table_id}
+        return {**values, **table, "name": entity.name}
+
+
+class WorkflowForm(OperationForm):
+    """Says how something is done."""
+
+    trigger = forms.CharField(required=False, help_text="What people ask for; names stand in [brackets].")
+    steps = TextField(required=False)
+    field = forms.CharField(required=False, label="Field", help_text="The field it is about.")
+
+
+def initial_of_entity(entity: AppEntity) -> dict[str, Any]:
+    """Return what the form shows of a row."""
+    return {name: getattr(entity, name) for name in EntityForm.base_fields}
+
+
+def initial_of_workflow(workflow: AppWorkflow) -> dict[str, Any]:
+    """Return what the form shows of a workflow."""
+    return {name: getattr(workflow, name) for name in WorkflowForm.base_fields}
+
+
+class AppMapUploadForm(OperationForm):
+    """Asks for a zip, or for one YAML file."""
+
+    document = forms.FileField(
+        label="Zip or YAML file",
+        help_text="A zip of _index.yaml and its files, or the YAML file of one app, up to 4 MiB.",
+        widget=forms.FileInput(attrs={"accept": ".zip,.yaml,.yml"}),
+    )
+    deed = choice([("rehearse", "Only say what it would do"), ("import", "Import it")], label="What to do")
+
+    def clean_document(self) -> Any:
+        """Read the file."""
+        file = self.cleaned_data["document"]
+        try:
+            if file.size > UPLOAD_BYTES:
+                raise Invalid(f"The file has {file.size:,} bytes; the limit is {UPLOAD_BYTES:,}.")
+            raw = file.read()
+            return parse_maps(unpack(raw) if raw.startswith(b"PK") else {file.name: raw})
+        except Invalid as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+
+@own_page
+@require_safe
+def export(request: HttpRequest) -> HttpResponse:
+    """Download all app maps as a zip of YAML files."""
+    layout: Any = "folder" if request.GET.get("layout") == "folder" else "file"
+    response = HttpResponse(pack(export_maps(actor_of(request), layout=layout).files), content_type="application/zip")
+    name = content_disposition_header(as_attachment=True, filename="app-maps.zip")
+    response["Content-Disposition"] = name or "attachment"
+    return response
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def importing(request: HttpRequest) -> HttpResponse:
+    """Ask for a zip; say what importing it would do, or do it."""
+    form = AppMapUploadForm(request.POST, request.FILES) if request.method == "POST" else AppMapUploadForm()
+    is_rehearsal = request.POST.get("deed") != "import"
+    report = form.attempt(lambda data: import_folder(data["document"], dry_run=is_rehearsal))
+    if report and not is_rehearsal:
+        tell(request, f"Imported: {report.added} new, {report.updated} changed, {report.unchanged} known already.")
+        return redirect("apps")
+    return render(request, "knowledge/app_map_import.html", {"form": form, "report": report})
 
 
 @own_page

@@ -19,8 +19,7 @@ from bigmind.web.forms import OperationForm, TextField, form_data
 from bigmind.web.pages import offset_in, own_page, tell, way_back
 from knowledge.kinds import OWN, erase_own
 from knowledge.services.archive import restore, set_aside
-from knowledge.views.kinds import address_of, own_thing, things_set_aside
-from knowledge.views.pages import Within, form_page, memory_page
+from knowledge.views.pages import Within, address_of, form_page, memory_page, own_thing, things_set_aside
 
 ASIDES_SHOWN = 50
 

@@ -16,8 +16,7 @@ from bigmind.web.forms import Lines, OperationForm, TextField, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context, whole_profile
 from knowledge.services.context_receipts import show_lines
-from knowledge.views.forms import ProjectQuestion
-from knowledge.views.pages import memory_page
+from knowledge.views.pages import ProjectQuestion, memory_page
 
 PROFILE_BEGINS = ("### 👤", "### 📌")
 INDEX_BEGINS = re.compile("### (?:🗂️|🤔|📅)|_[0-9]+ more: memory_list_sessions_$")

@@ -1,9 +1,12 @@
-"""The knowledge base that everybody here shares: browse, read, add, correct, delete."""
+"""The knowledge base that everybody here shares: browse, search, read, add, correct, delete."""
 
+import re
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -12,26 +15,168 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.core.operations import carry_out
-from bigmind.web.forms import form_data
+from bigmind.web.forms import Question, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Entry
 from knowledge.services.entries import add_entry, delete_entry, may_change
-from knowledge.services.entry_browsing import HITS, Shelved, browse_entries
-from knowledge.services.entry_reading import get_entry, get_related_entries
-from knowledge.views.entry_forms import (
-    EntryCorrection,
-    NewEntryForm,
-    correct,
-    initial_of,
-    readable,
+from knowledge.services.entry_reading import (
+    HITS,
+    EntryListing,
+    Shelved,
+    browse_entries,
+    get_entry,
+    get_related_entries,
+    projects_with_entries,
 )
-from knowledge.views.entry_search import EntryQuestion, address_with, tag_facets, type_facets
-from knowledge.views.entry_words import heading_and_body, plain, shorten, words_of
+
+from .entry_forms import EntryCorrection, NewEntryForm, correct, initial_of, readable
+
+READ_CHARS = 4_000
+TITLE_CHARS = 110
+EXCERPT_CHARS = 280
+
+_HEADING = re.compile(r"#{1,6}[ \t]+(\S[^\n]*)")
+_OPENERS = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+)+")
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^)\n]{0,500}\)")
+_STRESS = re.compile(r"\*\*|~~|`+")
+
+TYPES = {"": "All", "fact": "Facts", "summary": "Summaries", "template": "Templates"}
+ROLES = {"pm": "Product", "dev": "Development", "qa": "Testing"}
+CONFIDENCES = {"1": "Certain", "0.8": "Confident or more", "0.6": "Fairly sure or more", "0.4": "Unsure or more"}
+ORDERS = {"newest": "Newest", "oldest": "Oldest", "changed": "Last changed", "certain": "Most certain"}
 
 RELATED_SHOWN = 8
 CHILDREN_SHOWN = 20
 HIT_CHARS = 320
 A_MOMENT = timedelta(seconds=1)
+
+
+@dataclass(frozen=True)
+class EntryWords:
+    """The words an entry is shown by in a list."""
+
+    title: str
+    excerpt: str
+
+
+def words_of(content: str) -> EntryWords:
+    """Return the first line as a title, and what follows it as an excerpt, both without markdown.
+
+    Tables are left out. Headings and the points of a list are set apart from what stands before them.
+    """
+    lines = [line for line in content[:READ_CHARS].splitlines() if re.search(r"\w", line)]
+    first, *others = [line for line in lines if not line.lstrip().startswith("|")] or lines or [content[:TITLE_CHARS]]
+    title, whole = shorten(plain(first), TITLE_CHARS), plain(first)
+    rest = [whole[len(title) - 1 :].strip()] if title != whole else []
+    rest += [f"· {plain(line)}" if _OPENERS.match(line) else plain(line) for line in others]
+    return EntryWords(title, shorten(" ".join(rest).removeprefix("· "), EXCERPT_CHARS))
+
+
+def heading_and_body(content: str) -> tuple[str, str]:
+    """Split a text that opens with a heading into that and the rest. Without one the heading is empty."""
+    text = content.lstrip()
+    found = _HEADING.match(text)
+    heading = plain(found[1]).rstrip("# ") if found else ""
+    return (heading, text[found.end() :]) if found and heading else ("", content)
+
+
+def plain(text: str) -> str:
+    """Return markdown in one line without its marks."""
+    line = _STRESS.sub("", _LINK.sub(r"\1", _OPENERS.sub("", text)))
+    return " ".join(line.split())
+
+
+def shorten(text: str, chars: int) -> str:
+    """Return a text of at most so many characters, cut between words where that is possible."""
+    if len(text) <= chars:
+        return text
+    cut = text[: chars - 1]
+    space = cut.rfind(" ")
+    return f"{cut[:space] if space > chars // 2 else cut}…"
+
+
+class EntryQuestion(Question):
+    """Narrows the knowledge base. The type is chosen by the tabs above it, and kept along."""
+
+    query = search_field("Search the knowledge base")
+    tags = forms.CharField(required=False, label="All of these tags")
+    entry_type = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request.GET)
+        asked = {name: request.GET.get(name, "").strip() for name in ("role", "project", "min_confidence")}
+        projects = {name: name for name in projects_with_entries()}
+        for name, label, known in (
+            ("role", "For whom", ROLES),
+            ("project", "Project", projects),
+            ("min_confidence", "Confidence", CONFIDENCES),
+        ):
+            # What the address says is offered too, or sending the form would quietly drop it.
+            offered = known if asked[name] in {"", *known} else {**known, asked[name]: asked[name]}
+            self.fields[name] = choice(offered.items(), blank="Any", required=False, label=label)
+        # What comes first unless something else is chosen is left unsaid: words that are added then rank by themselves.
+        first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
+        blank = ORDERS.get(first, "Best match")
+        self.fields["order"] = choice([(name, ORDERS[name]) for name in rest], blank=blank, required=False)
+
+    @property
+    def more(self) -> list[Any]:
+        """The fields behind “More filters”."""
+        return [self[name] for name in ("tags", "role", "project", "min_confidence", "order")]
+
+    @property
+    def more_is_asked(self) -> bool:
+        """Whether one of those says something, or something wrong."""
+        return any(field.name in self.asked or field.errors for field in self.more)
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A link to a narrower or wider question: how many it would show, where that is known."""
+
+    label: str
+    address: str
+    count: int | None
+    is_chosen: bool
+
+
+def type_facets(request: HttpRequest, form: EntryQuestion, listing: EntryListing | None) -> list[Facet]:
+    """Return a link for each type and for all of them, with their numbers."""
+    counts = listing.types if listing else None
+    chosen = form.asked.get("entry_type", "")
+    numbers = {"": sum(counts.values()), **counts} if counts is not None else None
+    return [
+        Facet(label, address_with(request, entry_type=name), numbers.get(name, 0) if numbers else None, name == chosen)
+        for name, label in TYPES.items()
+    ]
+
+
+def tag_facets(request: HttpRequest, form: EntryQuestion, listing: EntryListing | None) -> list[Facet]:
+    """Return a link for each frequent tag: to what has it as well or, where it was asked for, to what need not."""
+    chosen = [tag.strip() for tag in form.asked.get("tags", "").split(",") if tag.strip()]
+    counts = {**dict.fromkeys(chosen), **(listing.tags if listing else {})}
+    facets = []
+    for tag, count in counts.items():
+        wanted = [other for other in chosen if other != tag] if tag in chosen else [*chosen, tag]
+        facets.append(Facet(tag, address_with(request, tags=", ".join(wanted)), count, tag in chosen))
+    return sorted(facets, key=lambda facet: not facet.is_chosen)
+
+
+def address_with(request: HttpRequest, **changes: str) -> str:
+    """Return the address of this question with some of it changed, from the beginning of its answer."""
+    query = request.GET.copy()
+    query.pop("offset", None)
+    for name, value in changes.items():
+        query.pop(name, None)
+        if value:
+            query[name] = value
+    kept = [(name, value) for name, values in query.lists() for value in values if value]
+    query.clear()
+    for name, value in kept:
+        query.appendlist(name, value)
+    return f"?{query.urlencode()}"
+
+
 """The two dates of an entry that nobody changed differ by less."""
 
 

@@ -15,7 +15,7 @@ from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import Entry
 from knowledge.services.entries import update_entry
-from knowledge.views.forms import confidence_field, project_field
+from knowledge.views.pages import confidence_field, project_field
 
 TYPES = {
     "fact": "Fact: a learning, a rule, a pitfall",

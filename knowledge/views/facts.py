@@ -11,8 +11,7 @@ from bigmind.web.forms import OperationForm, TextField, choice, form_data, searc
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Fact
 from knowledge.services.facts import correct_fact, list_facts, store_fact
-from knowledge.views.forms import CATEGORIES, ProjectQuestion, project_field
-from knowledge.views.pages import Within, form_page, memory_page
+from knowledge.views.pages import CATEGORIES, ProjectQuestion, Within, form_page, memory_page, project_field
 
 FACTS_SHOWN = 50
 

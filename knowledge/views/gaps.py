@@ -14,7 +14,7 @@ from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import own_page, tell, way_back
-from knowledge.services.experts import PossibleExpert, who_might_know
+from knowledge.services.expertise import PossibleExpert, who_might_know
 from knowledge.services.gaps import ShownGap, forget_question, list_gaps, settle_gap
 from knowledge.views.insights import sections_for
 

@@ -10,7 +10,7 @@ from accounts.authentication import actor_of
 from accounts.keys import keys_ending_soon
 from bigmind.web.pages import own_page
 from knowledge.models import Fact, Session
-from knowledge.services.company_browsing import lately_approved
+from knowledge.services.company import lately_approved
 from knowledge.views.pages import counts_of
 from knowledge.views.search import Search, result_page
 

@@ -11,9 +11,15 @@ from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Hypothesis, Verdict
 from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
-from knowledge.views.forms import ProjectQuestion, confidence_field, project_field
-from knowledge.views.kinds import own_thing
-from knowledge.views.pages import Within, form_page, memory_page
+from knowledge.views.pages import (
+    ProjectQuestion,
+    Within,
+    confidence_field,
+    form_page,
+    memory_page,
+    own_thing,
+    project_field,
+)
 
 HYPOTHESES_SHOWN = 50
 STATUSES = [(status, status.capitalize()) for status in Verdict.values]

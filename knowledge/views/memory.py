@@ -1,6 +1,8 @@
-"""My memory: its sections, what a session start costs, and what deserves a look."""
+"""My memory: its sections, what a session start costs, what deserves a look, and the whole as one document."""
 
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
@@ -8,7 +10,9 @@ from bigmind.web.pages import own_page
 from knowledge.models import Chunk, Hypothesis, Session
 from knowledge.services.context import TOTAL_TOKENS, get_context
 from knowledge.services.upkeep import check_health
-from knowledge.views.pages import memory_page
+from knowledge.transfer.exports import export_memory
+
+from .pages import memory_page
 
 KIND_OF_FINDING = {
     "stale_facts": "fact",
@@ -36,3 +40,14 @@ def memory(request: HttpRequest) -> HttpResponse:
         tokens=get_context(actor).tokens,
         limit=TOTAL_TOKENS,
     )
+
+
+@own_page
+@require_safe
+def export(request: HttpRequest) -> HttpResponse:
+    """Download everything that is remembered as one JSON document."""
+    actor = actor_of(request)
+    response = HttpResponse(export_memory(actor).model_dump_json(indent=2), content_type="application/json")
+    name = f"bigmind-{actor.user.username}-{timezone.localdate().isoformat()}.json"
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
+    return response

@@ -17,9 +17,7 @@ from bigmind.web.forms import OperationForm, Question, TextField, choice, form_d
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Note
 from knowledge.services.notes import get_notes, note_domains, rename_note, set_note
-from knowledge.views.forms import project_field
-from knowledge.views.kinds import own_thing
-from knowledge.views.pages import Within, form_page, memory_page
+from knowledge.views.pages import Within, form_page, memory_page, own_thing, project_field
 
 NOTES_SHOWN = 50
 MINUTES = "%Y-%m-%dT%H:%M"

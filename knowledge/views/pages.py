@@ -1,18 +1,65 @@
-"""What the pages about memory share: their sections, how much is in each, and those that are one form."""
+"""What the pages about memory share: the words and addresses of each kind, their sections, and their forms."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import F, QuerySet, TextField, Value
+from django.db.models.functions import Cast
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
-from knowledge.models import Fact, Hypothesis, Note, Session
-from knowledge.views.kinds import things_set_aside
+from bigmind.web.forms import Question, choice
+from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, MemoryKind
+from knowledge.models import Category, Fact, Hypothesis, Note, Session
+
+CATEGORIES = [(name, name.capitalize()) for name in Category.values]
+
+
+def own_thing(actor: Actor, kind: str, id: object) -> Any:
+    """Return the actor's thing of this kind with this id. One of somebody else's is not found, like none at all.
+
+    Raises:
+        Http404: there is none.
+    """
+    if kind not in OWN:
+        raise Http404
+    try:
+        return get_object_or_404(OWN[kind].rows(actor.user), pk=id)
+    except (ValueError, ValidationError) as error:
+        raise Http404 from error
+
+
+def things_set_aside(user: User) -> QuerySet[Any, dict[str, Any]]:
+    """Return what a person has set aside, of every kind, the latest first: kind, id, and since when."""
+    first, *others = (_since(own.rows(user), kind, own.archived_at) for kind, own in OWN.items())
+    return first.union(*others, all=True).order_by("-since", "kind", "id_text")
+
+
+def address_of(kind: str, id: object) -> str:
+    """Return the address of the page about one thing. A summary is read on the page of its session."""
+    return reverse(_kind(kind).route, args=[id])
+
+
+def word_for(kind: str) -> str:
+    """Return what people call this kind."""
+    return _kind(kind).word
+
+
+def _kind(kind: str) -> MemoryKind:
+    return KINDS[KIND_OF_WORD.get(kind, kind)]
+
+
+def _since(rows: QuerySet[Any], kind: str, moment: str) -> QuerySet[Any, dict[str, Any]]:
+    named = rows.exclude(**{moment: None}).annotate(kind=Value(kind), id_text=Cast("pk", TextField()), since=F(moment))
+    rows_of_text: QuerySet[Any, dict[str, Any]] = named.values("kind", "id_text", "since")
+    return rows_of_text
 
 
 @dataclass(frozen=True)
@@ -95,3 +142,24 @@ def _sections(counts: Counts, *, current: str) -> list[MemoryTab]:
         ("Set aside", "memory-aside", counts.aside),
     )
     return [MemoryTab(label, reverse(route), count, route == current) for label, route, count in rows]
+
+
+class ProjectQuestion(Question):
+    """A question that can be narrowed to one of the person's projects."""
+
+    def __init__(self, request: HttpRequest, user: User) -> None:
+        super().__init__(request.GET)
+        names = {*projects_of(user), request.GET.get("project", "").strip()} - {""}
+        named = [(name, name) for name in sorted(names)]
+        self.fields["project"] = choice(named, blank="Any", required=False, label="Project")
+
+
+def project_field() -> forms.CharField:
+    """Return the field for a project."""
+    return forms.CharField(required=False, help_text="The repository or product it belongs to.")
+
+
+def confidence_field(**kwargs: Any) -> forms.CharField:
+    """Return the field for a confidence."""
+    widget = forms.NumberInput(attrs={"min": 0, "max": 1, "step": 0.05, "inputmode": "decimal"})
+    return forms.CharField(widget=widget, help_text="How sure you are, from 0 to 1.", **kwargs)

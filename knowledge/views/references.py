@@ -1,40 +1,164 @@
-"""Documentation as people read it: collections, what was searched for, one reference, and what it said before."""
+"""Documentation as people read it: collections, what was searched for, one reference, and what has to be decided."""
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django import forms
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from bigmind.core.errors import Forbidden
+from bigmind.core.errors import Conflict, Forbidden, Invalid
+from bigmind.core.operations import validate_arguments
 from bigmind.web.differences import TextChange, compare_lines
-from bigmind.web.forms import form_data
+from bigmind.web.forms import Names, OperationForm, Question, TextField, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
-from knowledge.models import Feedback, Kind, Reference
-from knowledge.references.collections import CollectionPage, browse_references, list_collections
-from knowledge.references.drift import differences
+from knowledge.models import Feedback, Kind, Reference, ReferenceDrift
+from knowledge.reference_vocabulary import ReferenceKind
+from knowledge.references.collections import CollectionPage, browse_references, cover, list_collections
+from knowledge.references.drift import decide_drift, differences, see_drift
 from knowledge.references.imports import require_documentarian
 from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
-from knowledge.references.texts_by_hand import read_reference
+from knowledge.references.texts_by_hand import read_reference, update_reference
 from knowledge.services.feedback import give_feedback
-from knowledge.views.entry_search import Facet
-from knowledge.views.reference_forms import (
-    KINDS,
-    Browsing,
-    DocumentationQuestion,
-    ReferenceCorrection,
-    ReportingReference,
-    correct,
-    initial_of,
-)
+
+from .entries import Facet
+
+KINDS = {
+    "": "All",
+    ReferenceKind.COMMAND: "Commands",
+    ReferenceKind.API: "Endpoints",
+    ReferenceKind.GUIDE: "Guides",
+    ReferenceKind.FEATURE: "Features",
+    ReferenceKind.TROUBLESHOOTING: "Troubleshooting",
+    ReferenceKind.SETTING: "Settings",
+}
+EDITED_FIELDS = ("title", "summary", "content", "aliases", "keywords", "category", "subcategory")
 
 HITS_SHOWN = 20
 VERSIONS_SHOWN = 20
+
+DONE = {
+    "mine": "Your text stands.",
+    "new": "The text of the source stands.",
+    "edited": "What you wrote stands.",
+}
+
+
+class DocumentationQuestion(Question):
+    """A question to all documentation, or to one collection."""
+
+    query = search_field("Search the documentation")
+
+    def __init__(self, request: HttpRequest, collections: Iterable[tuple[str, str]]) -> None:
+        super().__init__(request.GET)
+        kinds = [(name, label) for name, label in KINDS.items() if name]
+        self.fields["type"] = choice(kinds, blank="Everything", required=False, label="Kind")
+        self.fields["collection"] = choice(collections, blank="All", required=False)
+
+
+class Browsing(Question):
+    """Which part of a collection is shown. Both are chosen by links, and kept along."""
+
+    type = forms.CharField(required=False, widget=forms.HiddenInput)
+    category = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request.GET)
+
+
+class ReportingReference(OperationForm):
+    """Says what a reference was worth."""
+
+    note = TextField(rows=2, required=False, help_text="What is true instead, if it is wrong or outdated.")
+
+
+class ReferenceCorrection(OperationForm):
+    """Says a reference better. `seen` is the moment of the last change that the form was filled from."""
+
+    title = forms.CharField()
+    summary = TextField(rows=2, required=False, help_text="One or two sentences that results show.")
+    content = TextField(rows=16, label="Text", help_text="In markdown.")
+    aliases = Names(required=False, help_text="Other names it is found by, with commas between: get users, show users.")
+    keywords = Names(required=False, help_text="Words it is found by, with commas between.")
+    category = forms.CharField(required=False)
+    subcategory = forms.CharField(required=False)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    changes: list[TextChange] | None = None
+    """What saving would overwrite, where someone was faster. Sent once more, the form overwrites it knowingly."""
+
+    def refuse(self, refusal: Invalid | Conflict) -> None:
+        """Say what was refused, and show what is stored now where that is why."""
+        super().refuse(refusal)
+        if isinstance(refusal, StaleReference):
+            now, data = initial_of(refusal.reference), {name: self.data.get(name) for name in self.data}
+            pairs = {name: (_as_text(now[name]), _as_text(data.get(name))) for name in EDITED_FIELDS}
+            self.changes = [
+                TextChange(str(self[name].label), compare_lines(*pair))
+                for name, pair in pairs.items()
+                if pair[0] != pair[1]
+            ]
+            self.data = {**data, "seen": now["seen"]}
+
+
+class StaleReference(Conflict):
+    """Someone changed the reference while the form was open. `reference` is as it is stored now."""
+
+    def __init__(self, reference: Reference) -> None:
+        super().__init__("This was changed while you were editing it.")
+        self.reference = reference
+
+
+def initial_of(reference: Reference) -> dict[str, Any]:
+    """Return what the form shows of a reference as it is stored."""
+    return {**{name: getattr(reference, name) for name in EDITED_FIELDS}, "seen": reference.updated_at.isoformat()}
+
+
+def read_correction(reference: Reference, values: dict[str, Any]) -> dict[str, Any]:
+    """Return a correction as the operation wants it.
+
+    Raises:
+        Invalid: a field is wrong.
+    """
+    return validate_arguments(
+        update_reference, {"reference_id": str(reference.pk), **{name: values[name] for name in EDITED_FIELDS}}
+    )
+
+
+@transaction.atomic
+def correct(actor: Actor, reference: Reference, values: dict[str, Any]) -> Reference:
+    """Write a correction, unless the reference is not what was seen.
+
+    Raises:
+        Overtaken: it was changed meanwhile.
+    """
+    wanted = read_correction(reference, values)
+    # Locked, so that of two who save at once the second is told.
+    stored = Reference.objects.select_for_update().get(pk=reference.pk)
+    if stored.updated_at != _moment(values["seen"]):
+        raise StaleReference(stored)
+    return update_reference(actor, **wanted)
+
+
+def _as_text(value: Any) -> str:
+    text = ", ".join(value) if isinstance(value, list) else str(value or "")
+    return text.replace("\r\n", "\n").strip()
+
+
+def _moment(seen: str) -> datetime | None:
+    try:
+        return parse_datetime(seen)
+    except ValueError:
+        return None
 
 
 @own_page
@@ -164,3 +288,47 @@ def _category_facets(form: Browsing, listing: CollectionPage) -> list[Facet]:
         Facet(name, f"?{urlencode(kept if name == chosen else {**kept, 'category': name})}", number, name == chosen)
         for name, number in listing.categories.items()
     ]
+
+
+@own_page
+@require_safe
+def coverage(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show how well a collection is covered, and what waits for a decision."""
+    actor = actor_of(request)
+    report = cover(actor, collection=slug)
+    return render(request, "knowledge/docs_coverage.html", {"report": report, "may_change": may_change(actor)})
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def decision(request: HttpRequest, drift_id: int) -> HttpResponse:
+    """Show what a person wrote beside what its source says now, and let someone say which stands."""
+    actor = actor_of(request)
+    drift = see_drift(actor, drift_id=drift_id)
+    form = ReferenceCorrection(form_data(request), initial=initial_of(drift.reference))
+    chosen = request.POST.get("decision", "")
+    decided: Reference | None = None
+    if chosen in {"mine", "new"}:
+        decided = decide_drift(actor, drift_id=drift.pk, decision=chosen)  # type: ignore[arg-type]
+    elif request.method == "POST":
+        decided = form.attempt(lambda values: _apply_edit(actor, drift, values))
+    if decided is None:
+        context = {"drift": drift, "reference": drift.reference, "form": form, **_differences(drift)}
+        return render(request, "knowledge/reference_decision.html", context)
+    tell(request, DONE.get(chosen, DONE["edited"]))
+    return redirect("docs-coverage", drift.reference.collection.slug)
+
+
+def _apply_edit(actor: Actor, drift: ReferenceDrift, values: dict[str, Any]) -> Reference:
+    wanted = read_correction(drift.reference, values)
+    del wanted["reference_id"]
+    if not wanted:
+        raise Invalid("Nothing was written.")
+    return decide_drift(actor, drift_id=drift.pk, decision="edited", **wanted)
+
+
+def _differences(drift: ReferenceDrift) -> dict[str, Any]:
+    return {
+        "of_source": changes(drift.before, drift.now) if drift.now else [],
+        "of_both": changes(text_of(drift.reference), drift.now) if drift.now else [],
+    }

@@ -18,7 +18,7 @@ from bigmind.core.pages import Page
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import own_page
 from knowledge.kinds import KINDS, SEARCHED
-from knowledge.services.entry_browsing import projects_with_entries
+from knowledge.services.entry_reading import projects_with_entries
 from knowledge.services.explanations import explain_search
 from knowledge.services.hits import Hit
 from knowledge.services.semantic import semantic_search

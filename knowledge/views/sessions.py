@@ -14,9 +14,7 @@ from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.models import Chunk, Session
 from knowledge.services.context_receipts import receipt_of
 from knowledge.services.sessions import correct_chunk, correct_session, end_session, list_sessions
-from knowledge.views.forms import ProjectQuestion, project_field
-from knowledge.views.kinds import own_thing
-from knowledge.views.pages import Within, form_page, memory_page
+from knowledge.views.pages import ProjectQuestion, Within, form_page, memory_page, own_thing, project_field
 
 SESSIONS_SHOWN = 50
 CHUNKS_SHOWN = 20

@@ -38,7 +38,7 @@ from knowledge.services.facts import correct_fact
 from knowledge.transfer import exports
 from knowledge.transfer.exports import export_memory
 from knowledge.transfer.imports import import_memory
-from knowledge.views import entry_forms, reference_forms
+from knowledge.views import entry_forms, references
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
@@ -182,7 +182,7 @@ def test_undoing_brings_back_every_column_that_is_tracked() -> None:
     ("form", "initial"),
     [
         (entry_forms.EntryCorrection, lambda: entry_forms.initial_of(Entry(updated_at=LONG_AGO))),
-        (reference_forms.ReferenceCorrection, lambda: reference_forms.initial_of(Reference())),
+        (references.ReferenceCorrection, lambda: references.initial_of(Reference())),
         (curation_forms.FORMS["edit"], lambda: curation_forms.initial_of(CompanyEntry())),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from knowledge.views.entry_words import TITLE_CHARS, heading_and_body, words_of
+from knowledge.views.entries import TITLE_CHARS, heading_and_body, words_of
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
-from knowledge.services.experts import who_might_know
+from knowledge.services.expertise import who_might_know
 from knowledge.services.gaps import (
     count_gaps,
     forget_old_questions,

@@ -8,7 +8,7 @@ from knowledge.references.checks import check_command
 from knowledge.references.imports import import_references
 from knowledge.references.readers.help.trees import NoHelp, _ask, generate_from_help, read_tree
 from knowledge.references.readers.python.commands import generate_click
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source
 from tests.factories import make_actor
 
 TRUE = """

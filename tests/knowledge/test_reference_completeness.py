@@ -12,7 +12,7 @@ from knowledge.references.checks import check_command
 from knowledge.references.imports import import_references
 from knowledge.references.readers.console.typescript import generate_from_typescript
 from knowledge.references.readers.curated import generate
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
 from tests.knowledge.generators.specs import document, generated_from

@@ -16,9 +16,8 @@ from knowledge.search import filters, indexes
 from knowledge.search import retrievers as arms
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import count_words, forget_statistics, selective_words
+from knowledge.search.indexes import keep_statistics, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
-from knowledge.search.scopes import scope_of_owner
-from knowledge.search.statistics import keep_statistics
 from knowledge.services.embedding import embed_pending, progress, space_of, start_again
 from knowledge.services.entry_reading import search_entries
 from tests.factories import make_actor

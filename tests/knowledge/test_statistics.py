@@ -7,9 +7,8 @@ from pgvector import HalfVector
 from knowledge.embeddings.providers import provider
 from knowledge.models import Kind
 from knowledge.search.filters import Filters
+from knowledge.search.indexes import keep_statistics, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning
-from knowledge.search.scopes import scope_of_owner
-from knowledge.search.statistics import keep_statistics
 from knowledge.services.embedding import embed_pending, space_of
 from knowledge.services.entry_imports import NewEntry, import_entries
 from tests.factories import make_actor

@@ -12,8 +12,7 @@ from bigmind.management.sources import GENERATORS
 from bigmind.operations import CATALOGUE
 from knowledge.reference_vocabulary import ReferenceKind
 from knowledge.references.readers.drafts import ReferenceDraft
-from knowledge.references.readers.registry import generator_for
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source, generator_for
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from bigmind.operations import CATALOGUE
 from knowledge.kinds import KINDS
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search import hybrid
-from knowledge.search.scopes import scope_of_owner
+from knowledge.search.indexes import scope_of_owner
 from tests.factories import make_actor, make_user
 from tests.transports.isolation import SECRET, own_everything
 

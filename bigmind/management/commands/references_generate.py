@@ -14,8 +14,7 @@ from bigmind.management.sources import add_source_arguments, sources_of
 from knowledge.parsers.reading import replace_text
 from knowledge.references.readers.curated import entry_of, generate, write_entries
 from knowledge.references.readers.drafts import Generated, ReferenceDraft
-from knowledge.references.readers.registry import generator_for
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source, generator_for
 
 NAMED = 20
 

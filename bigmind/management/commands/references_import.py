@@ -14,8 +14,7 @@ from bigmind.management.sources import add_source_arguments, sources_of
 from knowledge.references.arguments import plain_completeness
 from knowledge.references.imports import ImportedReferences, import_references
 from knowledge.references.readers.drafts import Generated
-from knowledge.references.readers.registry import generator_for
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source, generator_for
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
 NAMED = 20

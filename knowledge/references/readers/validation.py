@@ -10,9 +10,8 @@ from knowledge.reference_vocabulary import ReferenceKind
 from knowledge.references.readers.drafts import Generated, ReaderModel, ReferenceDraft
 from knowledge.references.readers.openapi import open_document
 from knowledge.references.readers.openapi.operations import PLACEHOLDER, WEBHOOKS, ApiEndpoint, endpoints_of
-from knowledge.references.readers.openapi.reading import listing, mapping, text
-from knowledge.references.readers.registry import generator_for
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.openapi.values import listing, mapping, text
+from knowledge.references.readers.registry import Source, generator_for
 
 
 class Severity(StrEnum):

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.instruction_files import rules_in
 from knowledge.parsers.outline import read_outline
-from knowledge.parsers.sources import INSTRUCTION_ENDINGS, INSTRUCTIONS
+from knowledge.parsers.sources import INSTRUCTION_ENDINGS, INSTRUCTIONS, rules_in
 
 from .basic_memory import ENDINGS, notes_of, without_front_matter
 from .bundles import Bundle, text_in

@@ -5,7 +5,7 @@ from typing import Any
 
 from knowledge.references.readers.drafts import Generated, ReferenceDraft
 from knowledge.references.readers.openapi import generate
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source
 
 METHODS = ("get", "put", "patch", "delete", "post")
 

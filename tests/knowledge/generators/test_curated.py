@@ -6,7 +6,7 @@ import pytest
 
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.curated import generate, write_entries
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source
 from knowledge.references.readers.validation import findings_among, findings_in
 from tests.knowledge.generators.specs import document, generated_from
 

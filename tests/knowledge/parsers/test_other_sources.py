@@ -3,9 +3,8 @@
 import pytest
 
 from knowledge.parsers.adrs import parse_adr
-from knowledge.parsers.instruction_files import parse_instructions
 from knowledge.parsers.markdown import parse_markdown
-from knowledge.parsers.templates import parse_template
+from knowledge.parsers.sources import parse_instructions, parse_template
 
 NYGARD = """\
 # 6. Use PostgreSQL for search

@@ -1,20 +1,19 @@
-"""Calls: what methods make of words, which functions are followed, and which are not there to follow."""
+"""Calls: what methods make of words, which functions are followed, and which requests are made."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.command_points import CommandPoint
-from knowledge.references.readers.console.evaluation import Evaluation
-from knowledge.references.readers.console.requests import request_of
-from knowledge.references.readers.console.shape import is_option_parser
-from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
-from knowledge.references.readers.console.tables import NAME_KEYS
-from knowledge.references.readers.console.values import (
+from .evaluation import Evaluation
+from .shape import is_option_parser
+from .source import arguments_of, text_of, unwrap
+from .tables import NAME_KEYS
+from .values import (
     UNKNOWN,
     AnyWord,
     Code,
+    CommandPoint,
     CommandRecords,
     CommandTable,
     Dynamic,
@@ -29,12 +28,39 @@ from knowledge.references.readers.console.values import (
     Word,
 )
 
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+_ASKS = re.compile(r"(api|fetch|http|request|axios|client|rest|^ky$|^got$)", re.I)
+_PATH = re.compile(r"(https?://[^/\s]+|\{\w+\})?(?P<path>/[\w{][^\s?#]*)")
+
 _SAME_WORD = {"toLowerCase", "toUpperCase", "trim", "toString", "valueOf", "normalize"}
 _SAME_WORDS = {"filter", "map", "flat", "concat", "reverse", "values"}
 _PARSER = re.compile(r"((parse|get|extract|read|split)\w*)?(args?|argv|arguments|flags?|options?|opts|params)", re.I)
 _PARSERS = {"minimist", "yargs", "yargsParser", "mri", "getopts", "arg", "meow", "cac", "parser", "parse"}
 _BLANK_SEPARATORS = re.compile(r"""^(['"`] ['"`]|/(\\s|\[\\s\]| )[+*]?/\w*)$""")
 _FOLLOWED = WholeLine | LineWords | Word | Flags | Flag | OneOfWays
+
+
+def request_of(
+    call: Node, nodes: Sequence[Node], arguments: Sequence[Value], texts_of: Callable[[Value], tuple[str, ...]]
+) -> str | None:
+    """Return the request that a call makes, if it is one."""
+    callee = call.child_by_field_name("function")
+    name = text_of(callee) if callee is not None else ""
+    if not _ASKS.search(name.split("(")[0]):
+        return None
+    texts = [value.text for value in arguments if isinstance(value, SourceText)]
+    path = next((found["path"] for text in texts if (found := _PATH.match(text))), None)
+    if path is None:
+        return None
+    return f"{_method(name, texts, nodes)} {path}"
+
+
+def _method(name: str, texts: Sequence[str], nodes: Sequence[Node]) -> str:
+    last = name.rpartition(".")[2].upper().replace("DEL", "DELETE").replace("DELETEETE", "DELETE")
+    by_word = next((text.upper() for text in texts if text.upper() in _METHODS), "")
+    in_options = next((found[1] for node in nodes if node.type == "object"
+                       and (found := re.search(r"\bmethod:\s*['\"`](\w+)", text_of(node)))), "")  # fmt: skip
+    return by_word or (last if last in _METHODS else "") or in_options.upper() or "GET"
 
 
 class Calls(Evaluation):

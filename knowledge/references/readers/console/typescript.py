@@ -20,16 +20,15 @@ from knowledge.references.readers.commands import (
     first_sentence,
     merge_options,
 )
-from knowledge.references.readers.console.command_points import CommandPoint
-from knowledge.references.readers.console.forks import TooMuch
+from knowledge.references.readers.console.conditions import TooMuch
 from knowledge.references.readers.console.helps import Help, helps_of, literal_words
-from knowledge.references.readers.console.roots import Root, roots_of
-from knowledge.references.readers.console.source import ParsedFile
+from knowledge.references.readers.console.source import ParsedFile, Root, roots_of
+from knowledge.references.readers.console.values import CommandPoint
 from knowledge.references.readers.console.walk import SECONDS, Walk
 from knowledge.references.readers.drafts import Example, Generated, Option, ReaderProblem, ReferenceDraft
 from knowledge.references.readers.help.text import read_help
 from knowledge.references.readers.help.usage import UsageLine, read_usage
-from knowledge.references.readers.sources import Source as GivenSource
+from knowledge.references.readers.registry import Source as GivenSource
 
 MOST_SPELLINGS = 12
 MOST_EXAMPLES = 8

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.command_points import CommandPoint
-from knowledge.references.readers.console.conditions import WordQuestion
+from knowledge.references.readers.console.conditions import Forks, TooMuch, WordQuestion
 from knowledge.references.readers.console.evaluation import PROGRAM
-from knowledge.references.readers.console.forks import Forks, TooMuch
 from knowledge.references.readers.console.shape import LEAVES, acts, looks_again
 from knowledge.references.readers.console.source import comment_above, text_of, unwrap
 from knowledge.references.readers.console.values import (
     UNKNOWN,
     Code,
+    CommandPoint,
     CommandTable,
     Env,
     LineWords,

@@ -7,8 +7,7 @@ from enum import StrEnum
 
 from knowledge.references.readers.commands import merge_options
 from knowledge.references.readers.drafts import Example, Option
-from knowledge.references.readers.help.options import is_option_row, option_of
-from knowledge.references.readers.help.usage import UsageLine, read_usage
+from knowledge.references.readers.help.usage import UsageLine, is_option_row, option_of, read_usage
 
 LONGEST_TEXT = 400_000
 MOST_LINES = 8_000

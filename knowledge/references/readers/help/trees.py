@@ -23,7 +23,7 @@ from knowledge.references.readers.commands import DocumentedProgram, FoundComman
 from knowledge.references.readers.drafts import Generated, ReaderProblem
 from knowledge.references.readers.help.text import HelpText, Subcommand, read_help
 from knowledge.references.readers.help.usage import read_usage
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source
 
 SECONDS_EACH = 20.0
 SECONDS_ALTOGETHER = 600.0

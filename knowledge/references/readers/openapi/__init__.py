@@ -6,18 +6,21 @@ from bigmind.core.errors import Invalid
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.readers.documents import read_document
 from knowledge.references.readers.drafts import EndpointForm, Generated, ReferenceDraft
-from knowledge.references.readers.openapi.bodies import Body, request_of, responses_of
-from knowledge.references.readers.openapi.contents import PARAMETER_PARTS, content_of
+from knowledge.references.readers.openapi.contents import PARAMETER_PARTS, content_of, examples_of
 from knowledge.references.readers.openapi.names import Groups, aliases_of, keys_of, keywords_of
-from knowledge.references.readers.openapi.operations import WEBHOOKS, ApiEndpoint, endpoints_of
-from knowledge.references.readers.openapi.outlines import Outlines
-from knowledge.references.readers.openapi.pointers import ApiDocument
-from knowledge.references.readers.openapi.reading import first_sentence, line, mapping
-from knowledge.references.readers.openapi.samples import examples_of
-from knowledge.references.readers.openapi.schemas import Schemas
-from knowledge.references.readers.openapi.security import security_of
+from knowledge.references.readers.openapi.operations import (
+    WEBHOOKS,
+    ApiEndpoint,
+    Body,
+    endpoints_of,
+    request_of,
+    responses_of,
+    security_of,
+)
+from knowledge.references.readers.openapi.schemas import Outlines, Schemas
 from knowledge.references.readers.openapi.swagger import as_openapi
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.openapi.values import ApiDocument, first_sentence, line, mapping
+from knowledge.references.readers.registry import Source
 
 VERSIONS, SWAGGER = ("3.0", "3.1", "3.2"), "2.0"
 TITLE_CHARS, SUMMARY_CHARS = 200, 300

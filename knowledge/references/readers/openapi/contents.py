@@ -1,13 +1,17 @@
-"""The text of an endpoint's reference: short markdown that a person reads as easily as an agent."""
+"""The text of an endpoint's reference, and the requests to try in it: the document's own, else one that is made."""
+
+import json
+import shlex
+from typing import Any
+from urllib.parse import quote, urlencode
 
 from bigmind.core.text import inline
 from bigmind.core.vocabulary import CONTENT_BYTES
-from knowledge.references.readers.openapi.bodies import Body, Media
-from knowledge.references.readers.openapi.operations import ApiEndpoint, Parameter
-from knowledge.references.readers.openapi.outlines import Outlines, about, code, kind_in_words
-from knowledge.references.readers.openapi.reading import line, prose
-from knowledge.references.readers.openapi.schemas import Schemas
-from knowledge.references.readers.openapi.security import security_of
+from knowledge.references.readers.drafts import Example
+
+from .operations import PLACEHOLDER, ApiEndpoint, Body, Media, Parameter, credentials_for, security_of
+from .schemas import Outlines, Schemas, about, code, kind_in_words
+from .values import as_json, line, listing, mapping, prose, shorten, texts
 
 DESCRIPTION_CHARS = 8_000
 PARAMETER_PARTS = 20
@@ -16,6 +20,22 @@ RESPONSE_LINES, RESPONSE_DEPTH = 60, 2
 TABLE = ("| name | in | type | required | meaning |", "|---|---|---|---|---|")
 UNDECLARED = "The document does not describe it."
 ENDING = "\n\n… The rest is in the document."
+
+MADE = "Made from the parameters: put in your own values."
+MADE_WITH_BODY = "Made from the parameters and the schema of the body: put in your own values."
+OUTPUT_CHARS = 4_000
+BODY_CHARS = 4_000
+FIELDS = 12
+DEPTH = 4
+BY_FORMAT = {
+    "date": "2026-01-31",
+    "date-time": "2026-01-31T12:00:00Z",
+    "email": "ada@example.com",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "uri": "https://example.com",
+    "url": "https://example.com",
+    "ipv4": "192.0.2.1",
+}
 
 
 def content_of(
@@ -94,3 +114,133 @@ def _within_limit(content: str) -> str:
         return content
     head = raw[: CONTENT_BYTES - len(ENDING.encode())].decode(errors="ignore")
     return head.rpartition("\n")[0] + ENDING
+
+
+def examples_of(endpoint: ApiEndpoint, request: Body | None, responses: dict[str, Body]) -> tuple[Example, ...]:
+    """Return the examples of an endpoint: one for each body that the document gives, or one that is made."""
+    answers = _answers(responses)
+    media = request.media[0] if request and request.media else None
+    if media is None:
+        return (Example(description=MADE, code=_curl(endpoint, None, None), output=_output(answers, "")),)
+    if not media.examples:
+        body = sample_value(media.schema)
+        return (Example(description=MADE_WITH_BODY, code=_curl(endpoint, media, body), output=_output(answers, "")),)
+    return tuple(
+        Example(
+            description=name.replace("-", " ").replace("_", " ") or "The example of the document.",
+            code=_curl(endpoint, media, body),
+            output=_output(answers, name),
+        )
+        for name, body in media.examples.items()
+    )
+
+
+def _answers(responses: dict[str, Body]) -> dict[str, Any]:
+    """The examples of the first answer that tells of success."""
+    for status, body in responses.items():
+        if status.startswith("2"):
+            return next((media.examples for media in body.media if media.examples), {})
+    return {}
+
+
+def _output(answers: dict[str, Any], name: str) -> str:
+    if not answers:
+        return ""
+    answer = answers.get(name, next(iter(answers.values())))
+    return shorten(answer, OUTPUT_CHARS) if isinstance(answer, str) else as_json(answer, OUTPUT_CHARS)
+
+
+def _curl(endpoint: ApiEndpoint, media: Media | None, body: Any) -> str:
+    credentials = credentials_for(endpoint)
+    method = "" if endpoint.method == "GET" else f"-X {endpoint.method} "
+    arguments = [f"curl {method}{_address(endpoint)}", *credentials.arguments]
+    for parameter in endpoint.parameters:
+        if parameter.place == "header" and parameter.is_required:
+            arguments.append(f"-H {shlex.quote(f'{parameter.name}: {_plain(_value_of(endpoint, parameter))}')}")
+    if media:
+        arguments += _body_arguments(media, body)
+    return " \\\n  ".join(arguments)
+
+
+def _address(endpoint: ApiEndpoint) -> str:
+    values = {each.name: _value_of(endpoint, each) for each in endpoint.parameters if each.place == "path"}
+    path = PLACEHOLDER.sub(lambda found: _plain(values.get(found[1], _word(found[1]))), endpoint.path)
+    asked = {
+        each.name: _plain(_value_of(endpoint, each))
+        for each in endpoint.parameters
+        if each.place == "query" and each.is_required
+    }
+    asked.update(dict.fromkeys(credentials_for(endpoint).query, "API_KEY"))
+    rest = quote(path, safe="/:@,;=+()") + (f"?{urlencode(asked)}" if asked else "")
+    if "://" in endpoint.server:
+        return shlex.quote(f"{endpoint.server.rstrip('/')}{rest}")
+    return f'"$BASE_URL{quote(endpoint.server.rstrip("/"), safe="/")}{rest}"'
+
+
+def _body_arguments(media: Media, body: Any) -> list[str]:
+    if "multipart/" in media.name:
+        return [f"-F {shlex.quote(f'{name}={_plain(value)}')}" for name, value in mapping(body).items()]
+    if "form-urlencoded" in media.name:
+        fields = mapping(body).items()
+        return [f"--data-urlencode {shlex.quote(f'{name}={_plain(value)}')}" for name, value in fields]
+    content = f"-H {shlex.quote(f'Content-Type: {media.name}')}"
+    if "json" not in media.name and not isinstance(body, dict | list):
+        return [content, "--data-binary @FILE" if not isinstance(body, str) else f"-d {shlex.quote(body)}"]
+    return [content, f"-d {shlex.quote(as_json(body, BODY_CHARS))}"]
+
+
+def _value_of(endpoint: ApiEndpoint, parameter: Parameter) -> Any:
+    raw = parameter.raw
+    if "example" in raw:
+        return raw["example"]
+    for given in mapping(raw.get("examples")).values():
+        example = endpoint.document.resolve(given, endpoint.where)
+        if "value" in example:
+            return example["value"]
+    # Swagger 2 has the type in the parameter itself.
+    schema = endpoint.document.resolve(parameter.schema or raw, endpoint.where)
+    value = sample_value({key: schema[key] for key in schema if key not in {"properties", "required"}})
+    return _word(parameter.name) if value in ("", "string", None) else value
+
+
+def sample_value(schema: Any, depth: int = DEPTH) -> Any:
+    """Return a value that a schema allows, as far as its outline tells: given values first, required fields only."""
+    node = mapping(schema)
+    for key in ("example", "const", "default"):
+        if node.get(key) is not None:
+            return node[key]
+    if enum := listing(node.get("enum")):
+        return enum[0]
+    for key in ("oneOf", "anyOf"):
+        if choices := listing(node.get(key)):
+            return sample_value(choices[0], depth - 1)
+    kind = node.get("type")
+    kinds = [kind] if isinstance(kind, str) else texts(kind)
+    if "object" in kinds or "properties" in node:
+        return _sample_object(node, depth) if depth > 0 else {}
+    if "array" in kinds or "items" in node:
+        return [sample_value(node.get("items"), depth - 1)] if depth > 0 else []
+    plain = {"integer": 1, "number": 1.0, "boolean": True, "null": None}
+    for kind in kinds:
+        if kind in plain:
+            low = node.get("minimum")
+            return low if kind in {"integer", "number"} and isinstance(low, int | float) and low > 1 else plain[kind]
+    return BY_FORMAT.get(str(node.get("format")), "string") if kinds else {}
+
+
+def _sample_object(node: dict[str, Any], depth: int) -> dict[str, Any]:
+    fields = {name: one for name, one in mapping(node.get("properties")).items() if not one.get("readOnly")}
+    wanted = [name for name in texts(node.get("required")) if name in fields] or list(fields)
+    return {name: sample_value(fields[name], depth - 1) for name in wanted[:FIELDS]}
+
+
+def _word(name: str) -> str:
+    return "_".join(part for part in PLACEHOLDER.sub(r"\1", name).upper().replace("-", "_").split() if part)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return line(value, 500)
+    if isinstance(value, list):
+        return ",".join(_plain(item) for item in value[:10])
+    return shorten(json.dumps(value, ensure_ascii=False), 500)

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from knowledge.references.readers.openapi.operations import PLACEHOLDER, ApiEndpoint
-from knowledge.references.readers.openapi.reading import line, listing, mapping, texts
+from knowledge.references.readers.openapi.values import line, listing, mapping, texts
 
 KEY_CHARS = 100
 DIGEST_CHARS = 10

@@ -1,14 +1,15 @@
-"""The operations of a document: every method of every path, with what it shares with its path and its document."""
+"""The operations of a document: every method of every path, its bodies, and who may call it."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from knowledge.references.readers.openapi.pointers import ApiDocument
-from knowledge.references.readers.openapi.reading import line, listing, mapping, text, texts
+from .schemas import Schemas
+from .values import ApiDocument, line, listing, mapping, prose, text, texts
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 OPERATIONS = 20_000
@@ -16,6 +17,16 @@ PARAMETERS = 200
 PATH_CHARS = 500
 WEBHOOKS = "#/webhooks"
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+MEDIA_TYPES = 4
+RESPONSES = 40
+EXAMPLES = 3
+REQUEST_PARTS, SUCCESS_PARTS, FAILURE_PARTS = 300, 200, 40
+DESCRIPTION_CHARS = 1_000
+
+NONE = "none"
+CHOICES = 10
+NAME_CHARS = 100
 
 
 @dataclass(frozen=True)
@@ -157,3 +168,141 @@ def path_of(url: str) -> str:
         return urlsplit(url).path
     except ValueError:
         return ""
+
+
+@dataclass(frozen=True)
+class Media:
+    """One form in which a body may come, such as `application/json`."""
+
+    name: str
+    schema: dict[str, Any]
+    examples: dict[str, Any]
+    """The examples that the document gives, by name."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """The body of a request or a response."""
+
+    description: str
+    media: tuple[Media, ...]
+    is_required: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the words of OpenAPI, its references written out."""
+        content = {media.name: {"schema": media.schema} if media.schema else {} for media in self.media}
+        required = {"required": True} if self.is_required else {}
+        return {"description": self.description, **required, **({"content": content} if content else {})}
+
+
+def request_of(endpoint: ApiEndpoint, schemas: Schemas) -> Body | None:
+    """Return the body that a request has, or None where it has none."""
+    if "requestBody" not in endpoint.raw:
+        return None
+    where = f"{endpoint.where}/requestBody"
+    raw = endpoint.document.resolve(endpoint.raw["requestBody"], where)
+    description = prose(raw.get("description"), DESCRIPTION_CHARS)
+    return Body(description, _media(endpoint, schemas, raw, where, REQUEST_PARTS), raw.get("required") is True)
+
+
+def responses_of(endpoint: ApiEndpoint, schemas: Schemas) -> dict[str, Body]:
+    """Return the answers by status, in the order of the document."""
+    found: dict[str, Body] = {}
+    for status, given in list(mapping(endpoint.raw.get("responses")).items())[:RESPONSES]:
+        where = f"{endpoint.where}/responses/{status}"
+        raw = endpoint.document.resolve(given, where)
+        parts = SUCCESS_PARTS if status.startswith("2") else FAILURE_PARTS
+        description = prose(raw.get("description"), DESCRIPTION_CHARS)
+        if not status.startswith("x-"):
+            found[line(status, 20)] = Body(description, _media(endpoint, schemas, raw, where, parts))
+    return found
+
+
+def _media(endpoint: ApiEndpoint, schemas: Schemas, raw: dict[str, Any], where: str, parts: int) -> tuple[Media, ...]:
+    found = []
+    for name, given in list(mapping(raw.get("content")).items())[:MEDIA_TYPES]:
+        media = endpoint.document.resolve(given, where)
+        schema = schemas.write_out(media["schema"], where, parts=parts) if media.get("schema") else {}
+        found.append(Media(line(name, 100), schema, _examples(endpoint, media, where)))
+    return tuple(found)
+
+
+def _examples(endpoint: ApiEndpoint, media: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the examples of a media type, or else the one of its schema."""
+    if "example" in media:
+        return {"": media["example"]}
+    named = {}
+    for name, given in list(mapping(media.get("examples")).items())[:EXAMPLES]:
+        example = endpoint.document.resolve(given, where)
+        if "value" in example or "dataValue" in example:
+            named[line(name, 100)] = example.get("value", example.get("dataValue"))
+    if named:
+        return named
+    schema = endpoint.document.resolve(media.get("schema"), where)
+    if "example" in schema:
+        return {"": schema["example"]}
+    return {"": given[0]} if (given := listing(schema.get("examples"))) else {}
+
+
+class Credentials(NamedTuple):
+    """What a request shows about its sender: arguments of curl, and a part of the query."""
+
+    arguments: tuple[str, ...] = ()
+    query: tuple[str, ...] = ()
+
+
+def security_of(endpoint: ApiEndpoint) -> tuple[str, ...]:
+    """Return what suffices to call it, each choice in words: `token (HTTP bearer)`, `oauth (read, write)`, `none`."""
+    return tuple(dict.fromkeys(_in_words(endpoint, choice) for choice in _requirements(endpoint)))
+
+
+def credentials_for(endpoint: ApiEndpoint) -> Credentials:
+    """Return what the first choice asks of a request, with variables of the shell in place of secrets."""
+    requirements = _requirements(endpoint)
+    arguments, query = list[str](), list[str]()
+    for name in requirements[0] if requirements else ():
+        scheme, kind = _scheme(endpoint, name), ""
+        kind, header = text(scheme.get("type")).lower(), line(scheme.get("name"), NAME_CHARS)
+        is_basic = kind == "basic" or text(scheme.get("scheme")).lower() == "basic"
+        if is_basic:
+            arguments.append('-u "$USER:$PASSWORD"')
+        elif kind in {"http", "oauth2", "openidconnect"}:
+            arguments.append('-H "Authorization: Bearer $TOKEN"')
+        elif kind == "apikey" and scheme.get("in") == "query":
+            query.append(header)
+        elif kind == "apikey":
+            option = "-b" if scheme.get("in") == "cookie" else "-H"
+            sign = "=" if option == "-b" else ": "
+            arguments.append(f'{option} {shlex.quote(header + sign)}"$API_KEY"')
+    return Credentials(tuple(arguments), tuple(query))
+
+
+def _requirements(endpoint: ApiEndpoint) -> list[dict[str, Any]]:
+    own = endpoint.raw.get("security")
+    given = own if isinstance(own, list) else listing(endpoint.document.raw.get("security"))
+    return [choice for choice in given[:CHOICES] if isinstance(choice, dict)]
+
+
+def _scheme(endpoint: ApiEndpoint, name: str) -> dict[str, Any]:
+    raw = endpoint.document.raw
+    schemes = mapping(mapping(raw.get("components")).get("securitySchemes"))
+    return endpoint.document.resolve(schemes.get(name), f"#/components/securitySchemes/{name}")
+
+
+def _in_words(endpoint: ApiEndpoint, choice: dict[str, Any]) -> str:
+    return " and ".join(_scheme_in_words(endpoint, name, scopes) for name, scopes in choice.items()) or NONE
+
+
+def _scheme_in_words(endpoint: ApiEndpoint, name: str, scopes: Any) -> str:
+    scheme = _scheme(endpoint, name)
+    kind = text(scheme.get("type"))
+    description = {
+        "http": f"HTTP {text(scheme.get('scheme'))}".strip(),
+        "basic": "HTTP basic",
+        "apiKey": f"{text(scheme.get('in'))} {text(scheme.get('name'))}".strip(),
+        "oauth2": "OAuth 2",
+        "openIdConnect": "OpenID Connect",
+        "mutualTLS": "client certificate",
+    }.get(kind, kind)
+    parts = [part for part in (description, ", ".join(texts(scopes))) if part]
+    return line(f"{name} ({'; '.join(parts)})" if parts else name, 300)

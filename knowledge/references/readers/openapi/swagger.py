@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from knowledge.references.readers.openapi.reading import listing, mapping, text, texts
+from knowledge.references.readers.openapi.values import listing, mapping, text, texts
 
 JSON = "application/json"
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"

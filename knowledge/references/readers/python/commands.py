@@ -18,7 +18,7 @@ from bigmind.core.errors import Invalid
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, first_sentence
 from knowledge.references.readers.drafts import Example, Generated, Option, ReaderProblem
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source
 
 DEEPEST = 12
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.drafts import Generated
-from knowledge.references.readers.sources import Source
+from knowledge.references.readers.registry import Source
 
 SECONDS = 60
 

@@ -1,9 +1,23 @@
-"""Writing: with which key and through which agent something was stored, so that a poisoned source can be recalled."""
+"""What the models share: setting things aside, and who stored something with which key."""
 
 from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, ApiKey, User
+
+
+class CanBeSetAside(models.Model):
+    """Something that can be hidden everywhere, kept on record, and brought back."""
+
+    set_aside_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_in_view(self) -> bool:
+        """Whether it is recalled."""
+        return self.set_aside_at is None
 
 
 class Writing(models.Model):
