@@ -12,7 +12,6 @@ from curation.views import (
     deliveries,
     golden_questions,
     notices,
-    preferences,
     proposals,
     queue,
 )
@@ -20,7 +19,7 @@ from curation.views import (
 urlpatterns = [
     path("curation/", queue.queue, name="curation"),
     path("curation/bulk/", bulk.deciding_about_many, name="curation-bulk"),
-    path("curation/keys/", preferences.choose_keys, name="curation-keys"),
+    path("curation/keys/", notices.choose_keys, name="curation-keys"),
     path("curation/<int:entry_id>/", queue.entry, name="curation-entry"),
     path("curation/<int:entry_id>/decide/", deciding.deciding, name="curation-decide"),
     path("curation/<int:entry_id>/undo/", deciding.undoing, name="curation-undo"),

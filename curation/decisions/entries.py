@@ -1,4 +1,4 @@
-"""Company entries with their past: history, credits, discussion."""
+"""Company entries with their past: history, credits, discussion, and who keeps them up to date."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,16 @@ from django.db import transaction
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.vocabulary import SharedContent
-from curation.models import Comment, Review
+from accounts.models import User
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.vocabulary import Name, SharedContent
+from curation.models import Action, Comment, Review
 from curation.notifications.notices import tell_of_comment
-from curation.vocabulary import CompanyEntryId
+from curation.vocabulary import CompanyEntryId, Revision
 from knowledge.models import PUBLISHED, CompanyEntry
 from knowledge.search.passages import note_writings
 
-from .history import no_such_entry, require_own
+from .history import entry_to_change, no_such_entry, record, require_own
 from .rules import may_decide
 
 _RELATED = (
@@ -32,6 +34,33 @@ _RELATED = (
 )
 
 CommentText = Annotated[SharedContent, Field(max_length=4_000, description="What you have to say.")]
+
+
+@transaction.atomic
+def assign_owner(
+    actor: Actor, *, entry_id: CompanyEntryId, owner: Name, revision: Revision | None = None
+) -> CompanyEntry:
+    """Assign an approved entry to another owner, as a curator. They get a notice of every decision about it.
+
+    Returns the entry.
+
+    Raises:
+        Conflict: it is not approved, it belongs to them already, or it changed since `revision`.
+        Invalid: no active user has that name.
+    """
+    actor.require("curate")
+    entry = entry_to_change(entry_id, revision=revision)
+    if not entry.is_approved:
+        raise Conflict(
+            f"{entry.handle} is {entry.get_status_display().lower()}.", hint="Only approved entries change hands."
+        )
+    person = User.objects.filter(username__iexact=owner, is_active=True).first()
+    if person is None:
+        raise Invalid.of("owner", f"names nobody here: there is no {owner}. Use a user name")
+    if person.pk == entry.owner_id:
+        raise Conflict(f"{entry.handle} belongs to {person} already.")
+    record(actor, entry, Action.ASSIGN, notes=f"From now on it belongs to {person}.", changes={"owner_id": person.pk})
+    return entry
 
 
 @dataclass(frozen=True)

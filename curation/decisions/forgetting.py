@@ -37,8 +37,7 @@ from knowledge.services.gaps import forget_questions, questions_asked
 from knowledge.services.withdrawals import handle_of, recall
 from knowledge.vocabulary import SomeSessionId
 
-from .quarantine import WHY, ids_of_approved, quarantine, tell_owners
-from .withdrawn_sources import Meant, WithdrawnSource, sources_of
+from .withdrawn_sources import WHY, Meant, WithdrawnSource, ids_of_approved, quarantine, sources_of, tell_owners
 
 KeyOfSource = Annotated[UUID, Field(description="The id of the key that wrote it, as the page “Keys” shows it.")]
 AgentOfSource = Annotated[RowId, Field(description="The number of the agent that wrote it.")]

@@ -1,8 +1,9 @@
-"""Review: one step in the history of a company entry, kept for ever: who, when, what changed, why."""
+"""Reviews, the history of a company entry, kept for ever; its discussion, and who is reviewing it now."""
 
 import hashlib
 import json
 import uuid
+from datetime import timedelta
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -10,6 +11,49 @@ from django.utils import timezone
 
 from accounts.models import User
 from knowledge.models import CompanyEntry
+
+CLAIM_LASTS = timedelta(minutes=10)
+
+
+class Comment(models.Model):
+    """One comment on an entry."""
+
+    entry = models.ForeignKey(CompanyEntry, models.CASCADE, related_name="comments")
+    by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="comments")
+    text = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["entry", "created_at"], name="comment_of_entry")]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+    @property
+    def by_name(self) -> str:
+        """The name of the author, also when the account is deleted."""
+        return str(self.by) if self.by else "a former user"
+
+
+class ClaimQuerySet(models.QuerySet["Claim"]):
+    """Queries for claims."""
+
+    def current(self) -> "ClaimQuerySet":
+        """Return the claims that have not expired."""
+        return self.filter(until__gt=timezone.now())
+
+
+class Claim(models.Model):
+    """Who is reviewing an entry, and until when. Only a hint: two decisions at once are prevented by revisions."""
+
+    entry = models.OneToOneField(CompanyEntry, models.CASCADE, primary_key=True, related_name="claim")
+    by = models.ForeignKey(User, models.CASCADE, related_name="claims")
+    until = models.DateTimeField()
+
+    objects = ClaimQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} by {self.by}"
 
 
 class Action(models.TextChoices):

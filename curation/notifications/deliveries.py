@@ -1,4 +1,4 @@
-"""Deliveries to a webhook or by e-mail, retried until they arrive or a day has passed."""
+"""Deliveries to a webhook or by e-mail, retried until they arrive or a day has passed; admins see the queue."""
 
 import base64
 import hashlib
@@ -6,20 +6,36 @@ import hmac
 import json
 import smtplib
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import httpx
 import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
+from pydantic import Field
 
+from accounts.actor import Actor
 from bigmind.core.addresses import AddressRefused, Private, post
 from bigmind.core.background import after_commit
+from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.pages import Page, page_of
+from bigmind.core.vocabulary import Limit, Offset
 from curation.models import Channel, Delivery, Review
 
 LEASE = timedelta(minutes=2)
+
+DeliveryState = Annotated[Literal["waiting", "failed", "arrived"], Field(description="What became of it.")]
+_STATES = {
+    "waiting": Q(delivered_at=None, given_up_at=None),
+    "failed": Q(delivered_at=None, given_up_at__isnull=False),
+    "arrived": Q(delivered_at__isnull=False),
+}
+
+
 """How long a worker has a delivery to itself: longer than any attempt takes, so that no other sends it meanwhile."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480, 960))
 """How long to wait after each failed attempt. After the last one it is given up, and kept with its error."""
@@ -170,3 +186,36 @@ def _send_mail(delivery: Delivery) -> None:
 
 
 _SENDERS: dict[str, Any] = {Channel.WEBHOOK: _call_webhook, Channel.EMAIL: _send_mail}
+
+
+def list_deliveries(
+    actor: Actor, *, state: DeliveryState = "waiting", limit: Limit = 50, offset: Offset = 0
+) -> Page[Delivery]:
+    """List deliveries in one state, the latest first. For admins."""
+    actor.require("admin")
+    rows: QuerySet[Delivery] = Delivery.objects.filter(_STATES[state]).select_related("to")
+    return page_of(rows.order_by("-created_at", "pk"), limit=limit, offset=offset)
+
+
+def count_deliveries(actor: Actor) -> dict[str, int]:
+    """Count the deliveries by state, in one query. For admins."""
+    actor.require("admin")
+    return Delivery.objects.aggregate(**{state: Count("pk", filter=rule) for state, rule in _STATES.items()})
+
+
+@transaction.atomic
+def try_again(actor: Actor, *, delivery_id: UUID) -> Delivery:
+    """Queue a failed delivery again. For admins; returns it.
+
+    Raises:
+        NotFound: it is deleted already.
+        Conflict: it has arrived.
+    """
+    actor.require("admin")
+    delivery = Delivery.objects.select_for_update(of=("self",)).filter(pk=delivery_id).first()
+    if delivery is None:
+        raise NotFound("There is no such delivery any more.", hint="They are forgotten after 30 days.")
+    if delivery.delivered_at:
+        raise Conflict("It has arrived already.")
+    send_again(delivery)
+    return delivery

@@ -16,7 +16,7 @@ from curation.decisions.decisions import BULK, Decisions, decide_many
 from knowledge.models import CompanyEntry
 
 from .forms import Plain, decision_form
-from .queue_positions import address_of
+from .queue_queries import address_of
 
 BULK_ACTIONS = {
     "approve": "Approve",

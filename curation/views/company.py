@@ -1,8 +1,9 @@
-"""Company knowledge: browse approved entries, and verify those that are due."""
+"""Company knowledge: browse approved entries, filter them, and verify those that are due."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,16 +13,70 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
+from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import offset_in, own_page, tell
 from curation.decisions.decisions import Decisions, decide_many
 from curation.decisions.rules import may_decide
 from curation.proposals.queue import list_queue
-from knowledge.services.company import HITS, ShelvedCompanyEntry, browse_company
-from knowledge.views.entries import address_with, words_of
+from knowledge.models import CompanyCategory
+from knowledge.services.company import (
+    HITS,
+    CompanyListing,
+    ShelvedCompanyEntry,
+    browse_company,
+    projects_with_company_entries,
+)
+from knowledge.views.entries import Facet, address_with, words_of
 
-from .company_queries import CompanyQuestion, category_facets
+FRESHNESS = {
+    "verified": "Verified",
+    "due": "Due for verification",
+    "stale": "Stale: long past its review",
+    "never": "Never verified",
+}
+ORDERS = {"importance": "Most important", "newest": "Newest"}
 
 DUE_SHOWN = 50
+
+
+class CompanyQuestion(Question):
+    """Filters approved entries. The category is chosen by links, and kept in a hidden field."""
+
+    query = search_field("Search company knowledge")
+    category = forms.CharField(required=False, widget=forms.HiddenInput)
+    freshness = choice(FRESHNESS.items(), blank="Any", required=False)
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request.GET)
+        chosen_project = request.GET.get("project", "").strip()
+        # The project in the address is always a choice: else submitting the form would silently drop it.
+        names = sorted({*projects_with_company_entries(), chosen_project} - {""})
+        self.fields["project"] = choice([(name, name) for name in names], blank="Any", required=False)
+        # The default order is the blank choice: when a query is added later, the best match becomes the default.
+        first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
+        blank = ORDERS.get(first, "Best match")
+        self.fields["order"] = choice([(name, ORDERS[name]) for name in rest], blank=blank, required=False)
+
+    @property
+    def more(self) -> list[Any]:
+        """The fields behind “More filters”."""
+        return [self[name] for name in ("freshness", "project", "order")]
+
+    @property
+    def more_is_asked(self) -> bool:
+        """Whether one of those fields is used, or invalid."""
+        return any(field.name in self.asked or field.errors for field in self.more)
+
+
+def category_facets(request: HttpRequest, form: CompanyQuestion, shelf: CompanyListing | None) -> list[Facet]:
+    """Return a link for each category and for all, with the numbers of entries, if known."""
+    counts = shelf.categories if shelf else None
+    numbers = {"": sum(counts.values()), **counts} if counts is not None else None
+    chosen = form.asked.get("category", "")
+    return [
+        Facet(label, address_with(request, category=name), numbers.get(name, 0) if numbers else None, name == chosen)
+        for name, label in (("", "All"), *CompanyCategory.choices)
+    ]
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,15 @@ from bigmind.core.tokens import count_tokens
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from curation.decisions.decisions import Decision, approve_global
-from curation.decisions.entries import CompanyEntryDetail, comment, get_company_entry
-from curation.decisions.ownership import assign_owner
+from curation.decisions.entries import CompanyEntryDetail, assign_owner, comment, get_company_entry
 from curation.decisions.rules import may_decide, require_may_approve
 from curation.templatetags.curation import past
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Feedback, Kind
 from knowledge.services.feedback import give_feedback, open_complaints
 
-from .company_forms import Assigning, Reporting, Saying, form_of
 from .differences import changes_in, changes_since, steps_since
-from .forms import DecisionForm, initial_of
+from .forms import Assigning, DecisionForm, Reporting, Saying, form_of, initial_of
 from .screen import APPROVING, DECISIONS, HistoryStep
 
 COMPLAINTS_SHOWN = 20

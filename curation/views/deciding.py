@@ -20,8 +20,7 @@ from knowledge.models import CompanyEntry
 
 from .differences import same_text
 from .forms import Commenting, DecisionForm, decision_form
-from .queue_positions import address_of, next_after
-from .queue_queries import QueueQuestion
+from .queue_queries import QueueQuestion, address_of, next_after
 from .screen import Attempt, entry_screen
 
 REFUSED = {Conflict: 409, Invalid: 422}

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from bigmind.web.pages import offset_in, own_page, tell
-from curation.notifications.outbox import count_deliveries, list_deliveries, try_again
+from curation.notifications.deliveries import count_deliveries, list_deliveries, try_again
 
 from .company import CompanyTab
 

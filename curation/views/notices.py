@@ -1,9 +1,10 @@
-"""The page of notices, and the choice how often to get e-mail."""
+"""The page of notices, how often e-mail comes, and whether keyboard shortcuts are on."""
 
 from django import forms
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.actor import Actor
@@ -12,10 +13,13 @@ from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
 from bigmind.core.pages import page_of
 from bigmind.web.forms import OperationForm
-from bigmind.web.pages import offset_in, own_page, tell
+from bigmind.web.pages import offset_in, own_page, tell, way_back
 from curation.models import Frequency
 from curation.notifications.digests import subscribe, subscription_of
 from curation.notifications.notices import count_unseen, mark_seen, notices_of
+
+KEYS_COOKIE = "bigmind_keys"
+ONE_YEAR = 60 * 60 * 24 * 365
 
 NOTICES_SHOWN = 30
 ALERTS_SHOWN = 10
@@ -25,6 +29,24 @@ FREQUENCIES = {
     Frequency.WEEKLY: "Once a week at most",
     Frequency.NEVER: "Never",
 }
+
+
+def keys_are_on(request: HttpRequest) -> bool:
+    """Whether the keyboard shortcuts of the queue are on."""
+    return request.COOKIES.get(KEYS_COOKIE) != "off"
+
+
+@own_page
+@require_POST
+def choose_keys(request: HttpRequest) -> HttpResponse:
+    """Turn the keyboard shortcuts on or off, and return to the page."""
+    response = way_back(request, otherwise=reverse("curation"))
+    if request.POST.get("keys") == "off":
+        secure = request.is_secure()
+        response.set_cookie(KEYS_COOKIE, "off", max_age=ONE_YEAR, secure=secure, httponly=True, samesite="Lax")
+    else:
+        response.delete_cookie(KEYS_COOKIE, samesite="Lax")
+    return response
 
 
 class EmailForm(OperationForm):

@@ -29,8 +29,8 @@ from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Status
 
 from .company import sections_for
-from .company_forms import NewProposal, ProposalForm, Revision, Withdrawal, revision_of
 from .differences import changes_since, steps_since
+from .forms import NewProposal, ProposalForm, Revision, Withdrawal, revision_of
 
 MINE_SHOWN = 20
 STATUSES = {

@@ -13,8 +13,7 @@ from bigmind.web.pages import own_page
 from curation.decisions.entries import readable_entry
 from curation.proposals.queue import claim_entry, list_queue, release_entry
 
-from .queue_positions import ROWS, address_of, next_after
-from .queue_queries import QueueQuestion
+from .queue_queries import ROWS, QueueQuestion, address_of, next_after
 from .screen import entry_screen, queue_screen
 
 

@@ -25,9 +25,8 @@ from knowledge.models import CompanyEntry
 
 from .differences import FieldChange, changes_in, changes_since, steps_since
 from .forms import Commenting, DecisionForm, decision_form, initial_of
-from .preferences import keys_are_on
-from .queue_positions import Around, address_of, around
-from .queue_queries import QueueQuestion, query_string, tabs
+from .notices import keys_are_on
+from .queue_queries import Around, QueueQuestion, address_of, around, query_string, tabs
 
 ALIKE_FROM = 0.7
 UNDO_OFFERED = timedelta(minutes=10)

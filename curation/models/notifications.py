@@ -1,0 +1,106 @@
+"""What people hear of and how: notices in the app, the queue of deliveries, and how often e-mail comes."""
+
+import uuid
+from datetime import timedelta
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from accounts.models import User
+from knowledge.models import CompanyEntry
+
+from .reviews import Review
+
+
+class Notice(models.Model):
+    """One line for one user: what happened to an entry that they proposed, own or commented on."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="notices")
+    entry = models.ForeignKey(CompanyEntry, models.CASCADE, related_name="notices")
+    review = models.ForeignKey(Review, models.CASCADE, null=True, blank=True, related_name="notices")
+    text = models.CharField(max_length=300)
+    created_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["user", "-created_at"], name="notice_of_user"),
+            models.Index(fields=["user"], condition=models.Q(seen_at=None), name="notice_unseen"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Channel(models.TextChoices):
+    """How a message is sent."""
+
+    WEBHOOK = "webhook"
+    EMAIL = "email"
+
+
+class Delivery(models.Model):
+    """One message: retried until it arrives, and kept for 30 days. `trouble` is the last error."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    channel = models.CharField(max_length=10, choices=Channel)
+    to = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="deliveries")
+    event = models.CharField(max_length=50)
+    body = models.JSONField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+    not_before = models.DateTimeField(db_default=Now())
+    delivered_at = models.DateTimeField(null=True, blank=True)
+    given_up_at = models.DateTimeField(null=True, blank=True)
+    trouble = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.CheckConstraint(condition=models.Q(channel__in=Channel.values), name="delivery_channel_is_known")
+        ]
+        indexes = [
+            models.Index(
+                fields=["not_before"],
+                condition=models.Q(delivered_at=None, given_up_at=None),
+                name="delivery_waiting",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} by {self.channel}"
+
+
+class Frequency(models.TextChoices):
+    """How often e-mail is sent, if there is news."""
+
+    NEVER = "never"
+    AT_ONCE = "at_once"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+
+
+PAUSE: dict[str, timedelta] = {
+    Frequency.AT_ONCE: timedelta(0),
+    Frequency.DAILY: timedelta(days=1),
+    Frequency.WEEKLY: timedelta(days=7),
+}
+
+
+class Subscription(models.Model):
+    """The choice of one user. Without a row it is `daily`."""
+
+    user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="subscription")
+    frequency = models.CharField(max_length=10, choices=Frequency, default=Frequency.DAILY)
+    last_sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(frequency__in=Frequency.values), name="subscription_frequency_is_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.frequency}"
