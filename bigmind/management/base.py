@@ -1,8 +1,9 @@
 """What the commands share: one line instead of a traceback, exit codes, JSON for scripts, and progress."""
 
 import json
+import sys
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter, OutputWrapper
@@ -18,6 +19,21 @@ REFUSED, MISUSED = 1, 2
 WIDTH = 24
 
 
+Argument = Callable[[CommandParser], Any]
+"""Adds one argument to a parser."""
+
+
+def argument(*names: str, **options: Any) -> Argument:
+    """Return an argument of a command, in the words of `argparse`."""
+    return lambda parser: parser.add_argument(*names, **options)
+
+
+USER = argument("user", help="User name or id.")
+KEY = argument("key", help="The key's id, its SHA-256, or its first 8 characters.")
+DRY_RUN = argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
+YES = argument("--yes", action="store_true", help="Do not ask.")
+
+
 class Refused(CommandError):
     """What the command was asked cannot be done. It is printed as one line; the exit code is 1."""
 
@@ -29,12 +45,25 @@ class _HelpFormatter(RawDescriptionHelpFormatter, DjangoHelpFormatter):
 class OperatorCommand(BaseCommand):
     """A command for operators. What a script wants goes to standard output, what people want to know to the other.
 
-    Exit codes: 0 done, 1 refused, 2 misused.
+    Its docstring is its help. Exit codes: 0 done, 1 refused, 2 misused.
     """
 
     requires_system_checks: tuple[str, ...] = ()
+    arguments: Sequence[Argument] = ()
     examples: Sequence[str] = ()
     speaks_json = True
+    _prints_json = False
+
+    def __init_subclass__(cls) -> None:
+        """Take the help from the docstring, unless there is another one."""
+        super().__init_subclass__()
+        if "help" not in vars(cls):
+            cls.help = " ".join((cls.__doc__ or "").split())
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take what the command lists."""
+        for add in self.arguments:
+            add(parser)
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         """Show the examples below the options."""
@@ -50,6 +79,7 @@ class OperatorCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run, and tell in one sentence what was refused."""
+        self._prints_json = bool(self.speaks_json and options.get("json"))
         try:
             return super().execute(*args, **options)
         except BigMindError as error:
@@ -65,6 +95,26 @@ class OperatorCommand(BaseCommand):
             if not isinstance(error.__cause__, UndefinedTable):
                 raise
             raise Refused("The database has no tables yet: run `bigmind migrate`, or `bigmind up`.") from error
+
+    def reply(self, document: Any, text: str, *, remark: str = "") -> None:
+        """Print a document with `--json`, else a text; people get a remark beside it."""
+        if self._prints_json:
+            self.print_json(document)
+            return
+        self.stdout.write(text)
+        if remark:
+            self.remark(remark)
+
+    def ask(self, question: str, wanted: str, *, otherwise: str) -> None:
+        """Go on only when people type what is wanted.
+
+        Raises:
+            Refused: they typed something else, or nobody is there to be asked.
+        """
+        if not sys.stdin.isatty():
+            raise Refused("Nobody is there to be asked. Say --yes to go on without a question.")
+        if input(question).strip() != wanted:
+            raise Refused(otherwise)
 
     def print_json(self, document: Any) -> None:
         """Print a document to standard output."""

@@ -3,8 +3,15 @@
 from datetime import datetime
 from typing import Any
 
+from accounts.actor import Actor
 from accounts.models import ApiKey, Role, User
+from accounts.people.users import find_user
 from bigmind.core.errors import NotFound
+
+
+def actor_for(reference: str | None) -> Actor:
+    """Return the user of this name or id as an actor; the owner of the instance when none is named."""
+    return Actor.of(find_user(reference) if reference else owner_of_instance())
 
 
 def describe_user(user: User) -> dict[str, Any]:

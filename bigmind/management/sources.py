@@ -1,6 +1,5 @@
 """Where commands take the sources of references from: files, folders, standard input, https addresses."""
 
-from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -10,9 +9,9 @@ import httpx
 
 from bigmind.core.addresses import AddressRefused, fetch
 from bigmind.core.errors import Invalid
+from bigmind.management.base import Argument, argument
+from bigmind.management.own_documentation import OWN
 from knowledge.references.readers.registry import GENERATORS, Source, source_bytes
-
-from .own_documentation import OWN
 
 SECONDS = 60
 HINT = "Save it as a file, and give that."
@@ -41,13 +40,15 @@ def fetch_document(url: str) -> bytes:
     return answer.body
 
 
-def add_source_arguments(parser: ArgumentParser, *, many: bool = False) -> None:
-    """Let a command take one source or several, and what they are."""
+def source_arguments(*, many: bool = False) -> tuple[Argument, Argument]:
+    """Return the arguments by which a command takes one source or several, and what they are."""
     about = "; ".join(f"{generator.kind}: {generator.about}" for generator in GENERATORS.values())
-    parser.add_argument(
-        "sources", nargs="+" if many else 1, metavar="SOURCE", help=f"A file, `-`, or an https address. {about}."
+    return (
+        argument(
+            "sources", nargs="+" if many else 1, metavar="SOURCE", help=f"A file, `-`, or an https address. {about}."
+        ),
+        argument("--kind", choices=["auto", *GENERATORS], default="auto", help="What it is. Default: auto."),
     )
-    parser.add_argument("--kind", choices=["auto", *GENERATORS], default="auto", help="What it is. Default: auto.")
 
 
 def sources_of(options: Mapping[str, Any]) -> Iterator[Source]:

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from accounts.actor import Actor
-from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.base import OperatorCommand, Refused, argument
 from bigmind.management.people import owner_of_instance
 from knowledge.app_maps.files.folders import files_in
 from knowledge.app_maps.folders import export_maps
@@ -14,20 +12,15 @@ from knowledge.parsers.reading import refuse_outside, replace_text
 
 
 class Command(OperatorCommand):
-    """Writes the files, each in one step; what else is in the folder stays, and is named."""
+    """Export all app maps as YAML: an index, and a file or a folder for each app."""
 
-    help = "Export all app maps as YAML: an index, and a file or a folder for each app."
     examples = ("bigmind apps_export knowledge", "bigmind apps_export knowledge --layout folder")
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take the folder and the layout."""
-        parser.add_argument("folder", type=Path, help="Where the files go. It is made if it is missing.")
-        parser.add_argument(
-            "--layout", choices=("file", "folder"), default="file", help="A file or folder for each app."
-        )
+    arguments = (
+        argument("folder", type=Path, help="Where the files go. It is made if it is missing."),
+        argument("--layout", choices=("file", "folder"), default="file", help="A file or folder for each app."),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write."""
         folder: Path = options["folder"]
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise Refused(f"{folder} is not a folder.")
@@ -38,10 +31,7 @@ class Command(OperatorCommand):
         for path in others:
             if path not in files:
                 self.remark(f"{path} is of no app that is mapped now. Delete it, or an import brings it back.")
-        if options["json"]:
-            self.print_json({"files": sorted(files)})
-        else:
-            self.stdout.write(f"{len(files)} files in {folder}.")
+        self.reply({"files": sorted(files)}, f"{len(files)} files in {folder}.")
 
 
 def _write(folder: Path, path: Path, text: str) -> None:

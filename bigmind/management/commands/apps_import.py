@@ -4,26 +4,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from bigmind.management.base import OperatorCommand
+from bigmind.management.base import DRY_RUN, OperatorCommand, argument
 from knowledge.app_maps.files.folders import parse_maps, read_map_folder
 from knowledge.app_maps.folders import import_folder
 
 
 class Command(OperatorCommand):
-    """Merges what the files say; what others learnt stays, and a fault anywhere imports nothing."""
+    """Import app maps from a folder of YAML. They are merged; a fault is named with file and line."""
 
-    help = "Import app maps from a folder of YAML. They are merged; a fault is named with file and line."
     examples = ("bigmind apps_import knowledge --dry-run", "bigmind apps_import knowledge --json")
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take the folder."""
-        parser.add_argument("folder", type=Path, help="The folder with _index.yaml.")
-        parser.add_argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
+    arguments = (argument("folder", type=Path, help="The folder with _index.yaml."), DRY_RUN)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read, check and merge."""
         report = import_folder(parse_maps(read_map_folder(options["folder"])), dry_run=options["dry_run"])
         for note in report.notes:
             self.remark(note)

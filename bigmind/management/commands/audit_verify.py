@@ -9,13 +9,11 @@ from bigmind.management.base import OperatorCommand, Refused
 
 
 class Command(OperatorCommand):
-    """Checks the seal of every row, and the signature of every report."""
+    """Check that no line of the audit log and no report of an erasure was changed. Exit code 1: one was."""
 
-    help = "Check that no line of the audit log and no report of an erasure was changed. Exit code 1: one was."
     examples = ("bigmind audit_verify", "bigmind audit_verify --json")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Go through both."""
         broken = [{"line": event.number, "why": event.why} for event in find_broken_events()]
         reports = [
             report.pk

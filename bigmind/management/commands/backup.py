@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
 from django.template.defaultfilters import filesizeformat
 
 from bigmind.backup.making import Backup, backups_in, make_backup
@@ -11,31 +10,28 @@ from bigmind.backup.manifest import MANIFEST
 from bigmind.backup.programs import running_database
 from bigmind.backup.restoring import verify_backup
 from bigmind.core.errors import NotFound
-from bigmind.management.base import OperatorCommand, usage_error
+from bigmind.management.base import OperatorCommand, argument, usage_error
 
 
 class Command(OperatorCommand):
-    """Writes one backup into a folder, or looks at every byte of one."""
+    """Back the whole instance up into a folder: database, vectors included, and the secret key that it made.
 
-    help = (
-        "Back the whole instance up into a folder: database, vectors included, and the secret key that it made. It may"
-        " run meanwhile: the backup is of one moment, and appears whole or not at all. Only you can read it."
-    )
+    It may run meanwhile: the backup is of one moment, and appears whole or not at all. Only you can read it.
+    """
+
     examples = (
         "bigmind backup /var/backups/bigmind",
         "bigmind backup /var/backups/bigmind --keep 7",
         "bigmind backup /var/backups/bigmind --verify",
         "bigmind restore /var/backups/bigmind/bigmind-20261121T020000Z",
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take the folder, and what to do there."""
-        parser.add_argument("path", type=Path, help="The folder that backups go to; with --verify also one of them.")
-        parser.add_argument("--keep", type=int, default=0, help="Keep so many there; older ones go. Default: all.")
-        parser.add_argument("--verify", action="store_true", help="Make none; verify this one, or the newest there.")
+    arguments = (
+        argument("path", type=Path, help="The folder that backups go to; with --verify also one of them."),
+        argument("--keep", type=int, default=0, help="Keep so many there; older ones go. Default: all."),
+        argument("--verify", action="store_true", help="Make none; verify this one, or the newest there."),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make one or verify one, and say what it is."""
         if options["keep"] < 0:
             raise usage_error("--keep must be 0 or more.")
         with running_database():

@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
 from pydantic import ValidationError
 
-from accounts.actor import Actor
-from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
-from bigmind.management.base import OperatorCommand
-from bigmind.management.people import owner_of_instance
+from bigmind.management.base import OperatorCommand, argument
+from bigmind.management.people import actor_for
 from curation.services.company_exports import CompanyDocument, import_company
 from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.json_rows import document_in
@@ -20,22 +17,19 @@ DOCUMENT_BYTES = 256 * 1024 * 1024
 
 
 class Command(OperatorCommand):
-    """Takes what `bigmind export` wrote, ids and seals included."""
+    """Import company knowledge that `bigmind export` wrote, with everything that was decided about it.
 
-    help = (
-        "Import company knowledge that `bigmind export` wrote, with everything that was decided about it. Only into an"
-        " instance that has none; the seals of the history are checked before anything is kept."
-    )
+    Only into an instance that has none; the seals of the history are checked before anything is kept.
+    """
+
     examples = ("bigmind company_import shared/company/company.json", "bigmind curation_verify")
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take the document."""
-        parser.add_argument("file", type=Path, help="The file company.json.")
-        parser.add_argument("--user", help="The admin who imports it. Default: the owner of this instance.")
+    arguments = (
+        argument("file", type=Path, help="The file company.json."),
+        argument("--user", help="The admin who imports it. Default: the owner of this instance."),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read it, and bring it in."""
-        actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
+        actor = actor_for(options["user"])
         bundle = bundle_of(options["file"])
         with bundle.open(bundle.name) as file:
             content = document_in(file, bundle.name, limit=DOCUMENT_BYTES)
@@ -45,7 +39,4 @@ class Command(OperatorCommand):
             found = refusal(error, known=list(CompanyDocument.model_fields))
             raise Invalid(f"{bundle.name}: {found.message}") from None
         came = import_company(actor, document)
-        if options["json"]:
-            self.print_json({"imported": came})
-        else:
-            self.stdout.write(f"{came:,} entries imported, each with its history.")
+        self.reply({"imported": came}, f"{came:,} entries imported, each with its history.")

@@ -8,16 +8,13 @@ from curation.upstream.server import sync_now
 
 
 class Command(OperatorCommand):
-    """One round with the company server, as the scheduler does every few minutes."""
+    """Ask the company server now (BIGMIND_COMPANY_URL): report, send proposals that wait, hear decisions, read what the
+    company knows. Exits 1 when there is none or it was not reached; what is known stays, and is asked again.
+    """
 
-    help = (
-        "Ask the company server now (BIGMIND_COMPANY_URL): report, send proposals that wait, hear decisions, read what "
-        "the company knows. Exits 1 when there is none or it was not reached; what is known stays, and is asked again."
-    )
     examples = ("bigmind company_sync", "bigmind company_sync --json")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do a round, and say what came of it."""
         done = sync_now()
         if options["json"]:
             self.print_json(asdict(done))

@@ -8,13 +8,11 @@ from curation.models import Review
 
 
 class Command(OperatorCommand):
-    """Checks the seal of every row."""
+    """Check that no row of the history of company knowledge was changed or removed. Exit code 1: one was."""
 
-    help = "Check that no row of the history of company knowledge was changed or removed. Exit code 1: one was."
     examples = ("bigmind curation_verify", "bigmind curation_verify --json")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Go through the history."""
         broken = [
             {"entry": f"C{seal.entry_id}", "number": seal.number, "why": seal.why} for seal in find_broken_seals()
         ]

@@ -4,24 +4,18 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandParser
 
-from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.base import OperatorCommand, Refused, argument
 from bigmind.management.documents import DOCUMENTS
 
 
 class Command(OperatorCommand):
-    """Writes the documents that are generated from the catalogue and the settings."""
+    """Write the generated documents: operations, settings, and the contract of the wire."""
 
-    help = "Write the generated documents: operations, settings, and the contract of the wire."
     examples = ("bigmind docs", "bigmind docs --check")
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take what to do about a difference."""
-        parser.add_argument("--check", action="store_true", help="Write nothing; fail when a document is stale.")
+    arguments = (argument("--check", action="store_true", help="Write nothing; fail when a document is stale."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write or check them."""
         root = Path(settings.BASE_DIR)
         wanted = {path: generate() for path, generate in DOCUMENTS.items()}
         stale = [path for path, text in wanted.items() if _read(root / path) != text]
@@ -30,10 +24,10 @@ class Command(OperatorCommand):
         for path in stale:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(wanted[path])
-        if options["json"]:
-            self.print_json({"written": [str(path) for path in stale]})
-        else:
-            self.stdout.write("\n".join(f"Wrote {path}." for path in stale) or "Everything is as the code says.")
+        self.reply(
+            {"written": [str(path) for path in stale]},
+            "\n".join(f"Wrote {path}." for path in stale) or "Everything is as the code says.",
+        )
 
 
 def _read(path: Path) -> str | None:

@@ -4,28 +4,21 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from accounts.models import ErasureReport
 from accounts.services.erasures import ReportVerdict, as_file, check_report
-from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.base import OperatorCommand, Refused, argument
 
 FOREIGN = 3
 LARGEST = 50_000_000
 
 
 class Command(OperatorCommand):
-    """Checks the signature of a report."""
+    """Check a report of an erasure. Exit code 1: not what was signed; 3: intact, signed by another instance."""
 
-    help = "Check a report of an erasure. Exit code 1: not what was signed; 3: intact, signed by another instance."
     examples = ("bigmind erasure_verify 12", "bigmind erasure_verify erasure-12.json --json")
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take a report."""
-        parser.add_argument("report", help="The number of a report that is kept here, or a file that was downloaded.")
+    arguments = (argument("report", help="The number of a report that is kept here, or a file that was downloaded."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Check it."""
         report_file = self._read_report(options["report"])
         verdict = check_report(report_file)
         if options["json"]:

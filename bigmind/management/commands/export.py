@@ -3,29 +3,24 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from bigmind.exporting import SECTIONS
-from bigmind.management.base import OperatorCommand, Refused
+from bigmind.management.base import OperatorCommand, Refused, argument
+
+NAMES = [section.name for section in SECTIONS]
 
 
 class Command(OperatorCommand):
-    """Writes each section into a folder of its own."""
+    """Export what everybody here shares into a new folder: the knowledge base as YAML, company knowledge with its
+    history as JSON. People export their own memory (memory_export); `bigmind backup` is for the whole instance.
+    """
 
-    help = (
-        "Export what everybody here shares into a new folder: the knowledge base as YAML, company knowledge with its"
-        " history as JSON. People export their own memory (memory_export); `bigmind backup` is for the whole instance."
+    arguments = (
+        argument("folder", type=Path, help="A folder that does not exist yet."),
+        argument("--only", nargs="+", choices=NAMES, default=NAMES, help="Export only these."),
     )
     examples = ("bigmind export shared", "bigmind export shared --only entries --json")
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take the folder, and the sections."""
-        parser.add_argument("folder", type=Path, help="A folder that does not exist yet.")
-        names = [section.name for section in SECTIONS]
-        parser.add_argument("--only", nargs="+", choices=names, default=names, help="Export only these.")
-
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the sections, and say how to take each back."""
         folder: Path = options["folder"]
         try:
             folder.mkdir(mode=0o700, parents=True)

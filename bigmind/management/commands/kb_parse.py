@@ -3,34 +3,27 @@
 from pathlib import Path
 from typing import Any, get_args
 
-from django.core.management.base import CommandParser
-
-from bigmind.management.base import OperatorCommand, ProgressBar, Refused
+from bigmind.management.base import OperatorCommand, ProgressBar, Refused, argument
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, find_sources, in_one, parse, parse_folder
 from knowledge.parsers.yaml_files import EntryFile, read_entries, refresh, write_entries, write_entry_file
 
 
 class Command(OperatorCommand):
-    """Writes the entries of a file or folder as YAML; parsing again keeps what people edited in it."""
+    """Turn a file or folder into YAML that people edit and kb_seed imports. Parsing again keeps their edits."""
 
-    help = "Turn a file or folder into YAML that people edit and kb_seed imports. Parsing again keeps their edits."
     speaks_json = False
     examples = (
         "bigmind kb_parse LESSONS-LEARNED.md --output lessons.yaml",
         "bigmind kb_parse plans/stories/_templates --kind template --output templates.yaml",
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take a source and where the YAML goes."""
-        parser.add_argument("source", type=Path, help="The file or folder to read.")
-        parser.add_argument("--output", type=Path, help="The YAML file to write or refresh. Default: standard output.")
-        parser.add_argument(
-            "--kind", choices=get_args(SourceKind), help="What it is. Default: told by name and content."
-        )
+    arguments = (
+        argument("source", type=Path, help="The file or folder to read."),
+        argument("--output", type=Path, help="The YAML file to write or refresh. Default: standard output."),
+        argument("--kind", choices=get_args(SourceKind), help="What it is. Default: told by name and content."),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Parse, and write."""
         source, refused = options["source"], list[RefusedSource]()
         if source.is_dir():
             parsed, refused = self._folder(source, options["kind"])

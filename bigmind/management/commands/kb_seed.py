@@ -1,18 +1,14 @@
 """Import YAML files of entries into the knowledge base."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from accounts.actor import Actor
-from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, ProgressBar, Refused
-from bigmind.management.people import owner_of_instance
+from bigmind.management.base import DRY_RUN, YES, OperatorCommand, ProgressBar, Refused, argument
+from bigmind.management.people import actor_for
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.yaml_files import read_what_can_be
 from knowledge.services.entry_sources import Reimport, delete_removed, import_source
@@ -31,31 +27,29 @@ class _Source:
 
 
 class Command(OperatorCommand):
-    """Adds what is new in a source, changes what it says otherwise now, and reports what it no longer says."""
+    """Import YAML files that kb_parse or people wrote.
 
-    help = (
-        "Import YAML files that kb_parse or people wrote. Reports what is added, changed, removed and unchanged;"
-        " nothing is deleted unless you ask for it. A row that cannot be accepted is reported, and the rest imported."
-    )
+    Reports what is added, changed, removed and unchanged; nothing is deleted unless you ask for it. A row that
+    cannot be accepted is reported, and the rest imported.
+    """
+
     examples = (
         "bigmind kb_seed lessons-learned.yaml",
         "bigmind kb_seed seed-data/*.yaml --dry-run",
         "bigmind kb_seed lessons-learned.yaml --remove-missing --yes --json",
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take the files, and what to do about entries that are no longer in them."""
-        parser.add_argument("files", nargs="+", type=Path, help="YAML files of entries.")
-        parser.add_argument("--user", help="Whose entries they are. Default: the owner of this instance.")
-        parser.add_argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
-        parser.add_argument(
+    arguments = (
+        argument("files", nargs="+", type=Path, help="YAML files of entries."),
+        argument("--user", help="Whose entries they are. Default: the owner of this instance."),
+        DRY_RUN,
+        argument(
             "--remove-missing", action="store_true", help="Delete entries that the source no longer has. Asks first."
-        )
-        parser.add_argument("--yes", action="store_true", help="Do not ask.")
+        ),
+        YES,
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import each source, and say what came of it."""
-        actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
+        actor = actor_for(options["user"])
         sources, unread = _read(options["files"])
         reports = {name: self._import(actor, name, source, options["dry_run"]) for name, source in sources.items()}
         if not options["json"]:
@@ -90,14 +84,9 @@ class Command(OperatorCommand):
         if not going:
             return 0
         if not options["yes"]:
-            self._ask(going)
+            question = f"Delete {going} entries that their sources no longer have? Type yes to go on: "
+            self.ask(question, "yes", otherwise="Nothing was deleted; what was new has been imported.")
         return sum(delete_removed(actor, report) for report in reports.values())
-
-    def _ask(self, going: int) -> None:
-        if not sys.stdin.isatty():
-            raise Refused("Nobody is there to be asked. Say --yes to delete without a question.")
-        if input(f"Delete {going} entries that their sources no longer have? Type yes to go on: ").strip() != "yes":
-            raise Refused("Nothing was deleted; what was new has been imported.")
 
     def _end(self, unread: list[str], reports: Mapping[str, Reimport]) -> None:
         refused = [*unread, *(line for report in reports.values() for line in report.refused)]

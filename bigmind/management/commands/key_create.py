@@ -3,13 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from accounts.keys import DEFAULT_SCOPES, create_key
 from accounts.models import SCOPES
 from accounts.people.users import find_user
-from bigmind.management.base import OperatorCommand, usage_error
+from bigmind.management.base import USER, OperatorCommand, argument, usage_error
 from bigmind.management.people import describe_key
 from bigmind.operations import TOOLSETS
 
@@ -17,29 +16,24 @@ MOST_DAYS = 36_500
 
 
 class Command(OperatorCommand):
-    """Makes a key and prints it, once."""
+    """Make a key for a user and print it. It is shown this once and stored nowhere."""
 
-    help = "Make a key for a user and print it. It is shown this once and stored nowhere."
     examples = (
         "bigmind key_create eric --label laptop",
         "bigmind key_create eric --scopes read --toolsets core,notes --expires-days 30",
         "export BIGMIND_API_KEY=$(bigmind key_create ci --label build --quiet)",
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take a user, and what the key may do."""
-        parser.add_argument("user", help="User name or id.")
-        parser.add_argument("--label", default="", help="What to recognise it by, such as the name of a machine.")
-        parser.add_argument("--scopes", default=",".join(DEFAULT_SCOPES), help=f"Some of {','.join(SCOPES)}.")
-        parser.add_argument("--toolsets", default="", help=f"Some of {','.join(TOOLSETS)}. Default: all.")
-        parser.add_argument("--expires-days", type=int, help="Days after which it opens nothing. Default: never.")
-        parser.add_argument(
-            "--per-minute", type=int, help="Operations it may perform in a minute. Default: BIGMIND_RATE_LIMIT."
-        )
-        parser.add_argument("--quiet", action="store_true", help="Print the key and nothing else.")
+    arguments = (
+        USER,
+        argument("--label", default="", help="What to recognise it by, such as the name of a machine."),
+        argument("--scopes", default=",".join(DEFAULT_SCOPES), help=f"Some of {','.join(SCOPES)}."),
+        argument("--toolsets", default="", help=f"Some of {','.join(TOOLSETS)}. Default: all."),
+        argument("--expires-days", type=int, help="Days after which it opens nothing. Default: never."),
+        argument("--per-minute", type=int, help="Operations it may perform in a minute. Default: BIGMIND_RATE_LIMIT."),
+        argument("--quiet", action="store_true", help="Print the key and nothing else."),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make it."""
         days = options["expires_days"]
         if days is not None and not 1 <= days <= MOST_DAYS:
             raise usage_error(f"--expires-days must be 1 to {MOST_DAYS}.")

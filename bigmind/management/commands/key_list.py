@@ -2,26 +2,19 @@
 
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from accounts.keys import list_keys
 from accounts.people.users import find_user
-from bigmind.management.base import OperatorCommand
+from bigmind.management.base import OperatorCommand, argument
 from bigmind.management.people import day_of, describe_key
 
 
 class Command(OperatorCommand):
-    """Lists keys with their owners, scopes, state and last use."""
+    """List keys with their owners, scopes, state and last use, the newest first."""
 
-    help = "List keys with their owners, scopes, state and last use, the newest first."
     examples = ("bigmind key_list", "bigmind key_list --user eric --json")
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take a user, or nobody for everyone."""
-        parser.add_argument("--user", help="Only the keys of this user (name or id).")
+    arguments = (argument("--user", help="Only the keys of this user (name or id)."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """List them."""
         keys = list_keys(find_user(options["user"]) if options["user"] else None)
         if options["json"]:
             self.print_json([describe_key(key) for key in keys])

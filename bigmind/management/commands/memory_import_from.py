@@ -4,12 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from accounts.actor import Actor
-from accounts.people.users import find_user
-from bigmind.management.base import OperatorCommand, Refused, usage_error
-from bigmind.management.people import owner_of_instance
+from bigmind.management.base import OperatorCommand, Refused, argument, usage_error
+from bigmind.management.people import actor_for
 from curation.services.foreign_imports import OWN, import_bundle
 from knowledge.transfer.foreign_imports import MovedIn
 from knowledge.transfer.readers import AUTO, FORMATS, NAMES
@@ -21,37 +17,34 @@ NAMED = 20
 
 
 class Command(OperatorCommand):
-    """Reads an export, a folder or an archive of another program, and stores it as the memory of one person."""
+    """Import the memory of another program.
 
-    help = (
-        "Import the memory of another program: the conversations of Claude Code, Codex and Gemini CLI, mem0,"
-        " basic-memory, the MCP memory server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind."
-        " Importing twice adds nothing. A row that cannot be accepted is"
-        " named with its place, and the rest imported; then the command exits 1."
-    )
+    There are readers for the conversations of Claude Code, Codex and Gemini CLI, mem0, basic-memory, the MCP memory
+    server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind. Importing twice adds nothing. A row
+    that cannot be accepted is named with its place, and the rest imported; then the command exits 1.
+    """
+
     examples = (
         "bigmind memory_import_from claude-code --dry-run",
         "bigmind memory_import_from auto ~/Downloads/chatgpt-export.zip --dry-run",
         "bigmind memory_import_from basic-memory ~/basic-memory --user ada",
         "bigmind memory_import_from older-bigmind ~/.mcp/bigmind/memory.db --json",
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take the format, the path, and whose memory it becomes."""
-        parser.add_argument("format", choices=(*NAMES, OWN), help=f"What wrote it; {AUTO} looks at the files.")
-        parser.add_argument(
+    arguments = (
+        argument("format", choices=(*NAMES, OWN), help=f"What wrote it; {AUTO} looks at the files."),
+        argument(
             "path",
             type=Path,
             nargs="?",
             help=f"A file, a folder or a zip archive. Default: where {', '.join(RECORDED)} keep their records here.",
-        )
-        parser.add_argument("--user", help="Whose memory it becomes. Default: the owner of this instance.")
-        parser.add_argument("--of", default="", help="Whose rows to take, where an older BigMind had several users.")
-        parser.add_argument("--dry-run", action="store_true", help="Say what would be added, and change nothing.")
+        ),
+        argument("--user", help="Whose memory it becomes. Default: the owner of this instance."),
+        argument("--of", default="", help="Whose rows to take, where an older BigMind had several users."),
+        argument("--dry-run", action="store_true", help="Say what would be added, and change nothing."),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read it, store it, and say what came of it."""
-        actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
+        actor = actor_for(options["user"])
         name = options["format"]
         bundle = bundle_of(options["path"] or _usual_folder(name))
         more = {"whose": options["of"]} if options["of"] else {}

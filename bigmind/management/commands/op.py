@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandParser
 
 from accounts.actor import Actor
 from accounts.authentication import BadKey, authenticate_key
@@ -18,7 +17,7 @@ from accounts.services.agents import note_agent
 from bigmind import __version__
 from bigmind.core.operations import Operation
 from bigmind.gate import perform
-from bigmind.management.base import OperatorCommand, Refused, usage_error
+from bigmind.management.base import OperatorCommand, Refused, argument, usage_error
 from bigmind.management.people import owner_of_instance
 from bigmind.operations import CATALOGUE, nearest_names
 from bigmind.transports.rest.arguments import read_json
@@ -29,9 +28,8 @@ CLIENT = "bigmind-op"
 
 
 class Command(OperatorCommand):
-    """Performs an operation with the arguments given, as a user or with a key."""
+    """Perform any operation: what an agent does over MCP and a program over REST, from the command line."""
 
-    help = "Perform any operation: what an agent does over MCP and a program over REST, from the command line."
     speaks_json = False
     examples = (
         "bigmind op --list",
@@ -40,22 +38,18 @@ class Command(OperatorCommand):
         "bigmind op memory_list_facts limit=5 --format json --user eric",
         'bigmind op memory_import --json-file - < "document.json"',
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take an operation and its arguments."""
-        parser.add_argument("operation", nargs="?", help="Its name, as in --list.")
-        parser.add_argument("arguments", nargs="*", metavar="name=value", help="JSON where it is JSON, else text.")
-        parser.add_argument("--json", dest="document", help="The arguments as a JSON object.")
-        parser.add_argument("--json-file", help="A file that holds them; - is standard input.")
-        parser.add_argument(
-            "--user", help="Whose memory to use. Default: the owner of BIGMIND_API_KEY, else of this instance."
-        )
-        parser.add_argument("--idempotency-key", help="Makes a write that is tried again have one effect.")
-        parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="Default: markdown.")
-        parser.add_argument("--list", action="store_true", help="List the operations, or the arguments of one.")
+    arguments = (
+        argument("operation", nargs="?", help="Its name, as in --list."),
+        argument("arguments", nargs="*", metavar="name=value", help="JSON where it is JSON, else text."),
+        argument("--json", dest="document", help="The arguments as a JSON object."),
+        argument("--json-file", help="A file that holds them; - is standard input."),
+        argument("--user", help="Whose memory to use. Default: the owner of BIGMIND_API_KEY, else of this instance."),
+        argument("--idempotency-key", help="Makes a write that is tried again have one effect."),
+        argument("--format", choices=("markdown", "json"), default="markdown", help="Default: markdown."),
+        argument("--list", action="store_true", help="List the operations, or the arguments of one."),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Perform it."""
         operation = _operation(options["operation"])
         if options["list"]:
             self._list(operation)

@@ -6,11 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand
-from bigmind.management.sources import add_source_arguments, sources_of
+from bigmind.management.base import OperatorCommand, argument
+from bigmind.management.sources import source_arguments, sources_of
 from knowledge.parsers.reading import replace_text
 from knowledge.references.readers.curated import entry_of, generate, write_entries
 from knowledge.references.readers.drafts import Generated, ReferenceDraft
@@ -20,22 +18,19 @@ NAMED = 20
 
 
 class Command(OperatorCommand):
-    """Writes what a generator makes of a source, in the schema of curated entries; the same source, the same file."""
+    """Make references (commands, endpoints, …) from a source, and write them as JSON. Nothing is stored."""
 
-    help = "Make references (commands, endpoints, …) from a source, and write them as JSON. Nothing is stored."
     speaks_json = False
+    arguments = (
+        *source_arguments(),
+        argument("--out", type=Path, help="The JSON file to write. Default: standard output."),
+    )
     examples = (
         "bigmind references_generate openapi.yaml --out api-endpoints.json",
         "bigmind references_generate https://api.example.com/openapi.json",
     )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take a source, and where the JSON goes."""
-        add_source_arguments(parser)
-        parser.add_argument("--out", type=Path, help="The JSON file to write. Default: standard output.")
-
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make the references, and write them."""
         (source,) = sources_of(options)
         generated = generator_for(source, options["kind"]).generate(source)
         if not generated.drafts:

@@ -3,14 +3,11 @@
 import re
 from typing import Any
 
-from django.core.management.base import CommandParser
-
 from accounts.actor import Actor
-from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, ProgressBar, usage_error
-from bigmind.management.people import owner_of_instance
-from bigmind.management.sources import add_source_arguments, sources_of
+from bigmind.management.base import DRY_RUN, OperatorCommand, ProgressBar, argument, usage_error
+from bigmind.management.people import actor_for
+from bigmind.management.sources import source_arguments, sources_of
 from knowledge.references.arguments import plain_completeness
 from knowledge.references.imports import ImportedReferences, import_references
 from knowledge.references.readers.drafts import Generated
@@ -22,11 +19,18 @@ NAMED = 20
 
 
 class Command(OperatorCommand):
-    """Imports what a generator makes of a source into a collection; twice is once."""
+    """Import references from a source into a collection.
 
-    help = (
-        "Import references from a source into a collection. Reports what is added, changed, removed and unchanged."
-        " What people edited is kept: where the source changed as well, it waits for a decision."
+    Reports what is added, changed, removed and unchanged. What people edited is kept: where the source changed as
+    well, it waits for a decision.
+    """
+
+    arguments = (
+        *source_arguments(),
+        argument("--collection", required=True, metavar="NAME", help="The collection, such as helios."),
+        argument("--user", help="Who imports. Default: the owner of this instance."),
+        DRY_RUN,
+        argument("--keep-missing", action="store_true", help="Keep references that this source had and has no more."),
     )
     examples = (
         "bigmind references_import openapi.yaml --collection payments",
@@ -34,22 +38,11 @@ class Command(OperatorCommand):
         "bigmind references_import https://api.example.com/openapi.json --collection example --json",
     )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take a source, and the collection it goes to."""
-        add_source_arguments(parser)
-        parser.add_argument("--collection", required=True, metavar="NAME", help="The collection, such as helios.")
-        parser.add_argument("--user", help="Who imports. Default: the owner of this instance.")
-        parser.add_argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
-        parser.add_argument(
-            "--keep-missing", action="store_true", help="Keep references that this source had and has no more."
-        )
-
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read, make, import, report."""
         if not SLUG.fullmatch(options["collection"]):
             raise usage_error("The name of a collection has up to 50 of a-z, 0-9 and -, such as helios.")
         (source,) = sources_of(options)
-        actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
+        actor = actor_for(options["user"])
         bar = ProgressBar(self.stderr, source.name, 2)
         generated = generator_for(source, options["kind"]).generate(source)
         bar.advance()

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from bigmind.management.base import OperatorCommand, Refused
-from bigmind.management.sources import add_source_arguments, sources_of
+from bigmind.management.base import OperatorCommand, Refused, argument
+from bigmind.management.sources import source_arguments, sources_of
 from knowledge.references.readers.drafts import ReferenceDraft
 from knowledge.references.readers.validation import DraftFinding, Severity, findings_among, findings_in
 
@@ -14,11 +12,14 @@ NAMED = 50
 
 
 class Command(OperatorCommand):
-    """Says what would make references wrong: ids twice, broken references, commands that their text does not show."""
+    """Check OpenAPI documents, curated entries or other sources of references.
 
-    help = (
-        "Check OpenAPI documents, curated entries or other sources of references. Nothing is stored."
-        " Exit code 0: no error (warnings are told), 1: errors, 2: misused."
+    Nothing is stored. Exit code 0: no error (warnings are told), 1: errors, 2: misused.
+    """
+
+    arguments = (
+        *source_arguments(many=True),
+        argument("--strict", action="store_true", help="Let warnings fail as well."),
     )
     examples = (
         "bigmind references_validate openapi.yaml",
@@ -26,13 +27,7 @@ class Command(OperatorCommand):
         "curl -s https://example.com/openapi.json | bigmind references_validate - --json",
     )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take the sources, and how severe to be."""
-        add_source_arguments(parser, many=True)
-        parser.add_argument("--strict", action="store_true", help="Let warnings fail as well.")
-
     def handle(self, *args: Any, **options: Any) -> None:
-        """Check each source, then all of them beside one another."""
         drafts, found = list[ReferenceDraft](), list[DraftFinding]()
         for source in sources_of(options):
             generated, of_source = findings_in(source, options["kind"])

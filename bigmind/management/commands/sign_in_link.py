@@ -3,30 +3,24 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandParser
 
 from accounts.people.users import find_user
 from accounts.sign_in.links import LIFETIME, make_sign_in_link
-from bigmind.management.base import OperatorCommand
+from bigmind.management.base import OperatorCommand, argument
 from bigmind.management.people import owner_of_instance
 
 
 class Command(OperatorCommand):
-    """Prints a link that signs a user in, once."""
+    """Print a link that signs a user in, once. The last one that was made counts."""
 
-    help = "Print a link that signs a user in, once. The last one that was made counts."
     examples = ("bigmind sign_in_link", "bigmind sign_in_link eric --json")
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take a user, or nobody for the owner of this instance."""
-        parser.add_argument("user", nargs="?", help="User name or id. Default: the first admin.")
+    arguments = (argument("user", nargs="?", help="User name or id. Default: the first admin."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make it."""
         user = find_user(options["user"]) if options["user"] else owner_of_instance()
         url = f"{settings.PUBLIC_URL}/sign-in/{make_sign_in_link(user)}/"
-        if options["json"]:
-            self.print_json({"user": user.username, "url": url})
-            return
-        self.stdout.write(url)
-        self.remark(f"Signs {user} in, once, within {LIFETIME.total_seconds() / 3600:.0f} hours.")
+        self.reply(
+            {"user": user.username, "url": url},
+            url,
+            remark=f"Signs {user} in, once, within {LIFETIME.total_seconds() / 3600:.0f} hours.",
+        )

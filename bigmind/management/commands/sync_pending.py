@@ -4,13 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from accounts.actor import Actor
-from accounts.people.users import find_user
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, ProgressBar, Refused, usage_error
-from bigmind.management.people import owner_of_instance
+from bigmind.management.base import DRY_RUN, OperatorCommand, ProgressBar, Refused, argument, usage_error
+from bigmind.management.people import actor_for
 from knowledge.parsers.sources import find_sources
 from knowledge.services.learnings import SyncedFile, sync_learnings
 
@@ -18,33 +14,29 @@ NAMES = {"learnings.yaml", "learnings.yml"}
 
 
 class Command(OperatorCommand):
-    """Imports what waits in LEARNINGS.yaml files, and marks in them what arrived."""
+    """Import what agents wrote to LEARNINGS.yaml while BigMind was out of reach, and mark the files synced; comments
+    and all else in them stay. Doing it twice changes nothing. Exits 1 when something was refused.
+    """
 
-    help = (
-        "Import what agents wrote to LEARNINGS.yaml while BigMind was out of reach, and mark the files synced; comments"
-        " and all else in them stay. Doing it twice changes nothing. Exits 1 when something was refused."
-    )
     examples = (
         "bigmind sync_pending",
         "bigmind sync_pending plans/stories --dry-run",
         "bigmind sync_pending plans/stories/WRKF-1021/_implementation/LEARNINGS.yaml --json",
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Take files and folders."""
-        parser.add_argument(
+    arguments = (
+        argument(
             "paths",
             nargs="*",
             type=Path,
             default=[Path()],
             help="Files, or folders to look through. Default: this one.",
-        )
-        parser.add_argument("--user", help="Whose entries they become. Default: the owner of this instance.")
-        parser.add_argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
+        ),
+        argument("--user", help="Whose entries they become. Default: the owner of this instance."),
+        DRY_RUN,
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Sync each file, and say what came of it."""
-        actor = Actor.of(find_user(options["user"]) if options["user"] else owner_of_instance())
+        actor = actor_for(options["user"])
         files = list(_files(options["paths"]))
         bar, synced, unread = ProgressBar(self.stderr, "LEARNINGS.yaml", len(files)), list[SyncedFile](), list[str]()
         for file, name, within in files:

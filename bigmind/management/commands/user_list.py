@@ -8,13 +8,11 @@ from bigmind.management.people import day_of, describe_user
 
 
 class Command(OperatorCommand):
-    """Lists the users with their roles and the number of keys that work."""
+    """List the users with their roles and the number of keys that work."""
 
-    help = "List the users with their roles and the number of keys that work."
     examples = ("bigmind user_list", "bigmind user_list --json")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """List them."""
         users: Any = list_users()  # with the number of keys, which the model does not have
         if options["json"]:
             self.print_json([{**describe_user(user), "usable_keys": user.usable_keys} for user in users])
