@@ -11,6 +11,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from curation.decisions.entries import readable_entry
 from curation.models import Claim, Comment, Review
+from curation.shapes.briefings import ProposerRecordShape, SuspicionShape
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry, Feedback, Kind, Status
 from knowledge.services.company import by_relevance, most_relevant
@@ -18,16 +19,7 @@ from knowledge.services.context import CompanyLine, company_line, company_lines
 from knowledge.services.feedback import open_complaints
 
 from .neighbours import Neighbour, neighbours_of
-from .screening import ProposalWarning, suspicions_about
-
-
-@dataclass(frozen=True)
-class ProposerRecord:
-    """How many other proposals of the same person were approved, rejected or are pending."""
-
-    approved: int
-    rejected: int
-    waiting: int
+from .screening import suspicions_about
 
 
 @dataclass(frozen=True)
@@ -48,9 +40,9 @@ class Briefing:
     nearest: list[Neighbour]
     nearest_waiting: list[Neighbour]
     same_waiting: int
-    record: ProposerRecord
+    record: ProposerRecordShape
     effect: ContextEffect
-    suspicions: list[ProposalWarning]
+    suspicions: list[SuspicionShape]
     complaints: Sequence[Feedback]
     history: Sequence[Review]
     comments: Sequence[Comment]
@@ -84,13 +76,13 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
     )
 
 
-def record_of(entry: CompanyEntry) -> ProposerRecord:
+def record_of(entry: CompanyEntry) -> ProposerRecordShape:
     """Return how many of the proposer's other proposals were approved, rejected or are pending."""
     others = CompanyEntry.objects.filter(proposed_by=entry.proposed_by_id).exclude(pk=entry.pk)
     counted = dict(others.values_list("status").annotate(Count("pk")).order_by()) if entry.proposed_by_id else {}
     once_approved = sum(counted.get(status, 0) for status in (Status.APPROVED, Status.DEPRECATED, Status.SUPERSEDED))
     waiting = counted.get(Status.PENDING, 0) + counted.get(Status.CHANGES_REQUESTED, 0)
-    return ProposerRecord(once_approved, counted.get(Status.REJECTED, 0), waiting)
+    return ProposerRecordShape(approved=once_approved, rejected=counted.get(Status.REJECTED, 0), waiting=waiting)
 
 
 def effect_of(entry: CompanyEntry) -> ContextEffect:

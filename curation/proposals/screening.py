@@ -1,11 +1,11 @@
 """Screening: finds secrets and prompt injections in a proposal, for curators to see before they decide."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from bigmind.core.injections import find_injections
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import show_hidden
+from curation.shapes.briefings import SuspicionShape
 from knowledge.models import CompanyEntry
 
 AROUND = 30
@@ -13,29 +13,21 @@ EXCERPT_CHARS = 160
 SHOWN = 20
 
 
-@dataclass(frozen=True)
-class ProposalWarning:
-    """A finding that a curator should check, with its place in the text."""
-
-    kind: str
-    why: str
-    excerpt: str
-    is_warning: bool
-
-
-def suspicions_about(entry: CompanyEntry) -> list[ProposalWarning]:
+def suspicions_about(entry: CompanyEntry) -> list[SuspicionShape]:
     """Return the suspicious passages of an entry, warnings first."""
     texts = (entry.title, entry.content, entry.evidence)
     found = [suspicion for text in texts for suspicion in _suspicions(text)]
     return sorted(found, key=lambda suspicion: not suspicion.is_warning)[:SHOWN]
 
 
-def _suspicions(text: str) -> Iterator[ProposalWarning]:
+def _suspicions(text: str) -> Iterator[SuspicionShape]:
     for secret in find_secrets(text):
-        yield ProposalWarning(secret.kind, "Every agent here would be told it.", "(not shown)", is_warning=True)
+        yield SuspicionShape(
+            kind=secret.kind, why="Every agent here would be told it.", excerpt="(not shown)", is_warning=True
+        )
     for found in find_injections(text):
         excerpt = _excerpt(text, found.start, found.end)
-        yield ProposalWarning(found.kind, found.why, excerpt, is_warning=found.severity == "warning")
+        yield SuspicionShape(kind=found.kind, why=found.why, excerpt=excerpt, is_warning=found.severity == "warning")
 
 
 def _excerpt(text: str, start: int, end: int) -> str:

@@ -12,7 +12,8 @@ from knowledge.models import CompanyEntry, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
 from knowledge.services.company import select_approved_entries
 from knowledge.services.people import Topic, topics_of, visible_headlines
-from knowledge.services.upkeep import Stats, get_stats
+from knowledge.services.upkeep import get_stats
+from knowledge.shapes.upkeep import StatsShape
 
 from .badges import Badge, badges_of
 
@@ -38,7 +39,7 @@ class ProfilePage:
     shared: Shared
     job_title: str = ""
     agents: list[Agent] = field(default_factory=list)
-    stats: Stats | None = None
+    stats: StatsShape | None = None
     badges: list[Badge] = field(default_factory=list)
     topics: list[Topic] = field(default_factory=list)
     activity: HeatMap | None = None

@@ -5,8 +5,8 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from bigmind.web.differences import words_changed
-from curation.proposals.briefing import ProposerRecord
 from curation.proposals.queue import QueueItem
+from curation.shapes.briefings import ProposerRecordShape
 
 register = template.Library()
 
@@ -51,7 +51,7 @@ def past(action: str) -> str:
 
 
 @register.filter
-def record_in_words(record: ProposerRecord) -> str:
+def record_in_words(record: ProposerRecordShape) -> str:
     """Return the track record of the proposer in words."""
     known = ((record.approved, "approved"), (record.rejected, "rejected"), (record.waiting, "pending"))
     counts = ", ".join(f"{count:,} {word}" for count, word in known if count)

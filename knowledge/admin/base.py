@@ -9,7 +9,8 @@ from django.http import HttpRequest
 
 from accounts.actor import Actor
 from bigmind.core.errors import BigMindError
-from knowledge.services.archive import Remembered, restore, set_aside
+from knowledge.services.archive import restore, set_aside
+from knowledge.shapes.upkeep import RememberedShape
 
 REASON = "Set aside by an admin."
 
@@ -88,7 +89,7 @@ class RememberedAdmin(ReadOnlyAdmin):
         return self.kind
 
     def _each(
-        self, request: HttpRequest, queryset: QuerySet[Any], change: Callable[[Actor, str], Remembered], done: str
+        self, request: HttpRequest, queryset: QuerySet[Any], change: Callable[[Actor, str], RememberedShape], done: str
     ) -> None:
         changed = 0
         for thing in queryset:

@@ -27,6 +27,7 @@ from knowledge.app_maps.vocabulary import (
     map_told,
 )
 from knowledge.models import UNFINISHED, AmbiguousName, App, AppEntity, AppRun, AppTable, AppWorkflow
+from knowledge.shapes.app_maps import AppLineShape
 
 MAP_BYTES = 5 * 1024
 """What the map of one app may cost an agent."""
@@ -37,26 +38,10 @@ MapBytes = Annotated[int, Field(ge=1_000, le=MAP_BYTES, description="What the ma
 
 
 @dataclass(frozen=True)
-class AppLine:
-    """One app, with how much is known of it."""
-
-    name: str
-    app_id: str
-    aliases: list[str]
-    connector: str
-    tables: int
-    entities: int
-    workflows: int
-    version: int
-    bootstrapped_at: datetime | None
-    reported_gone_at: datetime | None
-
-
-@dataclass(frozen=True)
 class AppIndex:
     """The apps there are, the names that stand in several, and what to do when there is nothing yet."""
 
-    items: list[AppLine]
+    items: list[AppLineShape]
     total: int
     limit: int
     offset: int
@@ -323,16 +308,16 @@ def _number_of(rows: QuerySet[Any], owner: str) -> Coalesce:
     return Coalesce(Subquery(counted.values("number")), 0)
 
 
-def _line(app: Any) -> AppLine:
-    return AppLine(
-        app.name,
-        app.app_id,
-        list(app.aliases),
-        app.connector,
-        app.table_count,
-        app.entity_count,
-        app.workflow_count,
-        app.version,
-        app.bootstrapped_at,
-        app.reported_gone_at,
+def _line(app: Any) -> AppLineShape:
+    return AppLineShape(
+        name=app.name,
+        app_id=app.app_id,
+        aliases=list(app.aliases),
+        connector=app.connector,
+        tables=app.table_count,
+        entities=app.entity_count,
+        workflows=app.workflow_count,
+        version=app.version,
+        bootstrapped_at=app.bootstrapped_at,
+        reported_gone_at=app.reported_gone_at,
     )

@@ -1,6 +1,5 @@
 """Setting aside and restoring: out of sight without being lost, for everything that is remembered."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from django.db import transaction
@@ -15,6 +14,7 @@ from bigmind.core.text import check_content
 from bigmind.core.vocabulary import Reason
 from knowledge.kinds import KIND_OF_WORD, KINDS, index_own, lock_own
 from knowledge.models.base import CanBeSetAside
+from knowledge.shapes.upkeep import RememberedShape
 
 from .facts import deprecate_fact, own_fact, restore_fact
 
@@ -27,18 +27,8 @@ AnyId = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """What was set aside or restored, and whether it is recalled now."""
-
-    kind: str
-    id: str
-    title: str
-    in_view: bool
-
-
 @transaction.atomic
-def set_aside(actor: Actor, *, kind: KindName, id: AnyId, reason: Reason = "Set aside.") -> Remembered:
+def set_aside(actor: Actor, *, kind: KindName, id: AnyId, reason: Reason = "Set aside.") -> RememberedShape:
     """Take a fact, session, chunk, note or hypothesis out of sight: hidden everywhere, kept, and restorable.
 
     Call this when the user wants something not to be recalled, without losing it. Returns what was set aside.
@@ -48,11 +38,11 @@ def set_aside(actor: Actor, *, kind: KindName, id: AnyId, reason: Reason = "Set 
         thing: Model = deprecate_fact(actor, fact_id=fact.pk, reason=reason) if fact.is_current else fact
     else:
         thing = _change(actor, kind, id, in_view=False)
-    return Remembered(kind, str(thing.pk), str(thing), in_view=False)
+    return RememberedShape(kind=kind, id=str(thing.pk), title=str(thing), in_view=False)
 
 
 @transaction.atomic
-def restore(actor: Actor, *, kind: KindName, id: AnyId) -> Remembered:
+def restore(actor: Actor, *, kind: KindName, id: AnyId) -> RememberedShape:
     """Bring back what was set aside.
 
     Call this when the user changes their mind. Returns what is recalled again from now on.
@@ -61,7 +51,7 @@ def restore(actor: Actor, *, kind: KindName, id: AnyId) -> Remembered:
         thing: Model = restore_fact(actor, fact_id=_number(id))
     else:
         thing = _change(actor, kind, id, in_view=True)
-    return Remembered(kind, str(thing.pk), str(thing), in_view=True)
+    return RememberedShape(kind=kind, id=str(thing.pk), title=str(thing), in_view=True)
 
 
 def _change(actor: Actor, kind: str, id: str, *, in_view: bool) -> CanBeSetAside:

@@ -17,6 +17,7 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
 from knowledge.models import CompanyEntry, Session
+from knowledge.shapes.directory import FiguresShape
 
 from .instances import instances_of_each
 from .people import Topic, topics_among, topics_of_each
@@ -41,17 +42,6 @@ class Person:
 
 
 @dataclass(frozen=True)
-class DirectoryFigures:
-    """How much there is in all, each counted over those who share it."""
-
-    people: int
-    agents: int
-    instances: int
-    sessions: int
-    contributions: int
-
-
-@dataclass(frozen=True)
 class Directory:
     """A page of people, what they have in common, and how much there is in all."""
 
@@ -61,7 +51,7 @@ class Directory:
     offset: int
     next_cursor: str | None
     topics: list[Topic]
-    figures: DirectoryFigures
+    figures: FiguresShape
 
     @property
     def left(self) -> int:
@@ -141,7 +131,7 @@ def _contributions_of_each(users: Iterable[UUID]) -> dict[UUID, int]:
 
 
 @rls_bypass()
-def _figures(viewer: User) -> DirectoryFigures:
+def _figures(viewer: User) -> FiguresShape:
     """Count in one query. People are counted apart from the page, which may be narrowed to a topic."""
 
     def of_those_sharing(section: ProfileSection, rows: QuerySet[Any], person: str) -> Coalesce:
@@ -157,4 +147,4 @@ def _figures(viewer: User) -> DirectoryFigures:
         of_those_sharing(ProfileSection.STATISTICS, Session.objects.in_view(), "user"),
         of_those_sharing(ProfileSection.CONTRIBUTIONS, CompanyEntry.objects.approved(), "proposed_by"),
     )
-    return DirectoryFigures(*counts.get())
+    return FiguresShape(**dict(zip(FiguresShape.model_fields, counts.get(), strict=True)))

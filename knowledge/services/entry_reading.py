@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -20,6 +20,7 @@ from knowledge.search.abstention import judge
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.names import SUGGEST_FROM
+from knowledge.shapes.entries import EntryStatsShape
 
 from . import embedding
 from .gaps import note_gap
@@ -79,19 +80,6 @@ class EntryHits:
     def left(self) -> int:
         """How many more were found."""
         return max(0, self.total - len(self.items))
-
-
-@dataclass(frozen=True)
-class EntryStats:
-    """The knowledge base in figures."""
-
-    total_entries: int
-    by_type: dict[str, int]
-    by_role: dict[str, int]
-    avg_confidence: float | None
-    last_updated: Any
-    cache_size: int
-    waiting: int
 
 
 def search_entries(
@@ -183,7 +171,7 @@ def list_entries(
     return page_of(ordered, limit=limit, offset=offset, cursor=cursor)
 
 
-def entry_stats(actor: Actor) -> EntryStats:
+def entry_stats(actor: Actor) -> EntryStatsShape:
     """Count the knowledge base: entries by type and role, their confidence, and the vectors that wait.
 
     Call this when asked how much the knowledge base holds.
@@ -193,7 +181,7 @@ def entry_stats(actor: Actor) -> EntryStats:
     for roles, count in Entry.objects.values_list("roles").annotate(Count("pk")):
         for role in roles:
             by_role[role] = by_role.get(role, 0) + count
-    return EntryStats(
+    return EntryStatsShape(
         total_entries=summary["total"],
         by_type=dict(Entry.objects.values_list("entry_type").annotate(Count("pk")).order_by()),
         by_role=by_role,

@@ -17,6 +17,7 @@ from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
 from knowledge.search.hybrid import CANDIDATES, Filters, Finding, search
 from knowledge.search.indexes import as_indexed
+from knowledge.shapes.directory import ExpertShape
 
 from .embedding import active_space
 from .people import lines_of
@@ -130,21 +131,10 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Expert:
-    """Someone who was found, and why: the best reason first."""
-
-    username: str
-    name: str
-    role: str
-    score: float
-    reasons: list[Reason]
-
-
-@dataclass(frozen=True)
 class Experts:
     """A page of people who were found, the best first. `fallback`: by words alone, because the embedder is away."""
 
-    items: list[Expert]
+    items: list[ExpertShape]
     total: int
     limit: int
     offset: int
@@ -202,14 +192,14 @@ def _reasons(viewer: User, found: Iterable[Finding]) -> list[tuple[UUID, Reason]
     return reasons
 
 
-def _experts(reasons: Iterable[tuple[UUID, Reason]]) -> list[Expert]:
+def _experts(reasons: Iterable[tuple[UUID, Reason]]) -> list[ExpertShape]:
     """Gather the reasons of each person. Anyone who has the best reason comes first; more reasons put nobody ahead."""
     of_each: dict[UUID, list[Reason]] = {}
     for person, reason in reasons:
         of_each.setdefault(person, []).append(reason)
     users = User.objects.in_bulk(list(of_each))
     return [
-        Expert(user.username, str(user), user.role, told[0].score, told[:REASONS])
+        ExpertShape(username=user.username, name=str(user), role=user.role, score=told[0].score, reasons=told[:REASONS])
         for pk, told in of_each.items()
         if (user := users.get(pk))
     ]

@@ -2,7 +2,7 @@
 
 import webbrowser
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -20,6 +20,7 @@ from accounts.services.calls import forget_kept_replies
 from knowledge.kinds import KINDS
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
 from knowledge.search.passages import erase_passages
+from knowledge.shapes.upkeep import FindingShape, HealthShape, ProfilePageShape, PrunedShape, StatsShape
 
 LOW_CONFIDENCE = 0.5
 SHOWN = 10
@@ -30,70 +31,13 @@ DryRun = Annotated[bool, Field(description="True: only count. False: really dele
 
 
 @dataclass(frozen=True)
-class Stats:
-    """How much is remembered of one user."""
-
-    sessions: int
-    open_sessions: int
-    summaries: int
-    facts: int
-    deprecated_facts: int
-    chunks: int
-    hypotheses: int
-    open_hypotheses: int
-    notes: int
-    passages: int
-    company_entries: int
-    proposals: int
-    first_session_at: datetime | None
-    database_bytes: int | None
-
-
-@dataclass(frozen=True)
-class HealthFinding:
-    """One thing the health check looked at."""
-
-    check: str
-    status: str
-    count: int
-    says: str
-    ids: list[str]
-
-
-@dataclass(frozen=True)
-class Health:
-    """All findings; `ok` when none needs attention."""
-
-    status: str
-    findings: list[HealthFinding]
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """What a vacuum deleted, or would delete."""
-
-    dry_run: bool
-    chunks: int
-    sessions: int
-    before: datetime
-
-
-@dataclass(frozen=True)
 class Guide:
     """The guide for agents."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class ProfileLink:
-    """Where the profile is, and whether a browser was opened on it."""
-
-    url: str
-    opened: bool
-
-
-def get_stats(actor: Actor) -> Stats:
+def get_stats(actor: Actor) -> StatsShape:
     """Count what is remembered: sessions, facts, chunks, hypotheses, notes, and the size of the database.
 
     Call this when asked how much you remember. The size is told in personal mode and to admins only.
@@ -102,7 +46,7 @@ def get_stats(actor: Actor) -> Stats:
     sessions, facts = Session.objects.of(user), Fact.objects.of(user)
     hypotheses = Hypothesis.objects.filter(user=user)
     first = sessions.order_by("started_at").first()
-    return Stats(
+    return StatsShape(
         sessions=sessions.count(),
         open_sessions=sessions.open().count(),
         summaries=Summary.objects.filter(session__user=user).count(),
@@ -120,7 +64,7 @@ def get_stats(actor: Actor) -> Stats:
     )
 
 
-def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
+def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> HealthShape:
     """Examine the memory: stale and doubtful facts, open sessions, the search index, what BigMind itself runs on.
 
     Call this to tidy up with the user. Curators also hear of company entries to verify. Returns each check with how
@@ -144,18 +88,20 @@ def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> Health:
         due = CompanyEntry.objects.due().order_by("review_after")
         findings.append(_finding("company_entries_due", due, "Company entries past their review date, to verify again"))
     attention = any(finding.status == "attention" for finding in findings)
-    return Health("attention" if attention else "ok", findings)
+    return HealthShape(status="attention" if attention else "ok", findings=findings)
 
 
 @transaction.atomic
-def vacuum(actor: Actor, *, older_than_days: OlderThanDays = 90, dry_run: DryRun = True) -> Pruned:
+def vacuum(actor: Actor, *, older_than_days: OlderThanDays = 90, dry_run: DryRun = True) -> PrunedShape:
     """Prune flagged chunks older than so many days. Summaries, facts and notes are always kept.
 
     Call this first as it is, which only counts; then with `dry_run` false, if the user agrees. It cannot be undone.
     """
     before = timezone.now() - timedelta(days=older_than_days)
     old = Chunk.objects.filter(user=actor.user, created_at__lt=before)
-    pruned = Pruned(dry_run, old.count(), old.values("session").distinct().count(), before)
+    pruned = PrunedShape(
+        dry_run=dry_run, chunks=old.count(), sessions=old.values("session").distinct().count(), before=before
+    )
     if not dry_run:
         erase_passages(Kind.CHUNK, old.values_list("pk", flat=True))
         forget_kept_replies(actor.user)
@@ -171,15 +117,15 @@ def get_instructions(actor: Actor) -> Guide:
     return Guide(render_to_string("agent/instructions.md", {"url": settings.PUBLIC_URL}, using="agent"))
 
 
-def get_profile_url(actor: Actor) -> ProfileLink:
+def get_profile_url(actor: Actor) -> ProfilePageShape:
     """Return the address of the user's profile page, to paste into a browser.
 
     Call this when the user wants to see what you remember.
     """
-    return ProfileLink(f"{settings.PUBLIC_URL}/u/{quote(actor.user.username)}/", opened=False)
+    return ProfilePageShape(url=f"{settings.PUBLIC_URL}/u/{quote(actor.user.username)}/", opened=False)
 
 
-def open_profile(actor: Actor) -> ProfileLink:
+def open_profile(actor: Actor) -> ProfilePageShape:
     """Open the user's profile page in the browser of the machine BigMind runs on; return its address.
 
     Call this when the user asks to see their profile. In personal mode only; elsewhere just the address is returned.
@@ -188,37 +134,41 @@ def open_profile(actor: Actor) -> ProfileLink:
     if settings.BIGMIND_MODE != "personal":
         return page
     try:
-        return ProfileLink(page.url, opened=webbrowser.open(page.url))
+        return ProfilePageShape(url=page.url, opened=webbrowser.open(page.url))
     except webbrowser.Error:
         return page
 
 
-def _findings_of_parts() -> list[HealthFinding]:
+def _findings_of_parts() -> list[FindingShape]:
     """What is the matter with this BigMind, in the words of `/readyz`; of what is well there is nothing to tell."""
     # Here, because what answers /readyz is set up after the services.
     from bigmind.observability.health import parts
 
     return [
-        HealthFinding(part.name, "attention", 1, f"{part.name.capitalize()} {part.trouble}", [])
+        FindingShape(
+            check=part.name, status="attention", count=1, says=f"{part.name.capitalize()} {part.trouble}", ids=[]
+        )
         for part in parts()
         if not part.ok
     ]
 
 
-def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) -> HealthFinding:
+def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) -> FindingShape:
     count = rows.count()
     status = "ok" if not count or calm else "attention"
     ids = [str(pk) for pk in rows.values_list("pk", flat=True)[:SHOWN]] if count else []
-    return HealthFinding(check, status, count, says, ids)
+    return FindingShape(check=check, status=status, count=count, says=says, ids=ids)
 
 
-def _index_finding(user: User) -> HealthFinding:
+def _index_finding(user: User) -> FindingShape:
     """What search cannot find although it is in view, and passages of things that are gone."""
     in_view = {kind: row.visible(user) for kind, row in KINDS.items() if row.own and not row.may_be_empty}
     lost = [f"{kind} {pk}" for kind, rows in in_view.items() for pk in _without_passages(kind, rows)[:SHOWN]]
     count = sum(_without_passages(kind, rows).count() for kind, rows in in_view.items()) if lost else 0
     status = "attention" if count else "ok"
-    return HealthFinding("search_index", status, count, "Things that search cannot find", lost[:SHOWN])
+    return FindingShape(
+        check="search_index", status=status, count=count, says="Things that search cannot find", ids=lost[:SHOWN]
+    )
 
 
 def _without_passages(kind: str, rows: QuerySet[Any]) -> QuerySet[Any]:
