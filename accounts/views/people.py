@@ -25,10 +25,9 @@ from accounts.people.users import role_matrix
 from accounts.services.alerts import alerts_of
 from accounts.sign_in.attempts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
+from accounts.views.password import HINT
 from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.pages import page_of
-
-from .password import HINT
 
 ROLES = {
     Role.MEMBER: "member: remembers, recalls and proposes",

@@ -18,9 +18,8 @@ from accounts.services.alerts import alerts_of
 from accounts.sign_in import second_factors as services
 from accounts.sign_in.attempts import count_try, forget_tries, guesser_of_code
 from accounts.sign_in.sign_ins import end_sign_ins
+from accounts.views.people import RefusableForm
 from bigmind.core.errors import BigMindError, Conflict, Invalid
-
-from .people import RefusableForm
 
 ALERTS_SHOWN = 5
 _ENROLLING = "second_factor_in_the_making"

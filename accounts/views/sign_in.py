@@ -23,10 +23,9 @@ from accounts.sign_in.attempts import count_guess, count_try, forget_tries, gues
 from accounts.sign_in.links import redeem_sign_in_link
 from accounts.sign_in.passwords import may_use_password
 from accounts.sign_in.second_factors import check_code, has_second_factor
+from accounts.views.second_factor import CodeForm
 from bigmind.core.errors import Conflict, Invalid, TooMany
 from bigmind.web.pages import is_own_address
-
-from .second_factor import CodeForm
 
 Door = Literal["password", "link", "invitation", "sso"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .text import find_hidden_spans
+from bigmind.core.text import find_hidden_spans
 
 Severity = Literal["notice", "warning"]
 

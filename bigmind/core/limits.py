@@ -6,7 +6,7 @@ from typing import Any
 
 from markdown_it.token import Token
 
-from .errors import Invalid
+from bigmind.core.errors import Invalid
 
 JSON_DEPTH = 64
 

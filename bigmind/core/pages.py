@@ -13,7 +13,7 @@ from django.db.models import Model, Q, QuerySet
 from django.utils.crypto import constant_time_compare, salted_hmac
 from pydantic import BaseModel, ConfigDict, Field
 
-from .errors import Invalid
+from bigmind.core.errors import Invalid
 
 Row = TypeVar("Row", bound=Model)
 

@@ -13,14 +13,13 @@ from pydantic import SecretStr
 from accounts.people.first_run import Initial, first_run
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
+from bigmind.embedded.cluster import Cluster
+from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
+from bigmind.embedded.home import CannotStart, clear_queue, lock_home, prepare_home
+from bigmind.embedded.listeners import LOOPBACK, listen
+from bigmind.embedded.processes import Child, end_leftovers, rotate
+from bigmind.embedded.supervisor import Say, Supervisor
 from bigmind.environment import Environment, unknown_variables
-
-from .cluster import Cluster
-from .database import hang_up, prepare_database, wait_for_database
-from .home import CannotStart, clear_queue, lock_home, prepare_home
-from .listeners import LOOPBACK, listen
-from .processes import Child, end_leftovers, rotate
-from .supervisor import Say, Supervisor
 
 PARTS = ("web", "worker", "scheduler")
 

@@ -29,10 +29,9 @@ from bigmind import __version__
 from bigmind.core import metrics as counted
 from bigmind.core.errors import TooMany
 from bigmind.core.metrics import REGISTRY
+from bigmind.observability.health import database_aside
 from curation.proposals.queue import waiting
 from knowledge.services.embedding import AGAIN
-
-from .health import database_aside
 
 KEPT_SECONDS = 5.0
 PATIENCE_MS = 2_000

@@ -19,9 +19,8 @@ from bigmind import __version__
 from bigmind.backup.making import backups_in, time_of_backup
 from bigmind.embedded.home import free_bytes
 from bigmind.environment import environment, unknown_variables
+from bigmind.observability import health
 from knowledge.services.embedding_status import PipelineSummary, pipeline_summary
-
-from . import health
 
 TABLES_SHOWN = 8
 

@@ -10,16 +10,15 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Agent, User
 from bigmind.core.errors import Invalid
+from knowledge.app_maps.connectors import connector_called
+from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow
+from knowledge.app_maps.finding import app_called, apps_called, entities_called, entity_of, lock, table_of
+from knowledge.app_maps.forgetting import forget_app, forget_entity, forget_table, may_clear
+from knowledge.app_maps.learning import index_entity, index_table, to_learnt_table
+from knowledge.app_maps.reading import fields_of
+from knowledge.app_maps.resolving import MapLocation, place_of_thing
+from knowledge.app_maps.vocabulary import AnApp, AnEntity, ATable, Fields, OutsideId
 from knowledge.models import App, AppEntity, AppTable, Failure, Healed, Healing
-
-from .connectors import connector_called
-from .connectors.contract import Connector, ConnectorError, DiscoveredRow
-from .finding import app_called, apps_called, entities_called, entity_of, lock, table_of
-from .forgetting import forget_app, forget_entity, forget_table, may_clear
-from .learning import index_entity, index_table, to_learnt_table
-from .reading import fields_of
-from .resolving import MapLocation, place_of_thing
-from .vocabulary import AnApp, AnEntity, ATable, Fields, OutsideId
 
 ROWS_COMPARED = 5
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from .lines import ERRNO, FoundError, LogLine, Weight, find_errors, lines_of
-from .words import PLACEHOLDER, base_name, what_stays, words_of
+from knowledge.lessons.lines import ERRNO, FoundError, LogLine, Weight, find_errors, lines_of
+from knowledge.lessons.words import PLACEHOLDER, base_name, what_stays, words_of
 
 FRAMES = 3
 

@@ -7,9 +7,9 @@ from datetime import date, datetime
 
 from markdown_it.tree import SyntaxTreeNode
 
-from .entries import Keys, Role, SourceEntry, make_entry, slug
-from .markdown import Statement, infer_tags, label_of, statements
-from .outline import Outline, OutlineSection, read_outline, text_of, words_of
+from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
+from knowledge.parsers.markdown import Statement, infer_tags, label_of, statements
+from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of
 
 STORY = re.compile(r"(?:story\s+)?[\[(]?(?P<id>[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-\d+[a-z]?)\b[\])]?\s*(?P<rest>.*)", re.I)
 DATE = re.compile(

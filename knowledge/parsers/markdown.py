@@ -10,9 +10,17 @@ from markdown_it.tree import SyntaxTreeNode
 
 from bigmind.core.text import one_line
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS
-
-from .entries import Keys, SourceEntry, make_entry, slug
-from .outline import Outline, OutlineSection, first_line, inline_tokens, read_outline, rows_of, text_of, words_of
+from knowledge.parsers.entries import Keys, SourceEntry, make_entry, slug
+from knowledge.parsers.outline import (
+    Outline,
+    OutlineSection,
+    first_line,
+    inline_tokens,
+    read_outline,
+    rows_of,
+    text_of,
+    words_of,
+)
 
 INFERRED = 8
 READ_CHARS = 20_000

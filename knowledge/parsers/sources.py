@@ -8,15 +8,14 @@ from typing import Literal, get_args
 
 from bigmind.core.errors import Invalid
 from bigmind.core.vocabulary import TAG_CHARS
-
-from .adrs import parse_adr
-from .entries import Keys, Role, SourceEntry, make_entry, slug
-from .learnings import pending_in
-from .lessons_learned import kind_of_heading, parse_lessons
-from .markdown import LISTS, Statement, infer_tags, parse_markdown, statements
-from .outline import OutlineSection, read_outline
-from .reading import read_text
-from .yaml_files import ENTRIES, parse_entries
+from knowledge.parsers.adrs import parse_adr
+from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
+from knowledge.parsers.learnings import pending_in
+from knowledge.parsers.lessons_learned import kind_of_heading, parse_lessons
+from knowledge.parsers.markdown import LISTS, Statement, infer_tags, parse_markdown, statements
+from knowledge.parsers.outline import OutlineSection, read_outline
+from knowledge.parsers.reading import read_text
+from knowledge.parsers.yaml_files import ENTRIES, parse_entries
 
 ROLES: tuple[tuple[set[str], tuple[Role, ...]], ...] = (
     ({"adr", "architecture", "rfc"}, ("dev", "pm")),

@@ -23,11 +23,10 @@ from knowledge.models import (
 )
 from knowledge.models.feedback import COMPLAINTS
 from knowledge.reference_vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
-
-from .arguments import CategoryName, CollectionName, TypeName
-from .drift import open_drifts
-from .lookup import SearchedCollections
-from .texts_by_hand import ALL
+from knowledge.references.arguments import CategoryName, CollectionName, TypeName
+from knowledge.references.drift import open_drifts
+from knowledge.references.lookup import SearchedCollections
+from knowledge.references.texts_by_hand import ALL
 
 SHOWN = 10
 CATEGORIES = 30

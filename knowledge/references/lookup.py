@@ -11,6 +11,7 @@ from rapidfuzz import fuzz, process
 from bigmind.core.errors import NotFound
 from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
+from knowledge.references.texts import PLAIN_VERBS
 from knowledge.search.names import (
     SUGGESTIONS,
     Request,
@@ -22,8 +23,6 @@ from knowledge.search.names import (
     synonyms_of,
     words_typed,
 )
-
-from .texts import PLAIN_VERBS
 
 # Function words: a line with one of them is a question, even if it begins with the name of a program.
 _OF_A_QUESTION = frozenset(

@@ -13,8 +13,7 @@ from bigmind.core.copying import copy_in
 from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing
 from knowledge.models.passages import FORM
-
-from .splits import heads_of, split_text
+from knowledge.search.splits import heads_of, split_text
 
 _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)

@@ -9,11 +9,10 @@ from pgvector import HalfVector
 
 from knowledge.models import EmbeddingSpace
 from knowledge.models.passages import in_parts
-
-from .filters import Filters, Sql, scope_of
-from .frequencies import count_words, selective_words
-from .indexes import Scope, as_indexed
-from .names import Synonyms
+from knowledge.search.filters import Filters, Sql, scope_of
+from knowledge.search.frequencies import count_words, selective_words
+from knowledge.search.indexes import Scope, as_indexed
+from knowledge.search.names import Synonyms
 
 _LEXEMES = f"""
 SELECT lexeme FROM unnest(to_tsvector('english', %(query)s))

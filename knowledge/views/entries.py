@@ -28,8 +28,7 @@ from knowledge.services.entry_reading import (
     get_related_entries,
     projects_with_entries,
 )
-
-from .entry_forms import EntryCorrection, NewEntryForm, correct, initial_of, readable
+from knowledge.views.entry_forms import EntryCorrection, NewEntryForm, correct, initial_of, readable
 
 READ_CHARS = 4_000
 TITLE_CHARS = 110

@@ -11,8 +11,7 @@ from knowledge.models import Chunk, Hypothesis, Session
 from knowledge.services.context import TOTAL_TOKENS, get_context
 from knowledge.services.upkeep import check_health
 from knowledge.transfer.exports import export_memory
-
-from .pages import memory_page
+from knowledge.views.pages import memory_page
 
 KIND_OF_FINDING = {
     "stale_facts": "fact",

@@ -29,8 +29,7 @@ from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
 from knowledge.references.texts_by_hand import read_reference, update_reference
 from knowledge.services.feedback import give_feedback
-
-from .entries import Facet
+from knowledge.views.entries import Facet
 
 KINDS = {
     "": "All",

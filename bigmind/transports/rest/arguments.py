@@ -16,9 +16,8 @@ from rest_framework.request import Request
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import JSON_DEPTH, is_too_deep
 from bigmind.core.operations import Operation, refusal
-
-from .problems import MalformedBody, TooLarge
-from .routes import path_parameters
+from bigmind.transports.rest.problems import MalformedBody, TooLarge
+from bigmind.transports.rest.routes import path_parameters
 
 IMPORT_BYTES = 4 * 1024 * 1024
 TOO_DEEP = f"The JSON is nested too deep; the limit is {JSON_DEPTH} levels."

@@ -18,12 +18,11 @@ from bigmind.core.limits import JSON_DEPTH
 from bigmind.core.operations import Operation
 from bigmind.core.vocabulary import CONTENT_BYTES
 from bigmind.operations import CATALOGUE, TOOLSETS
-
-from .arguments import IMPORT_BYTES, IN_THE_QUERY
-from .examples import example_arguments, example_reply
-from .json_schema import schema_of, without_null
-from .problems import TITLES, problem
-from .routes import ROOT, path_parameters
+from bigmind.transports.rest.arguments import IMPORT_BYTES, IN_THE_QUERY
+from bigmind.transports.rest.examples import example_arguments, example_reply
+from bigmind.transports.rest.json_schema import schema_of, without_null
+from bigmind.transports.rest.problems import TITLES, problem
+from bigmind.transports.rest.routes import ROOT, path_parameters
 
 BOUNDLESS = 10**9
 

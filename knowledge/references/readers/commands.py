@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from knowledge.reference_vocabulary import Completeness, ReferenceKind
-
-from .drafts import CommandForm, Example, Option, ReferenceDraft
+from knowledge.references.readers.drafts import CommandForm, Example, Option, ReferenceDraft
 
 TITLE_LENGTH = 80
 SIBLINGS_NAMED = 12

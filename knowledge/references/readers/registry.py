@@ -13,8 +13,7 @@ from django.utils.module_loading import import_string
 
 from bigmind.core.errors import Invalid
 from knowledge.parsers.reading import decode_text, read_bytes
-
-from .drafts import Generated
+from knowledge.references.readers.drafts import Generated
 
 STDIN = "-"
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
-from .evaluation import Evaluation
-from .shape import is_option_parser
-from .source import arguments_of, text_of, unwrap
-from .tables import NAME_KEYS
-from .values import (
+from knowledge.references.readers.console.evaluation import Evaluation
+from knowledge.references.readers.console.shape import is_option_parser
+from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
+from knowledge.references.readers.console.tables import NAME_KEYS
+from knowledge.references.readers.console.values import (
     UNKNOWN,
     AnyWord,
     Code,

@@ -7,10 +7,22 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from .calls import Calls
-from .shape import body_of, doc_of_case, looks_again, mentions, statements_of
-from .source import arguments_of, text_of, unwrap
-from .values import MOST_POINTS, AnyWord, CommandPoint, Env, Flag, LineWords, SourceText, Texts, Value, WholeLine, Word
+from knowledge.references.readers.console.calls import Calls
+from knowledge.references.readers.console.shape import body_of, doc_of_case, looks_again, mentions, statements_of
+from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
+from knowledge.references.readers.console.values import (
+    MOST_POINTS,
+    AnyWord,
+    CommandPoint,
+    Env,
+    Flag,
+    LineWords,
+    SourceText,
+    Texts,
+    Value,
+    WholeLine,
+    Word,
+)
 
 MOST_WORDS = 10
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from .source import FUNCTIONS, Declared, arguments_of, string_of, text_of, unwrap
-from .tables import Tables
-from .values import (
+from knowledge.references.readers.console.source import FUNCTIONS, Declared, arguments_of, string_of, text_of, unwrap
+from knowledge.references.readers.console.tables import Tables
+from knowledge.references.readers.console.values import (
     UNKNOWN,
     AnyWord,
     ClassInstance,

@@ -9,8 +9,7 @@ import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
 from bigmind.core.errors import Invalid
-
-from .values import UNKNOWN, Code, LineWords, Value, WholeLine, Word
+from knowledge.references.readers.console.values import UNKNOWN, Code, LineWords, Value, WholeLine, Word
 
 LARGEST_SOURCE = 4_000_000
 

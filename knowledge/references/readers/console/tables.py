@@ -6,10 +6,16 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.drafts import ReaderProblem
-
-from .source import FUNCTIONS, Declared, ParsedFile, properties_of, string_of, text_of, unwrap
-from .values import (
+from knowledge.references.readers.console.source import (
+    FUNCTIONS,
+    Declared,
+    ParsedFile,
+    properties_of,
+    string_of,
+    text_of,
+    unwrap,
+)
+from knowledge.references.readers.console.values import (
     UNKNOWN,
     ClassInstance,
     Code,
@@ -29,6 +35,7 @@ from .values import (
     WholeLine,
     Word,
 )
+from knowledge.references.readers.drafts import ReaderProblem
 
 _FLAG_BAGS = {"flags", "options", "opts", "params", "named", "values", "argv", "kwargs"}
 _WORD_BAGS = {"_", "positional", "positionals", "rest", "args", "operands", "words", "tokens"}

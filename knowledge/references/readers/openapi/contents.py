@@ -8,10 +8,17 @@ from urllib.parse import quote, urlencode
 from bigmind.core.text import inline
 from bigmind.core.vocabulary import CONTENT_BYTES
 from knowledge.references.readers.drafts import Example
-
-from .operations import PLACEHOLDER, ApiEndpoint, Body, Media, Parameter, credentials_for, security_of
-from .schemas import Outlines, Schemas, about, code, kind_in_words
-from .values import as_json, line, listing, mapping, prose, shorten, texts
+from knowledge.references.readers.openapi.operations import (
+    PLACEHOLDER,
+    ApiEndpoint,
+    Body,
+    Media,
+    Parameter,
+    credentials_for,
+    security_of,
+)
+from knowledge.references.readers.openapi.schemas import Outlines, Schemas, about, code, kind_in_words
+from knowledge.references.readers.openapi.values import as_json, line, listing, mapping, prose, shorten, texts
 
 DESCRIPTION_CHARS = 8_000
 PARAMETER_PARTS = 20

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bigmind.core.text import inline
-
-from .values import HOPS, ApiDocument, line, listing, mapping, name_in, texts
+from knowledge.references.readers.openapi.values import HOPS, ApiDocument, line, listing, mapping, name_in, texts
 
 CUT = "x-cut"
 
