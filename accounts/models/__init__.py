@@ -6,27 +6,3 @@ from .keys import SCOPES, ApiKey
 from .people import Agent, Invitation, Profile, Role, Sharing, User
 from .records import Alert, AuditEvent, AuditHead, Call, ErasureReport, KeptReply, TaskTally
 from .sign_in import SignIn, SignInLink, SignInTry
-
-__all__ = [
-    "SCOPES",
-    "Agent",
-    "Alert",
-    "ApiKey",
-    "AppToken",
-    "AuditEvent",
-    "AuditHead",
-    "Call",
-    "ConnectedApp",
-    "ErasureReport",
-    "Instance",
-    "Invitation",
-    "KeptReply",
-    "Profile",
-    "Role",
-    "Sharing",
-    "SignIn",
-    "SignInLink",
-    "SignInTry",
-    "TaskTally",
-    "User",
-]

@@ -3,18 +3,3 @@
 from .golden_questions import GoldenQuestion
 from .notifications import PAUSE, Channel, Delivery, Frequency, Notice, Subscription
 from .reviews import CLAIM_LASTS, Action, Claim, Comment, Review
-
-__all__ = [
-    "CLAIM_LASTS",
-    "PAUSE",
-    "Action",
-    "Channel",
-    "Claim",
-    "Comment",
-    "Delivery",
-    "Frequency",
-    "GoldenQuestion",
-    "Notice",
-    "Review",
-    "Subscription",
-]
