@@ -15,10 +15,10 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
 from accounts.authentication import actor_of
+from bigmind.web.admin import ReadOnlyAdmin, show
 from curation.decisions.decisions import BULK, decide_many
 from curation.models import Claim, Comment, Delivery, GoldenQuestion, Notice, Review, Subscription
 from curation.views.admin_decisions import decide_in_admin, decision_context
-from knowledge.admin import ReadOnlyAdmin
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 
 
@@ -122,103 +122,63 @@ def _field(entry_id: int) -> str:
     return f"revision-{entry_id}"
 
 
-@admin.register(CompanyServer)
-class CompanyServerAdmin(ReadOnlyAdmin):
-    """The company's BigMind, as seen from a laptop."""
+# The company's BigMind as seen from a laptop, copies of its entries, and proposals on their way to it.
+show(CompanyServer, "url username heard_at read_at attempts not_before trouble", search="url username")
+show(
+    CompanyCopy,
+    "entry handle server owner decided_by",
+    search="entry__title owner",
+    list_select_related=("entry", "server"),
+)
+show(
+    Dispatch,
+    "entry server attempts sent_at refused_at status decided_by trouble",
+    search="entry__title trouble",
+    filters="status sent_at refused_at",
+    order="-created_at",
+    list_select_related=("entry", "server"),
+)
 
-    list_display = ("url", "username", "heard_at", "read_at", "attempts", "not_before", "trouble")
-    search_fields = ("url", "username")
+# The history of decisions only grows; comments and claims are beside it.
+show(
+    Review,
+    "entry number action by_name agent_name created_at",
+    search="by_name notes entry__title",
+    filters="action created_at",
+    order="-created_at",
+    is_for_curators=True,
+)
+show(
+    Comment,
+    "__str__ entry by created_at",
+    search="text entry__title by__username",
+    order="-created_at",
+    is_for_curators=True,
+)
+show(Claim, "entry by until", search="entry__title by__username", is_for_curators=True)
+# Questions that must go on finding one item.
+show(
+    GoldenQuestion,
+    "question kind source_id within place lost_since checked_at",
+    search="question source_id pinned_by__username",
+    filters="kind lost_since checked_at",
+    order="question",
+    is_for_curators=True,
+)
 
-
-@admin.register(CompanyCopy)
-class CompanyCopyAdmin(ReadOnlyAdmin):
-    """Entries that were copied from the company server."""
-
-    list_display = ("entry", "handle", "server", "owner", "decided_by")
-    list_select_related: ClassVar[bool | tuple[str, ...]] = ("entry", "server")
-    search_fields = ("entry__title", "owner")
-
-
-@admin.register(Dispatch)
-class DispatchAdmin(ReadOnlyAdmin):
-    """Proposals for the company server, with their status there."""
-
-    list_display = ("entry", "server", "attempts", "sent_at", "refused_at", "status", "decided_by", "trouble")
-    list_filter = ("status", "sent_at", "refused_at")
-    list_select_related: ClassVar[bool | tuple[str, ...]] = ("entry", "server")
-    search_fields = ("entry__title", "trouble")
-    ordering = ("-created_at",)
-
-
-@admin.register(Review)
-class ReviewAdmin(ReadOnlyAdmin):
-    """The history of decisions: it only grows."""
-
-    is_for_curators = True
-
-    list_display = ("entry", "number", "action", "by_name", "agent_name", "created_at")
-    list_filter = ("action", "created_at")
-    search_fields = ("by_name", "notes", "entry__title")
-    ordering = ("-created_at",)
-
-
-@admin.register(Comment)
-class CommentAdmin(ReadOnlyAdmin):
-    """Comments on entries."""
-
-    is_for_curators = True
-
-    list_display = ("__str__", "entry", "by", "created_at")
-    search_fields = ("text", "entry__title", "by__username")
-    ordering = ("-created_at",)
-
-
-@admin.register(Claim)
-class ClaimAdmin(ReadOnlyAdmin):
-    """Which curator is reviewing which entry."""
-
-    is_for_curators = True
-
-    list_display = ("entry", "by", "until")
-    search_fields = ("entry__title", "by__username")
-
-
-@admin.register(GoldenQuestion)
-class GoldenQuestionAdmin(ReadOnlyAdmin):
-    """Questions that must go on finding one item."""
-
-    is_for_curators = True
-
-    list_display = ("question", "kind", "source_id", "within", "place", "lost_since", "checked_at")
-    list_filter = ("kind", "lost_since", "checked_at")
-    search_fields = ("question", "source_id", "pinned_by__username")
-    ordering = ("question",)
-
-
-@admin.register(Notice)
-class NoticeAdmin(ReadOnlyAdmin):
-    """Notices to users."""
-
-    list_display = ("text", "user", "entry", "created_at", "seen_at")
-    list_filter = ("created_at", "seen_at")
-    search_fields = ("text", "user__username", "entry__title")
-    ordering = ("-created_at",)
-
-
-@admin.register(Delivery)
-class DeliveryAdmin(ReadOnlyAdmin):
-    """Deliveries that arrived, are queued or failed."""
-
-    list_display = ("event", "channel", "to", "attempts", "not_before", "delivered_at", "given_up_at", "trouble")
-    list_filter = ("channel", "event", "delivered_at", "given_up_at")
-    search_fields = ("event", "trouble", "to__username")
-    ordering = ("-created_at",)
-
-
-@admin.register(Subscription)
-class SubscriptionAdmin(ReadOnlyAdmin):
-    """How often users get e-mail."""
-
-    list_display = ("user", "frequency", "last_sent_at")
-    list_filter = ("frequency",)
-    search_fields = ("user__username",)
+# What people hear of, and how.
+show(
+    Notice,
+    "text user entry created_at seen_at",
+    search="text user__username entry__title",
+    filters="created_at seen_at",
+    order="-created_at",
+)
+show(
+    Delivery,
+    "event channel to attempts not_before delivered_at given_up_at trouble",
+    search="event trouble to__username",
+    filters="channel event delivered_at given_up_at",
+    order="-created_at",
+)
+show(Subscription, "user frequency last_sent_at", search="user__username", filters="frequency")

@@ -1,0 +1,366 @@
+"""Looking at accounts, and mending: what an action does, the same services do.
+
+Most tables are looked at and not changed: they are rows, below. The others have a class each.
+"""
+
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.models import LogEntry
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts.keys import revoke_key
+from accounts.models import (
+    Agent,
+    Alert,
+    ApiKey,
+    AppToken,
+    AuditEvent,
+    AuditHead,
+    Call,
+    ConnectedApp,
+    ErasureReport,
+    Instance,
+    Invitation,
+    KeptReply,
+    Profile,
+    Role,
+    Sharing,
+    SignIn,
+    SignInLink,
+    SignInTry,
+    TaskTally,
+    User,
+)
+from accounts.people.user_deletion import delete_user
+from accounts.people.users import require_another_admin
+from accounts.services.audit import audit
+from bigmind.core.errors import Conflict
+from bigmind.web.admin import show
+
+# What is configured in the environment or not used at all must not look as if it could be set here.
+admin.site.unregister([EmailAddress, SocialApp, SocialToken, SocialAccount, Authenticator])
+
+
+class UserForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Asks what may be changed of a person. It is checked within the transaction in which it is saved."""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse to demote or deactivate the last admin, in the words of the command."""
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("role") != Role.ADMIN or not cleaned.get("is_active"):
+            try:
+                require_another_admin(self.instance)
+            except Conflict as refusal:
+                raise ValidationError(str(refusal)) from refusal
+        return cleaned
+
+
+@admin.register(User)
+class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """People. They sign in by a link unless they have set a password, which nobody else can."""
+
+    form = UserForm
+    list_display = ("username", "display_name", "role", "is_active", "created_at", "last_seen")
+    list_filter = ("role", "is_active")
+    search_fields = ("username", "display_name", "email", "id")
+    ordering = ("username",)
+    date_hierarchy = "created_at"
+    fields = (
+        "id",
+        "username",
+        "display_name",
+        "email",
+        "is_email_vouched",
+        "role",
+        "is_active",
+        "created_at",
+        "last_seen",
+        "last_login",
+    )
+    readonly_fields = ("id", "created_at", "last_seen", "last_login")
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Save; a user who was made here has no password to sign in with."""
+        if not change:
+            obj.set_unusable_password()
+        obj.save()
+        # What changed, and not to what: a name could not be taken away again.
+        audit("user_changed" if change else "user_added", about=obj, fields=form.changed_data, role=obj.role)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Name what goes with a user; that some of it cannot be deleted on its own is no objection."""
+        to_delete, counts, _, protected = super().get_deleted_objects(objs, request)
+        return to_delete, counts, set(), protected
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        """Delete as the command does: the last admin stays."""
+        try:
+            delete_user(obj)
+        except Conflict as refusal:
+            messages.error(request, str(refusal))
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
+        """Keep no name of who is gone: the signed report says what was done."""
+        return []
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Delete one by one, so that the last admin stays."""
+        for user in queryset:
+            self.delete_model(request, user)
+
+
+@admin.register(Profile)
+class ProfileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Who people are: Tier 0."""
+
+    list_display = ("user", "role", "updated_at")
+    list_filter = ("updated_at",)
+    list_select_related = ("user",)
+    search_fields = ("user__username", "role", "preferences")
+    raw_id_fields = ("user",)
+    readonly_fields = ("updated_at",)
+
+
+@admin.register(Agent)
+class AgentAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Clients that have acted for people."""
+
+    list_display = ("client_name", "client_version", "host", "user", "first_seen", "last_seen")
+    list_filter = ("client_name", "last_seen")
+    list_select_related = ("user",)
+    search_fields = ("client_name", "host", "user__username")
+    ordering = ("-last_seen",)
+    raw_id_fields = ("user",)
+    readonly_fields = ("first_seen",)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Keys. They are made where their text can be shown: on the page and on the command line."""
+
+    list_display = (
+        "prefix",
+        "user",
+        "label",
+        "scopes",
+        "state",
+        "created_at",
+        "last_used_at",
+        "last_used_by",
+        "ends_at",
+    )
+    list_filter = ("created_at", "expires_at", "revoked_at")
+    list_select_related = ("user",)
+    search_fields = ("prefix", "label", "digest", "user__username")
+    ordering = ("-created_at",)
+    raw_id_fields = ("user", "replaces", "app")
+    readonly_fields = (
+        "id",
+        "prefix",
+        "digest",
+        "created_at",
+        "last_used_at",
+        "last_used_by",
+        "unlinked_at",
+        "state",
+        "ends_at",
+    )
+    actions = ("revoke",)
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        """Save; a key whose user was taken away here stays closed like one that was unlinked by the command."""
+        if "user" in form.changed_data:
+            obj.unlinked_at = None if obj.user else timezone.now()
+        obj.save()
+
+    @admin.action(description="Revoke the selected keys now")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        """End keys at once."""
+        for key in queryset:
+            revoke_key(key)
+        messages.success(request, f"Revoked {len(queryset)}.")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """A key made here would have a text that nobody has seen."""
+        return False
+
+
+@admin.register(ConnectedApp)
+class ConnectedAppAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Apps that have introduced themselves. One that a user has authorised stays until its keys are deleted."""
+
+    list_display = ("name", "client_id", "hosts", "introduced_from", "introduced_at", "let_in_at")
+    list_filter = ("introduced_at", "let_in_at")
+    search_fields = ("name", "client_id")
+    ordering = ("-introduced_at",)
+    readonly_fields = ("client_id", "introduced_from", "introduced_at", "read_at", "let_in_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Apps introduce themselves."""
+        return False
+
+
+@admin.register(AppToken)
+class AppTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What connected apps come in with. To end one's access, revoke its key."""
+
+    list_display = ("kind", "key", "scopes", "created_at", "expires_at", "exchanged_at")
+    list_filter = ("kind", "expires_at")
+    list_select_related = ("key",)
+    search_fields = ("digest", "key__label", "key__user__username")
+    ordering = ("-created_at",)
+    raw_id_fields = ("key",)
+    readonly_fields = ("digest", "created_at", "challenge", "redirect_uri", "resource", "exchanged_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """A token made here would have a text that nobody has seen."""
+        return False
+
+
+@admin.register(SignInLink)
+class SignInLinkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Links that sign a user in once. Deleting one makes it useless."""
+
+    list_display = ("user", "created_at", "expires_at", "used_at")
+    list_filter = ("created_at", "used_at")
+    list_select_related = ("user",)
+    search_fields = ("user__username",)
+    ordering = ("-created_at",)
+    raw_id_fields = ("user",)
+    readonly_fields = ("user", "digest", "created_at", "used_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """A link made here would have a token that nobody has seen."""
+        return False
+
+
+@admin.register(Invitation)
+class InvitationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Invitations. They are made where their link can be shown: on the page “People” and on the command line."""
+
+    list_display = ("__str__", "email", "role", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
+    list_filter = ("role", "created_at", "accepted_at")
+    list_select_related = ("invited_by",)
+    search_fields = ("name", "email", "invited_by__username")
+    ordering = ("-created_at",)
+    fields = ("name", "email", "role", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
+    readonly_fields = ("role", "invited_by", "created_at", "accepted_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """An invitation made here would have a link that nobody has seen."""
+        return False
+
+
+# Only people themselves choose what they show, and only another BigMind says that it is there.
+show(
+    Sharing,
+    "user in_directory sections updated_at",
+    search="user__username",
+    filters="in_directory",
+    may_be_deleted=True,
+)
+show(
+    Instance,
+    "name user version status first_seen last_seen",
+    search="name user__username",
+    filters="last_seen version",
+    order="-last_seen",
+    may_be_deleted=True,
+)
+
+# The usage log: who did what, with which outcome; never the content.
+show(
+    Call,
+    "at operation user door outcome milliseconds tokens agent request_id",
+    search="operation request_id user__username",
+    filters="door outcome operation at",
+    order="-at",
+    list_select_related=("user", "agent"),
+    show_full_result_count=False,
+    may_be_deleted=True,
+)
+# Deleting a row restarts its count.
+show(
+    TaskTally,
+    "task runs failures seconds ended_at scheduled_at failed_at error",
+    search="task request_id",
+    filters="ended_at failed_at",
+    order="task",
+    may_be_deleted=True,
+)
+# What replies say is the user's, so it is not shown.
+show(
+    KeptReply,
+    "at operation user idempotency_key",
+    search="idempotency_key operation user__username",
+    filters="operation at",
+    order="-at",
+    exclude=("reply",),
+    may_be_deleted=True,
+)
+show(
+    Alert,
+    "created_at user kind text by_name seen_at mailed_at",
+    search="user__username text by_name",
+    filters="kind created_at",
+    order="-created_at",
+    may_be_deleted=True,
+)
+
+# These tables only grow, and every check of the log needs its head: nothing of them is deleted.
+show(
+    AuditEvent,
+    "number at event by_name about_name details",
+    search="event by_name about_name",
+    filters="event at",
+    order="-number",
+)
+show(AuditHead, "number last", search="number last")
+show(
+    ErasureReport,
+    "__str__ at asked_by whose",
+    search="asked_by__username whose__username",
+    filters="at",
+    order="-at",
+    list_select_related=("asked_by", "whose"),
+)
+
+# Deleting the tries of an address lets it try again at once.
+show(SignInTry, "at address name_digest", search="address", filters="at", order="-at", may_be_deleted=True)
+# Deleting a row forgets the browser; the page “People” signs out. The key of a session signs in whoever knows it.
+show(
+    SignIn,
+    "user address user_agent since last_seen",
+    search="user__username address user_agent",
+    filters="since last_seen",
+    order="-last_seen",
+    exclude=("session",),
+    may_be_deleted=True,
+)
+# Second factors are reset on the page of the person, who is then notified.
+show(
+    Authenticator,
+    "user type created_at last_used_at",
+    search="user__username",
+    filters="type created_at",
+    order="-created_at",
+    exclude=("data",),
+)
+# Deleting a row unlinks the person from the company's sign-in, until they are found again.
+show(
+    SocialAccount,
+    "user provider uid last_login date_joined",
+    search="user__username uid",
+    filters="provider last_login",
+    order="-last_login",
+    exclude=("extra_data",),
+    may_be_deleted=True,
+)

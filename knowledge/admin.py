@@ -1,0 +1,319 @@
+"""Looking at what is remembered, and mending it by the services that everyone uses.
+
+What people wrote is theirs: here it is read, set aside, restored and erased, never reworded. Its wording also stands in
+the index of passages, which a change made past the services would leave behind.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from accounts.actor import Actor
+from bigmind.core.errors import BigMindError
+from bigmind.web.admin import ReadOnlyAdmin, show
+from knowledge.kinds import erase_own
+from knowledge.models import (
+    AmbiguousName,
+    App,
+    AppEntity,
+    AppRun,
+    AppTable,
+    AppWorkflow,
+    CachedVector,
+    Chunk,
+    EmbeddingDay,
+    EmbeddingSpace,
+    Entry,
+    EntryFingerprint,
+    Fact,
+    Feedback,
+    Gap,
+    Healing,
+    Hypothesis,
+    LessonAsked,
+    Note,
+    Passage,
+    PassageVector,
+    Proof,
+    Recall,
+    Receipt,
+    Reference,
+    ReferenceCollection,
+    ReferenceDrift,
+    ReferenceImport,
+    ReferenceName,
+    ReferenceUse,
+    ReferenceVersion,
+    Serving,
+    Session,
+    ShownHeadline,
+    Summary,
+    UnansweredQuestion,
+    Writing,
+)
+from knowledge.services.archive import restore, set_aside
+from knowledge.shapes.upkeep import RememberedShape
+
+REASON = "Set aside by an admin."
+
+
+class RememberedAdmin(ReadOnlyAdmin):
+    """Shows what people stored, and sets aside, restores and erases it as they would themselves."""
+
+    kind: ClassVar[str]
+    raw_id_fields = ("user",)
+    actions = ("set_aside", "restore")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Erasing is permitted: someone may have asked an admin for it."""
+        return bool(request.user.is_authenticated and request.user.is_admin)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Name what goes with it; that some of it cannot be deleted on its own is no objection."""
+        to_delete, counts, _, protected = super().get_deleted_objects(objs, request)
+        return to_delete, counts, set(), protected
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Erase as the owner would."""
+        erase_own(Actor.of(obj.user), self.kind, obj.pk)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Erase one by one."""
+        for thing in queryset:
+            self.delete_model(request, thing)
+
+    @admin.action(description="Set aside: hidden everywhere, kept on record", permissions=["delete"])
+    def set_aside(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Take things out of sight."""
+        self._each(
+            request, queryset, lambda owner, id: set_aside(owner, kind=self._kind, id=id, reason=REASON), "Set aside"
+        )
+
+    @admin.action(description="Restore what was set aside", permissions=["delete"])
+    def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Bring things back into sight."""
+        self._each(request, queryset, lambda owner, id: restore(owner, kind=self._kind, id=id), "Restored")
+
+    @property
+    def _kind(self) -> Any:
+        return self.kind
+
+    def _each(
+        self, request: HttpRequest, queryset: QuerySet[Any], change: Callable[[Actor, str], RememberedShape], done: str
+    ) -> None:
+        changed = 0
+        for thing in queryset:
+            try:
+                change(Actor.of(thing.user), str(thing.pk))
+                changed += 1
+            except BigMindError as refusal:
+                messages.warning(request, f"{thing}: {refusal}")
+        messages.success(request, f"{done}: {changed}.")
+
+
+class VectorAdmin(ReadOnlyAdmin):
+    """Leaves the vectors themselves in the database: nobody reads them here."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).defer("vector")
+
+
+# What people stored.
+show(
+    Session,
+    "handle user one_liner project started_at ended_at agent auto_closed",
+    search="user__username project one_liner outcome id",
+    filters="auto_closed started_at ended_at set_aside_at",
+    order="-started_at",
+    base=RememberedAdmin,
+    kind="session",
+)
+show(
+    Chunk,
+    "__str__ user session seq role created_at",
+    search="user__username content flag_reason session__id",
+    filters="role created_at set_aside_at",
+    order="-created_at",
+    base=RememberedAdmin,
+    kind="chunk",
+)
+show(
+    Fact,
+    "__str__ user category confidence project created_at deprecated_at",
+    search="user__username project fact deprecation_reason",
+    filters="category created_at deprecated_at",
+    order="-created_at",
+    base=RememberedAdmin,
+    kind="fact",
+)
+show(
+    Hypothesis,
+    "__str__ user status confidence project created_at resolved_at",
+    search="user__username project hypothesis resolution",
+    filters="status created_at set_aside_at",
+    order="-created_at",
+    base=RememberedAdmin,
+    kind="hypothesis",
+)
+show(
+    Note,
+    "__str__ user project expires_at updated_at",
+    search="user__username project domain key content",
+    filters="domain updated_at expires_at set_aside_at",
+    order="user domain key",
+    base=RememberedAdmin,
+    kind="note",
+)
+# Narratives and shown headlines go with their session.
+show(
+    Summary,
+    "session created_at",
+    search="summary session__one_liner session__user__username",
+    filters="created_at",
+    order="-created_at",
+)
+show(ShownHeadline, "text session chosen_at", search="text session__user__username", order="-chosen_at")
+
+# The shared knowledge base is changed by its operations, which keep its passages true; what it quotes is derived.
+show(
+    Entry,
+    "__str__ entry_type source_story confidence created_by created_at",
+    search="content source_story source_file",
+    filters="entry_type created_at",
+    is_for_curators=True,
+)
+show(EntryFingerprint, "fingerprint entry has_place", search="fingerprint entry__content")
+show(LessonAsked, "fingerprint times last_asked entry", search="fingerprint entry__content", order="-times")
+
+# What sessions were told, and what came of it.
+show(
+    Feedback,
+    "kind source_id verdict user created_at settled_at",
+    search="source_id note user__username",
+    filters="kind verdict created_at settled_at",
+    order="-created_at",
+)
+show(
+    Serving,
+    "at kind source_id session answered cited misled",
+    search="source_id user__username",
+    filters="kind cited misled at",
+    order="-at",
+    show_full_result_count=False,
+)
+show(Proof, "entry served answered people cited misled last_cited_at", search="entry__title", order="-served")
+show(
+    Recall,
+    "handle user agent at told_at",
+    search="handle user__username",
+    filters="at told_at",
+    order="-at",
+)
+show(Receipt, "session told tokens", search="session__user__username")
+
+# What is not known here. The words of a question and who asked it are told to nobody.
+show(
+    Gap,
+    "id name state settled_by settled_at created_at",
+    search="name",
+    filters="state created_at",
+    order="-created_at",
+)
+show(
+    UnansweredQuestion,
+    "id gap times first_asked last_asked",
+    search="",
+    order="-last_asked",
+    base=VectorAdmin,
+    exclude=("user", "text", "digest", "space", "vector"),
+)
+
+# The index of search and its vectors: all of it is derived.
+show(
+    Passage,
+    "kind source_id ordinal owner project created_at",
+    search="source_id text owner__username",
+    filters="kind created_at",
+    order="-created_at",
+    exclude=("lexemes",),
+)
+show(
+    Writing,
+    "kind source_id user key agent at",
+    search="source_id user__username key__prefix",
+    filters="kind at",
+    order="-at",
+    list_select_related=("user", "key", "agent"),
+)
+show(EmbeddingDay, "day tokens", search="day", order="-day")
+show(EmbeddingSpace, "name dimensions batch_size created_at active_since", search="name")
+show(PassageVector, "id space owner not_before trouble", search="trouble", filters="space", base=VectorAdmin)
+show(CachedVector, "digest space", search="digest", base=VectorAdmin)
+
+# Maps of apps, and how they were mended.
+show(
+    App,
+    "name app_id aliases connector version bootstrapped_at reported_gone_at",
+    search="name app_id",
+    order="name",
+)
+show(AppTable, "name app table_id last_seen reported_gone_at", search="name table_id", filters="app")
+show(
+    AppEntity,
+    "name table row_id match_field match_value last_seen",
+    search="name row_id",
+    order="-last_seen",
+    list_select_related=("table__app",),
+)
+show(AppWorkflow, "name app trigger field last_seen", search="name trigger", filters="app")
+show(AmbiguousName, "name default_app default_table chosen_by chosen_at", search="name")
+show(
+    Healing,
+    "at app_name subject failure outcome failed found user by_connector",
+    search="app_name subject failed found user__username",
+    filters="failure outcome at",
+    order="-at",
+)
+show(
+    AppRun,
+    "id purpose connector app state done total asked_by created_at",
+    search="connector app__name error",
+    filters="state connector",
+    order="-created_at",
+)
+
+# Documentation is changed by its operations, which keep what it is found by true.
+show(ReferenceCollection, "slug title program base_path updated_at", search="slug title")
+show(
+    ReferenceImport,
+    "collection source version at by added changed removed drifted",
+    search="source collection__slug",
+    order="-at",
+    list_select_related=("collection", "by"),
+)
+show(
+    Reference,
+    "__str__ collection kind category edited_at removed_at",
+    search="key name title collection__slug",
+    filters="kind edited_at removed_at",
+)
+show(ReferenceName, "said lookup sort method reference", search="said lookup", filters="sort")
+show(
+    ReferenceVersion,
+    "reference number why by at",
+    search="reference__name reference__title",
+    order="-at",
+    list_select_related=("reference", "by"),
+)
+show(
+    ReferenceDrift,
+    "reference opened_at decision decided_at decided_by",
+    search="reference__name reference__title",
+    filters="decision",
+    order="-opened_at",
+    list_select_related=("reference", "decided_by"),
+)
+show(ReferenceUse, "reference asked last_asked_at", search="reference__name reference__title", order="-asked")
