@@ -26,7 +26,7 @@ from bigmind.core.rls import rls_scope
 from bigmind.core.screening.policy import collect_notices
 from bigmind.core.tokens import count_tokens
 from bigmind.core.tracing import describe, span
-from bigmind.observability.request_ids import current_request_id, tell_once
+from bigmind.observability.logging import current_request_id, tell_once
 
 Transport = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200

@@ -21,8 +21,8 @@ from bigmind.core.rls import rls_bypass, rls_scope
 from bigmind.core.screening.policy import collect_notices
 from bigmind.core.tracing import describe, request_span
 from bigmind.observability import health
+from bigmind.observability.logging import HEADER, begin_request, current_request_id, is_told
 from bigmind.observability.metrics import metrics
-from bigmind.observability.request_ids import HEADER, begin_request, current_request_id, is_told
 from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
 
 HEADINGS = {

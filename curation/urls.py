@@ -4,7 +4,6 @@ from django.urls import path
 
 from curation.views import (
     audit,
-    bulk,
     company,
     company_entry,
     company_server,
@@ -18,7 +17,7 @@ from curation.views import (
 
 urlpatterns = [
     path("curation/", queue.queue, name="curation"),
-    path("curation/bulk/", bulk.deciding_about_many, name="curation-bulk"),
+    path("curation/bulk/", deciding.deciding_about_many, name="curation-bulk"),
     path("curation/keys/", notices.choose_keys, name="curation-keys"),
     path("curation/<int:entry_id>/", queue.entry, name="curation-entry"),
     path("curation/<int:entry_id>/decide/", deciding.deciding, name="curation-decide"),

@@ -11,7 +11,6 @@ from knowledge.views import (
     entries,
     facts,
     gaps,
-    home,
     hypotheses,
     insights,
     memory,
@@ -22,7 +21,7 @@ from knowledge.views import (
 )
 
 urlpatterns = [
-    path("", home.home, name="home"),
+    path("", search.home, name="home"),
     path("search/explain/", search.explanation, name="search-explain"),
     path("memory/", memory.memory, name="memory"),
     path("memory/facts/", facts.facts, name="memory-facts"),

@@ -1,13 +1,29 @@
-"""Arguments that recur in the operations about what is known."""
+"""Arguments that recur in the operations about what is known, about entries and about references."""
 
-from typing import Annotated, Literal
+import json
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
 from bigmind.core.handles import Handle
-from bigmind.core.screening.policy import Screened
-from bigmind.core.text import clean_name
-from bigmind.core.vocabulary import TITLE_CHARS, Content, Lines, LongText, RowId, Tags
+from bigmind.core.screening.policy import Screened, refuse_secrets_in_json
+from bigmind.core.text import check_content, clean_name
+from bigmind.core.vocabulary import (
+    CONTENT_BYTES,
+    TITLE_CHARS,
+    Confidence,
+    Content,
+    Lines,
+    LongText,
+    RowId,
+    SharedLongText,
+    SharedTags,
+    Tag,
+    Tags,
+)
 
 CategoryName = Literal["preference", "decision", "codebase", "constraint", "identity"]
 FactText = Annotated[Content, Field(description="One atomic truth, in one sentence.", examples=["Prefers pytest."])]
@@ -67,3 +83,63 @@ Key = Annotated[
 CompanyCategoryName = Annotated[
     Literal["architecture", "standard", "decision", "pattern", "glossary"], Field(description="What sort it is.")
 ]
+
+
+def _storable(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what no text here may have, wherever it stands in the JSON, and what is too large."""
+    text = json.dumps(metadata, ensure_ascii=False)
+    if "\\u0000" in text:
+        raise ValueError("has a NUL character")
+    check_content(text)
+    if len(text.encode()) > CONTENT_BYTES:
+        raise ValueError(f"is {len(text.encode()):,} bytes; the limit is {CONTENT_BYTES:,}")
+    return metadata
+
+
+EntryId = Annotated[UUID, Handle("entry"), Field(description="The id of the entry.")]
+EntryTypeName = Annotated[Literal["fact", "summary", "template"], Field(description="What it is.")]
+RoleName = Annotated[Tag, Field(description="Only what is for this role: pm, dev, qa or all.")]
+Roles = Annotated[SharedTags, Field(description="Whom it is for: pm, dev, qa, all.", examples=[["dev"]])]
+EntryTags = Annotated[SharedTags, Field(description="Tags.", examples=[["vercel", "routing"]])]
+SourceFile = Annotated[SharedLongText, Field(max_length=500, description="File it comes from.")]
+SourceStory = Annotated[SharedLongText, Field(max_length=200, description="Story it comes from.")]
+ParentId = Annotated[UUID, Field(description="The summary it belongs to.")]
+Metadata = Annotated[
+    dict[str, Any],
+    AfterValidator(_storable),
+    AfterValidator(refuse_secrets_in_json),
+    Field(description="Anything else, as JSON of up to 64 KiB."),
+]
+ChangedMetadata = Annotated[Metadata, Field(description="Merged into what is there; null removes a name.")]
+MinConfidence = Annotated[Confidence, Field(description="Only what is at least so certain.")]
+
+
+class ReferenceKind(StrEnum):
+    """What a reference describes."""
+
+    COMMAND = "command"
+    API = "api"
+    GUIDE = "guide"
+    FEATURE = "feature"
+    TROUBLESHOOTING = "troubleshooting"
+    SETTING = "setting"
+
+
+class Completeness(StrEnum):
+    """Whether what a source lists is all there is: only then does what it does not list not exist."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    UNKNOWN = "unknown"
+
+
+CAN_BE_COMPLETE = frozenset({ReferenceKind.COMMAND, ReferenceKind.API})
+"""Of these there is a list that can be whole; of guides nobody can tell."""
+
+
+def least_complete(states: Iterable[str]) -> Completeness:
+    """Return what holds of all together: complete only if each is, partial as soon as one is known to be."""
+    found = set(states)
+    if found == {Completeness.COMPLETE}:
+        return Completeness.COMPLETE
+    return Completeness.PARTIAL if Completeness.PARTIAL in found else Completeness.UNKNOWN

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import psycopg
 
-from bigmind.embedded.account import server_account
 from bigmind.embedded.cluster import NAME, Cluster
 from bigmind.embedded.home import prepare_home
-from bigmind.embedded.programs import programs_for
+from bigmind.embedded.programs import programs_for, server_account
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / ".make" / "prepared"

@@ -10,7 +10,7 @@ from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
-from bigmind.observability.request_ids import current_request_id
+from bigmind.observability.logging import current_request_id
 
 LEAVE_ALONE_SECONDS = 30.0
 WOKEN_BY = "bigmind_request_id"

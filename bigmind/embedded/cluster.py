@@ -13,10 +13,9 @@ from urllib.parse import quote
 
 import psutil
 
-from bigmind.embedded.account import Account, server_account
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.processes import end_servers, last_lines, postmaster_of
-from bigmind.embedded.programs import Programs, major_version, programs_for
+from bigmind.embedded.programs import Account, Programs, major_version, programs_for, server_account
 
 NAME = "bigmind"
 # Only our own role may enter, and only with its password. The superuser cannot log in at all.

@@ -10,11 +10,11 @@ from bigmind import __version__
 from bigmind.environment import PREFIX, Environment
 from bigmind.management.documents import default_of, kind_of
 from bigmind.transports.rest.schema import openapi
-from knowledge.reference_vocabulary import ReferenceKind
 from knowledge.references.readers.drafts import Generated, ReferenceDraft
 from knowledge.references.readers.openapi import open_document, references_of
 from knowledge.references.readers.python.commands import generate_from_django
 from knowledge.references.readers.registry import Generator, Source
+from knowledge.vocabulary import ReferenceKind
 
 APPS = ("bigmind", "accounts", "knowledge", "curation")
 SOURCE = "bigmind"

@@ -1,11 +1,20 @@
-"""Structured logs: one line an event, with the id of the request it belongs to."""
+"""Structured logs: one line an event, with the id of the request it belongs to, which the response has as well."""
 
 import logging
 import re
+import secrets
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import structlog
+from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
+
+HEADER = "X-Request-Id"
+_ACCEPTABLE = re.compile(r"[\w.-]{8,64}")
+_KEY = re.compile(r"bm[arc]?_[0-9A-Za-z]{9,}")
+
+_TOLD: ContextVar[bool] = ContextVar("told", default=False)
 
 MASK = "…"
 NO_ROUTE = "(none)"
@@ -19,6 +28,34 @@ _SECRET = re.compile(
       (?:["'][^"']*["']|[^\s,;&]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
+
+
+def begin_request(offered: str = "") -> str:
+    """Start a request and return its id: the caller's, if it is harmless, or a new one.
+
+    The id is stored, logged and traced. So a key that was sent in the wrong header must never become one.
+    """
+    is_kept = _ACCEPTABLE.fullmatch(offered) and not _KEY.search(offered)
+    request_id = offered if is_kept else secrets.token_hex(8)
+    clear_contextvars()
+    _TOLD.set(False)
+    bind_contextvars(request_id=request_id)
+    return request_id
+
+
+def current_request_id() -> str:
+    """Return the id of the request this thread is serving, or an empty text."""
+    return str(get_contextvars().get("request_id", ""))
+
+
+def tell_once() -> None:
+    """Note that the log has a line about this request already."""
+    _TOLD.set(True)
+
+
+def is_told() -> bool:
+    """Whether the log has a line about this request already."""
+    return _TOLD.get()
 
 
 class RoutesForPaths(logging.Filter):

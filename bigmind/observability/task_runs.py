@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble
 
 from bigmind.core.background import WOKEN_BY
-from bigmind.observability.request_ids import begin_request, current_request_id
+from bigmind.observability.logging import begin_request, current_request_id
 
 log = structlog.get_logger()
 

@@ -17,8 +17,7 @@ from opentelemetry.trace import Status
 
 from bigmind import __version__
 from bigmind.core.tracing import describe, trace_with
-from bigmind.observability.logging import mask
-from bigmind.observability.request_ids import current_request_id
+from bigmind.observability.logging import current_request_id, mask
 
 KEPT_OF_ERRORS = {"exception.type"}
 

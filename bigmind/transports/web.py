@@ -104,7 +104,7 @@ async def _is_known(scope: Scope) -> bool:
     from django.conf import settings
 
     from accounts.authentication import is_key_of_somebody, is_session_of_somebody
-    from bigmind.observability.request_ids import begin_request
+    from bigmind.observability.logging import begin_request
     from bigmind.transports.mcp.threads import on_a_thread
 
     headers = Headers(scope=scope)

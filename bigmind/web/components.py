@@ -11,7 +11,7 @@ from django.utils.text import slugify
 
 from bigmind.core.addresses import linkable
 from bigmind.core.pages import Page
-from bigmind.observability.request_ids import current_request_id
+from bigmind.observability.logging import current_request_id
 
 register = template.Library()
 

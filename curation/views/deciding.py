@@ -1,29 +1,97 @@
-"""Decisions in the queue: carry one out and open the next entry, or show on the same screen why it was refused."""
+"""Decisions in the queue: carry one out and open the next entry; many at once after a preview."""
 
 from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out, validate_arguments
+from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, tell
-from curation.decisions.decisions import Decision, approve_global, wait_for_pairs
+from curation.decisions.decisions import BULK, Decision, Decisions, approve_global, decide_many, wait_for_pairs
 from curation.decisions.entries import comment, readable_entry
 from curation.decisions.history import entry_to_change
 from knowledge.models import CompanyEntry
 
 from .differences import same_text
-from .forms import Commenting, DecisionForm, decision_form
+from .forms import Commenting, DecisionForm, Plain, decision_form
 from .queue_queries import QueueQuestion, address_of, next_after
 from .screen import Attempt, entry_screen
 
+BULK_ACTIONS = {
+    "approve": "Approve",
+    "reject": "Reject",
+    "request_changes": "Request changes",
+    "verify": "Verify",
+    "deprecate": "Deprecate",
+}
+
 REFUSED = {Conflict: 409, Invalid: 422}
+
+
+"""The actions that are possible in bulk, with the labels of their buttons."""
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def deciding_about_many(request: HttpRequest) -> HttpResponse:
+    """Preview what would happen to each selected entry; once that is confirmed, decide and show the result."""
+    actor = actor_of(request)
+    actor.require("curate")
+    sent = form_data(request)
+    action = (sent or request.GET).get("deed", "")
+    action = action if action in BULK_ACTIONS else "approve"
+    form = decision_form(action, sent=sent)
+    chosen = _read_selection(sent or request.GET)
+    done = form.attempt(lambda values: _decide(actor, chosen, action, values)) if chosen else None
+    context = {"action": action, "verb": BULK_ACTIONS[action], "form": form, "most": BULK}
+    if done:
+        return _page(request, {**context, "done": done, "refused": _refusals(done)})
+    foreseen = _foreseen(actor, list(chosen), action) if chosen else Decisions()
+    preview = {"foreseen": foreseen.decided, "refused": _refusals(foreseen), "has_fields": not isinstance(form, Plain)}
+    return _page(request, {**context, **preview}, status=422 if sent else 200)
+
+
+def _page(request: HttpRequest, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    return render(request, "curation/bulk.html", {**context, "back": address_of(None, request)}, status=status)
+
+
+def _read_selection(sent: QueryDict) -> dict[int, int | None]:
+    """Return the selected entries, each with the revision that was read, if the page sent one."""
+    chosen: dict[int, int | None] = {}
+    for ticked in sent.getlist("entry")[:BULK]:
+        number, _, revision = ticked.partition(":")
+        if number.isdecimal() and len(number) < 19:
+            chosen[int(number)] = int(revision) if revision.isdecimal() and len(revision) < 10 else None
+    return chosen
+
+
+def _decide(actor: Actor, chosen: dict[int, int | None], action: str, values: dict[str, Any]) -> Decisions:
+    revisions = {str(number): revision for number, revision in chosen.items() if revision is not None}
+    wanted = {**values, "entry_ids": list(chosen), "action": action, "revisions": revisions}
+    done: Decisions = carry_out(decide_many, actor, wanted)
+    return done
+
+
+def _refusals(done: Decisions) -> list[dict[str, Any]]:
+    """Return the refusals, each with its entry if there is one."""
+    entries = CompanyEntry.objects.in_bulk([row["entry_id"] for row in done.refused])
+    return [{**row, "entry": entries.get(row["entry_id"])} for row in done.refused]
+
+
+def _foreseen(actor: Actor, numbers: list[int], action: str) -> Decisions:
+    """Decide and roll back: the preview is then exactly what would happen, with the reason of every refusal."""
+    known = CompanyEntry.objects.filter(pk__in=numbers).values_list("pk", "revision")
+    with transaction.atomic():
+        foreseen = _decide(actor, dict.fromkeys(numbers) | dict(known), action, {"notes": "To see what would happen."})
+        transaction.set_rollback(True)
+    return foreseen
 
 
 @own_page

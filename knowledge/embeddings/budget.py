@@ -11,8 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from bigmind.core.tokens import count_tokens
-from knowledge.embeddings.providers import Embedder
-from knowledge.embeddings.vectors import EmbedderError
+from knowledge.embeddings.providers import Embedder, EmbedderError
 from knowledge.models import EmbeddingDay
 
 SHARE_OF_BATCHES = 0.95

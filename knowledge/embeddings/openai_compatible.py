@@ -19,7 +19,7 @@ from openai import (
 )
 from openai.types import CreateEmbeddingResponse
 
-from knowledge.embeddings.vectors import EmbedderBroken, EmbedderDown, TextsRefused, Vectors, check_vectors
+from knowledge.embeddings.providers import EmbedderBroken, EmbedderDown, TextsRefused, Vectors, check_vectors
 
 BATCH_SECONDS = 30.0
 OPENAI = "https://api.openai.com/v1"

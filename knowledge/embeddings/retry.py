@@ -8,9 +8,9 @@ import structlog
 
 from knowledge.embeddings import budget
 from knowledge.embeddings.circuit import Circuit
-from knowledge.embeddings.providers import Embedder
-from knowledge.embeddings.vectors import (
+from knowledge.embeddings.providers import (
     LARGEST_BATCH,
+    Embedder,
     EmbedderBroken,
     EmbedderDown,
     EmbedderError,

@@ -13,7 +13,7 @@ NAME_CHARS = 500
 
 
 class ReferenceType(models.TextChoices):
-    """What a reference describes: the words of `knowledge.reference_vocabulary`."""
+    """What a reference describes: the words of `knowledge.vocabulary`."""
 
     COMMAND = "command"
     API = "api", "API endpoint"

@@ -11,9 +11,9 @@ from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import check_content, clean_name
 from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
-from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.readers.commands import name_in
 from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.vocabulary import Completeness, ReferenceKind
 
 MOST_DRAFTS = 1_000
 SLUG_CHARS = 50

@@ -8,7 +8,6 @@ from typing import Any
 
 from accounts.actor import Actor
 from knowledge.models import Reference, ReferenceType
-from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.arguments import CheckedText, CollectionName
 from knowledge.references.collections import completeness_of, is_listed_whole, lists_all
 from knowledge.references.lookup import (
@@ -21,6 +20,7 @@ from knowledge.references.lookup import (
 )
 from knowledge.references.texts_by_hand import count_use, note_unanswered
 from knowledge.search.names import Request, nearest, request_in, words_typed
+from knowledge.vocabulary import Completeness, ReferenceKind
 
 _UNSURE = "The documentation here may not list all there is: what it does not list may exist."
 # What every program understands, listed or not.

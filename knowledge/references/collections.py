@@ -22,11 +22,10 @@ from knowledge.models import (
     ReferenceType,
 )
 from knowledge.models.feedback import COMPLAINTS
-from knowledge.reference_vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
-from knowledge.references.drift import open_drifts
 from knowledge.references.lookup import SearchedCollections
-from knowledge.references.texts_by_hand import ALL
+from knowledge.references.texts_by_hand import ALL, open_drifts
+from knowledge.vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
 
 SHOWN = 10
 CATEGORIES = 30

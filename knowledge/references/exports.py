@@ -6,9 +6,9 @@ from datetime import datetime
 
 from bigmind.core.columns import ColumnCopy
 from knowledge.models import Reference, ReferenceType
-from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.collections import completeness_of
 from knowledge.references.readers.drafts import CommandForm, EndpointForm, ReferenceDraft
+from knowledge.vocabulary import Completeness, ReferenceKind
 
 COLUMNS = ColumnCopy(
     "the drafts of exported references",

@@ -30,7 +30,6 @@ from knowledge.models import (
     ReferenceVersion,
 )
 from knowledge.models.references import NAME_CHARS
-from knowledge.reference_vocabulary import Completeness
 from knowledge.references.arguments import (
     CollectionName,
     Declared,
@@ -57,6 +56,7 @@ from knowledge.references.texts import (
     write_text,
 )
 from knowledge.search.passages import Indexed, forget_passages, index_new
+from knowledge.vocabulary import Completeness
 
 BATCH = 500
 MOST_PROBLEMS = 1_000

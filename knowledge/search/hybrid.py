@@ -11,9 +11,8 @@ from pgvector import HalfVector
 
 from accounts.models import User
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
-from knowledge.embeddings.providers import provider
+from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.embeddings.retry import embed_query
-from knowledge.embeddings.vectors import EmbedderError
 from knowledge.models import Chunk, EmbeddingSpace, Kind
 from knowledge.search.filters import Filters, Sql
 from knowledge.search.frequencies import coverage, most_selective, word_weights

@@ -1,15 +1,69 @@
-"""Budgets: chooses the lines of several parts that fit a number of tokens, so that no part starves another.
-
-A part fills its floor first, then its ceiling, then what the others leave. Within a pass the part that has used the
-least of its ceiling goes next, a form of max-min fairness: large parts cannot crowd out small ones.
-"""
+"""Budgets: fits the lines of a context, or the hits of a search, into a number of tokens, so that nothing starves."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, TypeVar
+
+from django.template.loader import render_to_string
+from pydantic import Field
 
 from bigmind.core.tokens import count_tokens, cut_to_tokens
+from knowledge.search.excerpts import excerpt_of
+
+MaxTokens = Annotated[
+    int,
+    Field(
+        ge=100,
+        le=100_000,
+        description="Tokens the reply may cost as text: excerpts become shorter, then hits fewer, but for the best.",
+    ),
+]
+
+SHORTEST_EXCERPT = 16
+CHARS_PER_TOKEN = 3
+
+Reply = TypeVar("Reply", bound=Any)
 
 WHOLE_TOKENS = 80
+
+
+def within_tokens(reply: Reply, budget: int | None, *, template: str, hit_template: str) -> Reply:
+    """Return a reply with as many of its first hits as fit a budget, their excerpts shortened to an equal share.
+
+    The first hit is always included, shortened as far as needed. Without a budget the reply is returned unchanged.
+
+    Args:
+        template: The template of the reply, below `templates/agent/`.
+        hit_template: The template of one hit.
+    """
+    if budget is None:
+        return reply
+    left = budget - _cost(template, reply=replace(reply, items=[]))
+    share = left // max(1, len(reply.items))
+    kept: list[Any] = []
+    for hit in reply.items:
+        shorter = _shorten(hit, share, hit_template)
+        cost = 1 + _cost(hit_template, hit=shorter)
+        if kept and cost > left:
+            break
+        kept.append(shorter if cost <= left else _shorten(hit, left, hit_template, at_least=1))
+        left -= cost
+    return replace(reply, items=kept)
+
+
+def _shorten(hit: Any, share: int, template: str, *, at_least: int = SHORTEST_EXCERPT) -> Any:
+    """Return a hit whose excerpt is cut to the words it was found by, if it costs more than its share."""
+    if _cost(template, hit=hit) < share:
+        return hit
+    room = max(at_least, share - 2 - _cost(template, hit=replace(hit, excerpt="")))
+    around = excerpt_of(hit.excerpt, hit.matched, chars=room * CHARS_PER_TOKEN)
+    return replace(hit, excerpt=cut_to_tokens(around, room))
+
+
+def _cost(template: str, **context: Any) -> int:
+    return count_tokens(render_to_string(f"agent/{template}", context, using="agent"))
+
+
 """A text of up to so many tokens is shown whole or not at all: half a fact misleads."""
 CUT_TOKENS = 60
 """Tokens that are shown of a longer text, unless some are left over in the end."""

@@ -15,9 +15,8 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.read_only import is_read_only
 from knowledge.embeddings.circuit import Circuit
-from knowledge.embeddings.providers import Embedder, provider
+from knowledge.embeddings.providers import Embedder, EmbedderError, TextsRefused, provider
 from knowledge.embeddings.retry import embed_batch
-from knowledge.embeddings.vectors import EmbedderError, TextsRefused
 from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
 from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
 from knowledge.search.indexes import drop_indexes, keep_statistics

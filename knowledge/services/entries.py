@@ -11,7 +11,11 @@ from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Project, SharedContent
-from knowledge.entry_vocabulary import (
+from knowledge.lessons.seen_errors import keep_fingerprints
+from knowledge.models import Entry, Kind
+from knowledge.search.passages import erase_passages, index_passages
+from knowledge.services.near_duplicates import Similar, lookalikes
+from knowledge.vocabulary import (
     ChangedMetadata,
     EntryId,
     EntryTags,
@@ -22,10 +26,6 @@ from knowledge.entry_vocabulary import (
     SourceFile,
     SourceStory,
 )
-from knowledge.lessons.seen_errors import keep_fingerprints
-from knowledge.models import Entry, Kind
-from knowledge.search.passages import erase_passages, index_passages
-from knowledge.services.near_duplicates import Similar, lookalikes
 
 from .entry_reading import entry_of_id
 

@@ -13,10 +13,10 @@ from bigmind.core.copying import copy_new
 from bigmind.core.operations import refusal
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Confidence, Project, SharedContent
-from knowledge.entry_vocabulary import EntryTags, EntryTypeName, Metadata, ParentId, Roles, SourceFile, SourceStory
 from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
 from knowledge.search.passages import Indexed, index_new
+from knowledge.vocabulary import EntryTags, EntryTypeName, Metadata, ParentId, Roles, SourceFile, SourceStory
 
 
 @dataclass

@@ -14,17 +14,17 @@ from accounts.actor import Actor
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
-from knowledge.entry_vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, RoleName
 from knowledge.models import CachedVector, Entry, Kind
 from knowledge.search.abstention import judge
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.names import SUGGEST_FROM
 from knowledge.shapes.entries import EntryStatsShape
+from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, RoleName
 
 from . import embedding
+from .budgets import MaxTokens, within_tokens
 from .gaps import note_gap
-from .reply_budgets import MaxTokens, within_tokens
 
 HITS = 50
 TAGS_SHOWN = 12

@@ -7,9 +7,9 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since, Tags
 from knowledge.kinds import SEARCHED
+from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.hits import Hits, find
-from knowledge.services.reply_budgets import MaxTokens, within_tokens
 from knowledge.services.sources import visible_things
 
 AnyKind = Annotated[

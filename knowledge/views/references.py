@@ -21,15 +21,14 @@ from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, Question, TextField, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Feedback, Kind, Reference, ReferenceDrift
-from knowledge.reference_vocabulary import ReferenceKind
 from knowledge.references.collections import CollectionPage, browse_references, cover, list_collections
-from knowledge.references.drift import decide_drift, differences, see_drift
 from knowledge.references.imports import require_documentarian
 from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
-from knowledge.references.texts_by_hand import read_reference, update_reference
+from knowledge.references.texts_by_hand import decide_drift, differences, read_reference, see_drift, update_reference
 from knowledge.services.feedback import give_feedback
 from knowledge.views.entries import Facet
+from knowledge.vocabulary import ReferenceKind
 
 KINDS = {
     "": "All",

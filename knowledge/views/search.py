@@ -1,10 +1,11 @@
-"""Searching everything: the question in the address, what was found as a page shows it, and why it was found."""
+"""Searching everything: from the home page, with the question in the address, and why something was found."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.db.models import prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,20 +14,27 @@ from django.views.decorators.http import require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from accounts.keys import keys_ending_soon
 from accounts.models import User
 from bigmind.core.pages import Page
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import own_page
 from knowledge.kinds import KINDS, SEARCHED
+from knowledge.models import Fact, Session
+from knowledge.services.company import lately_approved
 from knowledge.services.entry_reading import projects_with_entries
 from knowledge.services.explanations import explain_search
 from knowledge.services.hits import Hit
 from knowledge.services.semantic import semantic_search
-from knowledge.views.pages import projects_of
+
+from .pages import counts_of, projects_of
 
 HITS_SHOWN = 20
 FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}
 STEPS = {"keyword": "words", "vector": "meaning", "fusion": "putting them together"}
+
+NEW_SHOWN = 5
+OPEN_SHOWN = 10
 
 
 class Search(Question):
@@ -112,3 +120,29 @@ def _to_result(hit: Hit, rank: int) -> SearchResult:
         found_by=FOUND_BY.get(tuple(sorted(hit.arms)), " and ".join(hit.arms)),
         is_shared=kind.is_shared,
     )
+
+
+@own_page
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """Search everything that is stored and shared; with no question, show what is new."""
+    actor = actor_of(request)
+    form = Search(request, actor.user)
+    if "query" in form.asked:
+        return result_page(request, form, actor)
+    context = {"form": form, "counts": counts_of(actor), **_news(actor)}
+    return render(request, "knowledge/home.html", context)
+
+
+def _news(actor: Actor) -> dict[str, object]:
+    sessions = Session.objects.of(actor.user).in_view().select_related("agent").newest_first()
+    facts = list(Fact.objects.of(actor.user).current().newest_first()[:NEW_SHOWN])
+    prefetch_related_objects(facts, "source_session")
+    return {
+        "open_sessions": sessions.open()[:OPEN_SHOWN],
+        "last_sessions": sessions.exclude(ended_at=None)[:NEW_SHOWN],
+        "latest_facts": facts,
+        "lately_approved": lately_approved(NEW_SHOWN),
+        # Anyone who has replaced a key knows that it ends.
+        "ending": keys_ending_soon(actor.user).filter(revoked_at=None),
+    }

@@ -12,8 +12,7 @@ from django.test import RequestFactory
 from django.urls import resolve
 
 from accounts.keys import new_key_text
-from bigmind.observability.logging import logging_configuration
-from bigmind.observability.request_ids import begin_request
+from bigmind.observability.logging import begin_request, logging_configuration
 
 
 @pytest.fixture

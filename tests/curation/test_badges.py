@@ -6,7 +6,7 @@ import pytest
 
 from accounts.actor import Actor
 from curation.models import Action, Review
-from curation.services.badges import badges_of
+from curation.services.profile_pages import badges_of
 from knowledge.models import Fact, Session
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor

@@ -13,9 +13,8 @@ import psutil
 import pytest
 
 from accounts.keys import new_key_text
-from bigmind.embedded.account import server_account
 from bigmind.embedded.cluster import Cluster
-from bigmind.embedded.programs import programs_for
+from bigmind.embedded.programs import programs_for, server_account
 from tests.embedded.instance import Instance, command, doctor, eventually, free_port
 
 PARTS = ("web", "worker", "scheduler", "postgresql")

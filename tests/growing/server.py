@@ -10,10 +10,9 @@ from urllib.parse import quote
 import psycopg
 import yaml
 
-from bigmind.embedded.account import server_account
 from bigmind.embedded.cluster import NAME, Cluster
 from bigmind.embedded.home import prepare_home
-from bigmind.embedded.programs import programs_for
+from bigmind.embedded.programs import programs_for, server_account
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -13,7 +13,7 @@ from accounts.models import Call, TaskTally
 from accounts.services.task_statistics import tally_task
 from bigmind.core.errors import NotFound, TooMany
 from bigmind.gate import perform
-from bigmind.observability.request_ids import begin_request
+from bigmind.observability.logging import begin_request
 from bigmind.operations import CATALOGUE
 from knowledge.services.embedding import embed_pending
 from tests.factories import make_actor, make_key

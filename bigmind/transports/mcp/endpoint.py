@@ -12,7 +12,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from bigmind.observability.request_ids import HEADER, begin_request
+from bigmind.observability.logging import HEADER, begin_request
 from bigmind.transports.mcp import connections
 from bigmind.transports.mcp.admission import RequestRefused, admit
 from bigmind.transports.mcp.changes import end_streams

@@ -6,7 +6,7 @@ from uuid import uuid4
 import anyio
 from mcp.server.stdio import stdio_server
 
-from bigmind.observability.request_ids import begin_request
+from bigmind.observability.logging import begin_request
 from bigmind.transports.mcp.request_context import Caller, ClientName, Identify
 from bigmind.transports.mcp.server import build_server
 

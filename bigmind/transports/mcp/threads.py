@@ -10,7 +10,7 @@ from typing import TypeVar
 from django.db import close_old_connections
 
 from bigmind.environment import environment
-from bigmind.observability.request_ids import begin_request
+from bigmind.observability.logging import begin_request
 
 Answer = TypeVar("Answer")
 

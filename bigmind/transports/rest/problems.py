@@ -25,7 +25,7 @@ from accounts.authentication import CHALLENGE
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, ReadOnly, TooMany
 from bigmind.core.metrics import DATABASE_ERRORS
 from bigmind.core.read_only import is_refused_write
-from bigmind.observability.request_ids import current_request_id
+from bigmind.observability.logging import current_request_id
 from bigmind.views import errors
 
 CONTENT_TYPE = "application/problem+json"

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bigmind.core.errors import Invalid
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
-from knowledge.reference_vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
 from knowledge.references.readers.commands import name_in
 from knowledge.references.readers.documents import read_document
 from knowledge.references.readers.drafts import (
@@ -24,6 +23,7 @@ from knowledge.references.readers.drafts import (
     ReferenceDraft,
 )
 from knowledge.references.readers.registry import Source
+from knowledge.vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
 
 LONG_TEXT = CONTENT_BYTES
 ITEMS = 200

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from knowledge.reference_vocabulary import Completeness, ReferenceKind
+from knowledge.vocabulary import Completeness, ReferenceKind
 
 
 class ReaderModel(BaseModel):

@@ -9,7 +9,7 @@ import pytest
 
 from knowledge.embeddings import minilm
 from knowledge.embeddings.minilm import MiniLM
-from knowledge.embeddings.vectors import EmbedderBroken
+from knowledge.embeddings.providers import EmbedderBroken
 
 # From sentence-transformers 6.2 on PyTorch 2.13, one text at a time: short, long, empty, code, German, Japanese.
 REFERENCE = json.loads(Path(__file__).with_name("minilm_reference.json").read_text(encoding="utf-8"))

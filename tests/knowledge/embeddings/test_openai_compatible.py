@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from knowledge.embeddings.openai_compatible import OpenAICompatible
-from knowledge.embeddings.vectors import EmbedderBroken, EmbedderDown, TextsRefused
+from knowledge.embeddings.providers import EmbedderBroken, EmbedderDown, TextsRefused
 from tests.knowledge.embeddings.endpoint import Answer
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from knowledge.embeddings import circuit as circuits
 from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.providers import EmbedderBroken, EmbedderDown, TextsRefused
 from knowledge.embeddings.retry import CircuitOpen, embed_batch, embed_query
-from knowledge.embeddings.vectors import EmbedderBroken, EmbedderDown, TextsRefused
 from tests.knowledge.embeddings.endpoint import Answer
 
 

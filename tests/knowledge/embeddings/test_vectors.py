@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from knowledge.embeddings.vectors import EmbedderBroken, check_vectors
+from knowledge.embeddings.providers import EmbedderBroken, check_vectors
 
 NUMBERS = st.floats(width=32, allow_nan=True, allow_infinity=True)
 

@@ -18,9 +18,6 @@ FUNCTIONS = frozenset({
     "method_definition", "generator_function",
 })  # fmt: skip
 _SCOPES = FUNCTIONS | {"program", "statement_block", "class_body", "switch_body", "for_statement", "for_in_statement"}
-_NAMED = frozenset({
-    "function_declaration", "generator_function_declaration", "enum_declaration", "class_declaration",
-})  # fmt: skip
 _TSX, _TS = Language(tree_sitter_typescript.language_tsx()), Language(tree_sitter_typescript.language_typescript())
 
 _LINES = re.compile(

@@ -3,7 +3,6 @@
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from knowledge.reference_vocabulary import Completeness, ReferenceKind
 from knowledge.references.readers.documents import read_document
 from knowledge.references.readers.drafts import EndpointForm, Generated, ReferenceDraft
 from knowledge.references.readers.openapi.contents import PARAMETER_PARTS, content_of, examples_of
@@ -21,6 +20,7 @@ from knowledge.references.readers.openapi.schemas import Outlines, Schemas
 from knowledge.references.readers.openapi.swagger import as_openapi
 from knowledge.references.readers.openapi.values import ApiDocument, first_sentence, line, mapping
 from knowledge.references.readers.registry import Source
+from knowledge.vocabulary import Completeness, ReferenceKind
 
 VERSIONS, SWAGGER = ("3.0", "3.1", "3.2"), "2.0"
 TITLE_CHARS, SUMMARY_CHARS = 200, 300
