@@ -19,8 +19,9 @@ from curation.models import Action, Review
 from knowledge.models import CompanyEntry, Fact, Session, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
 from knowledge.services.company import select_approved_entries
-from knowledge.services.people import Topic, topics_of, visible_headlines
+from knowledge.services.people import topics_of, visible_headlines
 from knowledge.services.upkeep import get_stats
+from knowledge.shapes.directory import TopicShape
 from knowledge.shapes.upkeep import StatsShape
 
 DECISIONS = (Action.APPROVE, Action.REJECT, Action.REQUEST_CHANGES, Action.MERGE, Action.DEPRECATE, Action.SUPERSEDE)
@@ -120,7 +121,7 @@ class ProfilePage:
     agents: list[Agent] = field(default_factory=list)
     stats: StatsShape | None = None
     badges: list[Badge] = field(default_factory=list)
-    topics: list[Topic] = field(default_factory=list)
+    topics: list[TopicShape] = field(default_factory=list)
     activity: HeatMap | None = None
     contributions: list[CompanyEntry] = field(default_factory=list)
     contributed: int = 0

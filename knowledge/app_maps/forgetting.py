@@ -1,7 +1,7 @@
 """Forgetting what a map says, and remembering which of several places people mean."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 from django.conf import settings
@@ -17,6 +17,7 @@ from knowledge.app_maps.finding import app_called, entities_called, entity_of, l
 from knowledge.app_maps.vocabulary import AmbiguousChoice, AnApp, AnEntity, ATable, AWorkflow, LookedUp
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow, Kind
 from knowledge.search.passages import erase_passages
+from knowledge.shapes.app_maps import DefaultPlaceShape
 
 Chosen = Annotated[AnApp, Field(description="Name or id of the app that is meant. Left out: nothing is remembered.")]
 
@@ -30,16 +31,6 @@ class ForgottenPart:
     entities: int = 0
     tables: int = 0
     workflows: int = 0
-
-
-@dataclass(frozen=True)
-class DefaultPlace:
-    """Where a name is looked up from now on, when nobody says an app."""
-
-    name: str
-    app: str
-    table: str = ""
-    found_in: list[str] = field(default_factory=list)
 
 
 def may_clear(actor: Actor) -> bool:
@@ -89,7 +80,7 @@ def forget_in_app(
 @transaction.atomic
 def set_default_app(
     actor: Actor, *, name: LookedUp, app: Chosen | None = None, table: ATable | None = None
-) -> DefaultPlace:
+) -> DefaultPlaceShape:
     """Remember which app is meant by a name that stands in several, for everybody from now on.
 
     Call this when app_resolve said `ambiguous` and the user has chosen. Without `app` the choice is forgotten, and the
@@ -99,7 +90,7 @@ def set_default_app(
         AmbiguousName.objects.filter(look_up=fold_name(name)).update(
             default_app=None, default_table=None, chosen_by=None, chosen_at=None
         )
-        return DefaultPlace(name, "", "", [])
+        return DefaultPlaceShape(name=name, app="", table="", found_in=[])
     take_turn()
     held = lock(app_called(app))
     within = table_of(held, table) if table else None
@@ -115,7 +106,12 @@ def set_default_app(
     choice.save()
     found_in = {one.pk: one for one in (*known, *apps, held)}
     choice.found_in.set(found_in)
-    return DefaultPlace(choice.name, held.name, within.name if within else "", [one.name for one in found_in.values()])
+    return DefaultPlaceShape(
+        name=choice.name,
+        app=held.name,
+        table=within.name if within else "",
+        found_in=[one.name for one in found_in.values()],
+    )
 
 
 def forget_entity(entity: AppEntity) -> ForgottenPart:

@@ -16,6 +16,7 @@ from knowledge.app_maps.reading import fields_of, how_to_begin, see
 from knowledge.app_maps.vocabulary import AnApp, LookedUp, Request
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
 from knowledge.search.names import SUGGEST_FROM, nearest
+from knowledge.shapes.app_maps import WayShape
 
 FITS = 60.0
 """Of 100: how much of a trigger's words a request must have."""
@@ -43,17 +44,6 @@ class MapLocation:
 
 
 @dataclass(frozen=True)
-class WorkflowMatch:
-    """One workflow, and whether it fits what was asked for."""
-
-    name: str
-    trigger: str
-    steps: str
-    field: str
-    fits: bool = False
-
-
-@dataclass(frozen=True)
 class Resolved:
     """What a name means. `next_step` says what to do now, in words that name the calls."""
 
@@ -62,7 +52,7 @@ class Resolved:
     next_step: str
     place: MapLocation | None = None
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
-    workflows: list[WorkflowMatch] = field(default_factory=list)
+    workflows: list[WayShape] = field(default_factory=list)
     candidates: list[MapLocation] = field(default_factory=list)
     did_you_mean: list[str] = field(default_factory=list)
 
@@ -157,7 +147,7 @@ def _how_to_use(thing: Thing) -> str:
     return f"app_get shows what is known of “{app}”."
 
 
-def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[WorkflowMatch]:
+def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[WayShape]:
     """The workflows of the app, those that fit the request first; those of other tables are left out."""
     rows = app.workflows.order_by("pk")
     usable = [one for one in rows if not (table and one.table_id) or one.table_id == table.pk]
@@ -167,7 +157,10 @@ def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[Wor
     fitting = [one for score, one in ordered if request and score >= FITS and score == best]
     see(*fitting)
     shown = fitting or [one for _, one in ordered]
-    return [WorkflowMatch(one.name, one.trigger, one.steps, one.field, fits=one in fitting) for one in shown]
+    return [
+        WayShape(name=one.name, trigger=one.trigger, steps=one.steps, field=one.field, fits=one in fitting)
+        for one in shown
+    ]
 
 
 def _fit(workflow: AppWorkflow, request: str, name: str) -> float:

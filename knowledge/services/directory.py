@@ -17,10 +17,10 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
 from knowledge.models import CompanyEntry, Session
-from knowledge.shapes.directory import FiguresShape
+from knowledge.shapes.directory import FiguresShape, TopicShape
 
 from .instances import instances_of_each
-from .people import Topic, topics_among, topics_of_each
+from .people import topics_among, topics_of_each
 
 TOPICS_OF_ALL = 20
 TOPICS_EACH = 5
@@ -37,7 +37,7 @@ class Person:
     job_title: str = ""
     agents: list[Agent] = field(default_factory=list)
     instances: list[Instance] = field(default_factory=list)
-    topics: list[Topic] = field(default_factory=list)
+    topics: list[TopicShape] = field(default_factory=list)
     contributions: int | None = None
 
 
@@ -50,7 +50,7 @@ class Directory:
     limit: int
     offset: int
     next_cursor: str | None
-    topics: list[Topic]
+    topics: list[TopicShape]
     figures: FiguresShape
 
     @property

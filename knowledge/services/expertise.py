@@ -17,7 +17,7 @@ from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
 from knowledge.search.hybrid import CANDIDATES, Filters, Finding, search
 from knowledge.search.indexes import as_indexed
-from knowledge.shapes.directory import ExpertShape
+from knowledge.shapes.directory import ExpertShape, ReasonShape
 
 from .embedding import active_space
 from .people import lines_of
@@ -117,20 +117,6 @@ def _owners(things: set[tuple[str, str]]) -> dict[tuple[str, str], tuple[User, s
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why someone was found: a topic or headline they share, or a company entry they contributed.
-
-    `matched` is empty where it is only near in meaning.
-    """
-
-    kind: str
-    text: str
-    score: float
-    matched: list[str]
-    entry_id: int | None = None
-
-
-@dataclass(frozen=True)
 class Experts:
     """A page of people who were found, the best first. `fallback`: by words alone, because the embedder is away."""
 
@@ -175,7 +161,7 @@ def _entries_to_find(viewer: User) -> QuerySet[CompanyEntry]:
     return CompanyEntry.objects.approved().filter(proposed_by__in=contributors.order_by().values("pk"))
 
 
-def _reasons(viewer: User, found: Iterable[Finding]) -> list[tuple[UUID, Reason]]:
+def _reasons(viewer: User, found: Iterable[Finding]) -> list[tuple[UUID, ReasonShape]]:
     """Read what was found once more: what is not shared at this moment is no reason."""
     people = [item for item in found if item.kind == Kind.PERSON]
     lines = lines_of([UUID(item.source_id) for item in people])
@@ -184,17 +170,20 @@ def _reasons(viewer: User, found: Iterable[Finding]) -> list[tuple[UUID, Reason]
     for item in found:
         if item.kind == Kind.PERSON:
             person = UUID(item.source_id)
-            kind = lines.get(person, {}).get(item.text)
-            reasons += [(person, Reason(kind, item.text, item.score, item.matched))] if kind else []
-        elif entry := entries.get(int(item.source_id)):
-            reason = Reason("entry", entry.title, item.score, item.matched, entry.pk)
-            reasons += [(entry.proposed_by_id, reason)] if entry.proposed_by_id else []
+            if kind := lines.get(person, {}).get(item.text):
+                reasons.append((person, _reason(item, kind, item.text)))
+        elif (entry := entries.get(int(item.source_id))) and entry.proposed_by_id:
+            reasons.append((entry.proposed_by_id, _reason(item, "entry", entry.title, entry.pk)))
     return reasons
 
 
-def _experts(reasons: Iterable[tuple[UUID, Reason]]) -> list[ExpertShape]:
+def _reason(item: Finding, kind: str, text: str, entry_id: int | None = None) -> ReasonShape:
+    return ReasonShape(kind=kind, text=text, score=item.score, matched=item.matched, entry_id=entry_id)
+
+
+def _experts(reasons: Iterable[tuple[UUID, ReasonShape]]) -> list[ExpertShape]:
     """Gather the reasons of each person. Anyone who has the best reason comes first; more reasons put nobody ahead."""
-    of_each: dict[UUID, list[Reason]] = {}
+    of_each: dict[UUID, list[ReasonShape]] = {}
     for person, reason in reasons:
         of_each.setdefault(person, []).append(reason)
     users = User.objects.in_bulk(list(of_each))

@@ -20,6 +20,7 @@ from bigmind.core.text import digest
 from knowledge.models import Kind, Passage, Session, ShownHeadline
 from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import erase_passages, queue_vectors
+from knowledge.shapes.directory import TopicShape
 
 MOST = 50
 
@@ -33,38 +34,29 @@ Lines = dict[str, str]
 """Topics of one person that are shown, and by which others find them: the ones that occur most."""
 
 
-@dataclass(frozen=True)
-class Topic:
-    """One topic: how many sessions were about it, and of how many people."""
-
-    name: str
-    sessions: int
-    people: int = 1
-
-
-def topics_of(user: User, *, limit: int = MOST) -> list[Topic]:
+def topics_of(user: User, *, limit: int = MOST) -> list[TopicShape]:
     """Return what someone's sessions in view were about, the most frequent first."""
     return topics_of_each([user.pk], limit=limit).get(user.pk, [])
 
 
 @rls_bypass()
-def topics_of_each(users: Collection[UUID], *, limit: int) -> dict[UUID, list[Topic]]:
+def topics_of_each(users: Collection[UUID], *, limit: int) -> dict[UUID, list[TopicShape]]:
     """Return the same for many people, in one query."""
     counted = _topics(Session.objects.filter(user__in=users)).values("user", "topic").annotate(sessions=Count("pk"))
     rank = Window(RowNumber(), partition_by=F("user"), order_by=[F("sessions").desc(), F("topic").asc()])
-    found: dict[UUID, list[Topic]] = {}
+    found: dict[UUID, list[TopicShape]] = {}
     for row in counted.annotate(rank=rank).filter(rank__lte=limit).order_by("user", "rank"):
-        found.setdefault(row["user"], []).append(Topic(row["topic"], row["sessions"]))
+        found.setdefault(row["user"], []).append(TopicShape(name=row["topic"], sessions=row["sessions"], people=1))
     return found
 
 
 @rls_bypass()
-def topics_among(people: QuerySet[User], *, limit: int) -> list[Topic]:
+def topics_among(people: QuerySet[User], *, limit: int) -> list[TopicShape]:
     """Return what the sessions of these people were about: what most of them had to do with comes first."""
     counted = _topics(Session.objects.filter(user__in=people.order_by().values("pk"))).values("topic")
     ranked = counted.annotate(sessions=Count("pk"), people=Count("user", distinct=True))
     rows = ranked.order_by("-people", "-sessions", "topic")[:limit]
-    return [Topic(row["topic"], row["sessions"], row["people"]) for row in rows]
+    return [TopicShape(name=row["topic"], sessions=row["sessions"], people=row["people"]) for row in rows]
 
 
 def _topics(sessions: QuerySet[Session]) -> QuerySet[Any]:
