@@ -5,6 +5,8 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from ssl import SSLContext
 from threading import Timer
 from time import monotonic
@@ -25,6 +27,15 @@ def host_of(uri: str) -> str:
     """Return what a person is to recognise a place by: its host, or the scheme that a program on the machine owns."""
     parts = urlsplit(uri)
     return parts.netloc if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
+
+
+def retry_after(header: str) -> float | None:
+    """Return the seconds that a `Retry-After` header asks for: a number or a date; None where it is neither."""
+    with suppress(ValueError):
+        return max(0.0, float(header))
+    with suppress(ValueError, TypeError):
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+    return None
 
 
 class Exchange:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import NoReturn
 
@@ -19,6 +17,7 @@ from openai import (
 )
 from openai.types import CreateEmbeddingResponse
 
+from bigmind.core.addresses import retry_after
 from knowledge.embeddings.providers import EmbedderBroken, EmbedderDown, TextsRefused, Vectors, check_vectors
 
 BATCH_SECONDS = 30.0
@@ -122,19 +121,7 @@ def _translate(error: APIError) -> NoReturn:
         raise EmbedderBroken("The embedding endpoint's answer cannot be read.") from error
     status = f"The embedding endpoint answered {error.status_code}"
     if error.status_code in _TEMPORARY or error.status_code >= 500:
-        raise EmbedderDown(f"{status}.", _retry_after(error.response.headers.get("retry-after", ""))) from error
+        raise EmbedderDown(f"{status}.", retry_after(error.response.headers.get("retry-after", ""))) from error
     if error.status_code in _REFUSALS:
         raise TextsRefused(f"{status}: it does not take these texts.") from error
     raise EmbedderBroken(f"{status}: look at the address, the key and the name of the model.") from error
-
-
-def _retry_after(header: str) -> float | None:
-    """Return the seconds of a `Retry-After` header, which has seconds or a date; None for anything else."""
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None

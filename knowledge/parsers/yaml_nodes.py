@@ -57,10 +57,15 @@ def read_yaml(text: str, name: str) -> YamlNode | None:
     try:
         return _Tree(text, name).document()
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{name}, line {mark.line + 1}" if mark else name
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-        raise Invalid(f"{where}: is not valid YAML: {problem}.") from error
+        raise invalid_yaml(error, name) from error
+
+
+def invalid_yaml(error: yaml.YAMLError, name: str) -> Invalid:
+    """Return the refusal of a file that is no YAML, with its line where it is known."""
+    mark = getattr(error, "problem_mark", None)
+    where = f"{name}, line {mark.line + 1}" if mark else name
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+    return Invalid(f"{where}: is not valid YAML: {problem}.")
 
 
 class _Tree:

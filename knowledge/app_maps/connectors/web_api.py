@@ -3,14 +3,12 @@
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from time import sleep
 from typing import Any
 
 import httpx
 
-from bigmind.core.addresses import deadline
+from bigmind.core.addresses import deadline, retry_after
 from knowledge.app_maps.connectors.contract import ConnectorError
 
 PAUSES = (1.0, 2.0, 4.0)
@@ -65,7 +63,7 @@ class WebApi:
                     break
                 self.pause(pause)
                 continue
-            wait = max(pause, _retry_after(reply.headers.get("retry-after", "")))
+            wait = max(pause, retry_after(reply.headers.get("retry-after", "")) or 0.0)
             if reply.status_code not in _PASSES or wait > longest:
                 return reply
             self.pause(wait)
@@ -159,15 +157,3 @@ def _is_distrust(error: BaseException) -> bool:
             return True
         cause = cause.__cause__ or cause.__context__
     return "CERTIFICATE_VERIFY_FAILED" in str(error)
-
-
-def _retry_after(header: str) -> float:
-    """Read a `Retry-After`: seconds or a date. What is neither asks for nothing."""
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return 0.0

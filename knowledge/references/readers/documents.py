@@ -9,7 +9,7 @@ import yaml
 
 from bigmind.core.errors import Invalid
 from bigmind.core.text import REFUSED
-from knowledge.parsers.yaml_nodes import Loader, plain_scalar
+from knowledge.parsers.yaml_nodes import Loader, invalid_yaml, plain_scalar
 
 DEPTH = 100
 VALUES = 4_000_000
@@ -31,10 +31,7 @@ def read_document(text: str, name: str) -> Any:
     try:
         return _Yaml(text, name).document()
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{name}, line {mark.line + 1}" if mark else name
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-        raise Invalid(f"{where}: is not valid YAML: {problem}.") from error
+        raise invalid_yaml(error, name) from error
 
 
 def storable(text: str) -> str:
