@@ -19,7 +19,7 @@ from accounts.models import User
 from accounts.sign_in.openid_connect import CompanyProvider, provider_for
 from accounts.sign_in.sso import Identity, admit
 from accounts.views.sign_in import enter
-from accounts.views.sso import trouble
+from accounts.views.sso import show_sign_in_error
 
 PURPOSE = b"bigmind: secrets of second factors"
 
@@ -82,4 +82,4 @@ class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         extra_context: object = None,
     ) -> None:
         """Tell on a page of ours what went wrong."""
-        raise ImmediateHttpResponse(trouble(request, error=error, exception=exception))
+        raise ImmediateHttpResponse(show_sign_in_error(request, error=error, exception=exception))

@@ -38,7 +38,7 @@ DOCUMENT_BYTES = 10 * 1024
 DOCUMENT_SECONDS = 5.0
 READ_AGAIN_AFTER = timedelta(hours=1)
 FETCHES_PER_MINUTE = 20
-TROUBLE_KEPT = 60
+REFUSAL_KEPT = 60
 
 
 """Schemes that a program on a machine does not own: a browser would run, read or send what they carry."""
@@ -222,7 +222,7 @@ def read_document(client_id: str) -> ClientDocument:
     try:
         return _document(client_id, _fetch_document(client_id))
     except Invalid as refusal:
-        cache.set(remembered, str(refusal), TROUBLE_KEPT)
+        cache.set(remembered, str(refusal), REFUSAL_KEPT)
         raise
 
 

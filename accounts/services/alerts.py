@@ -15,7 +15,7 @@ from accounts.models.keys import EXPIRY_WARNING
 from .audit import audit
 
 # A letter about something older says nothing new: a mail server may be configured long after.
-WORTH_A_LETTER = timedelta(days=14)
+MAILED_WITHIN = timedelta(days=14)
 # The nearer one comes first: after a long pause only that one is sent.
 _WARNINGS = ((Alert.Kind.KEY_ENDS_SOON, EXPIRY_WARNING), (Alert.Kind.KEY_ENDS, KEYS_END_SOON))
 
@@ -47,11 +47,11 @@ def mark_alerts_seen(user: User) -> int:
 
 def alerts_to_write(now: datetime | None = None) -> QuerySet[Alert]:
     """Return alerts that wait for an e-mail, the oldest first. Those that the user has seen in the app need none."""
-    since = (now or timezone.now()) - WORTH_A_LETTER
+    since = (now or timezone.now()) - MAILED_WITHIN
     return Alert.objects.filter(mailed_at=None, seen_at=None, created_at__gt=since).order_by("created_at", "pk")
 
 
-def note_letters(alerts: Iterable[Alert], now: datetime) -> None:
+def note_mailed(alerts: Iterable[Alert], now: datetime) -> None:
     """Note that these were written in a letter: nobody is written the same thing twice."""
     Alert.objects.filter(pk__in=[alert.pk for alert in alerts]).update(mailed_at=now)
 

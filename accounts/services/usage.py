@@ -14,7 +14,7 @@ from accounts.models import Agent, ApiKey, Call, User
 from bigmind.core.errors import TooMany
 
 AGENTS_SHOWN = 50
-TROUBLES_SHOWN = 30
+FAILURES_SHOWN = 30
 HITS_SHOWN = 20
 FAULT = "error"
 
@@ -113,14 +113,14 @@ def outcomes(calls: "QuerySet[Call]") -> list[tuple[str, int]]:
     return list(calls.values_list("outcome").annotate(calls=Count("pk")).order_by("-calls", "outcome"))
 
 
-def troubles(calls: "QuerySet[Call]") -> list[FailedCalls]:
+def failures(calls: "QuerySet[Call]") -> list[FailedCalls]:
     """Group the calls that were refused or failed by operation and outcome: our own faults first, then by number.
 
     Those that came too often are left out: `limit_hits` has them.
     """
     grouped = calls.exclude(outcome__in=["ok", TooMany.code]).values("operation", "outcome")
     counted = grouped.annotate(calls=Count("pk"), last=Max("at"), request_ids=LatestRequests("request_id"))
-    rows: Any = counted.order_by(Case(When(outcome=FAULT, then=0), default=1), "-calls", "operation")[:TROUBLES_SHOWN]
+    rows: Any = counted.order_by(Case(When(outcome=FAULT, then=0), default=1), "-calls", "operation")[:FAILURES_SHOWN]
     return [FailedCalls(**{**row, "request_ids": [id for id in row["request_ids"] if id]}) for row in rows]
 
 

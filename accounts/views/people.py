@@ -40,7 +40,7 @@ KEYS_SHOWN = 20
 ALERTS_SHOWN = 10
 MOST_PEOPLE = 10**6
 
-Deed = Callable[[HttpRequest, Actor, User], HttpResponse]
+PersonAction = Callable[[HttpRequest, Actor, User], HttpResponse]
 
 
 class RefusableForm(forms.Form):
@@ -158,7 +158,7 @@ def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
     return _person_page(request, services.find_person(actor, person_id))
 
 
-def _admin_action(act: Deed) -> Callable[[HttpRequest, UUID], HttpResponse]:
+def _admin_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpResponse]:
     """Let an admin do something for a user, by a button; what cannot be done is said on the page of that person."""
 
     @never_cache

@@ -24,7 +24,7 @@ from bigmind.core.errors import BigMindError, Conflict, Invalid
 ALERTS_SHOWN = 5
 _ENROLLING = "second_factor_in_the_making"
 
-Deed = Callable[[HttpRequest, User, str], HttpResponse]
+CodeAction = Callable[[HttpRequest, User, str], HttpResponse]
 
 
 class CodeForm(RefusableForm):
@@ -99,7 +99,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/second_factor_set_up.html", context, status=422 if form.is_bound else 200)
 
 
-def _with_code(act: Deed) -> Callable[[HttpRequest], HttpResponse]:
+def _with_code(act: CodeAction) -> Callable[[HttpRequest], HttpResponse]:
     """Do something to one's second factor for whoever shows it once more; say on its page what cannot be done."""
 
     @sensitive_post_parameters("code")

@@ -34,7 +34,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     try:
         return provider_for(request).send_there(request, wanted=next_page(request))
     except NONSENSE as error:
-        return trouble(request, exception=error)
+        return show_sign_in_error(request, exception=error)
 
 
 @never_cache
@@ -48,11 +48,13 @@ def callback(request: HttpRequest) -> HttpResponse:
     except (Forbidden, TooMany) as refusal:
         return _refusal_page(request, refusal)
     except NONSENSE as error:
-        return trouble(request, exception=error)
+        return show_sign_in_error(request, exception=error)
     return response
 
 
-def trouble(request: HttpRequest, *, error: str | None = None, exception: Exception | None = None) -> HttpResponse:
+def show_sign_in_error(
+    request: HttpRequest, *, error: str | None = None, exception: Exception | None = None
+) -> HttpResponse:
     """Tell a user that they could not be signed in, and whose doing that is."""
     if error == AuthError.CANCELLED:
         messages.info(request, "You were not signed in: you stopped it there.")
@@ -75,7 +77,7 @@ def _refusal_page(request: HttpRequest, refusal: BigMindError) -> HttpResponse:
 
 def _page(request: HttpRequest, message: str, hint: str, status: int) -> HttpResponse:
     context = {"message": message.replace("{name}", settings.OIDC_NAME), "hint": hint}
-    return render(request, "accounts/sso_trouble.html", context, status=status)
+    return render(request, "accounts/sso_error.html", context, status=status)
 
 
 def _require_provider() -> None:

@@ -81,8 +81,8 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
     }
     for part in [health.disk(), health.embedder(is_known=is_known)]:
         yield (
-            Check(part.name, CheckStatus.PROBLEM, part.trouble, advice[part.name])
-            if part.trouble
+            Check(part.name, CheckStatus.PROBLEM, part.error, advice[part.name])
+            if part.error
             else Check(part.name, CheckStatus.OK, "well")
         )
 

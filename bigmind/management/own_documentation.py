@@ -31,7 +31,7 @@ def generate(source: Source) -> Generated:
     api = references_of(open_document(json.dumps(openapi()), "BigMind's REST API"))
     drafts = (*commands.drafts, *api.drafts, *_settings())
     completeness = {**commands.completeness, **api.completeness}
-    return Generated(drafts=drafts, troubles=(*commands.troubles, *api.troubles), completeness=completeness)
+    return Generated(drafts=drafts, problems=(*commands.problems, *api.problems), completeness=completeness)
 
 
 def _settings() -> Iterator[ReferenceDraft]:

@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from bigmind.celery import app as celery
 from bigmind.environment import environment
-from knowledge.services.embedding import embedder_trouble
+from knowledge.services.embedding import embedder_error
 
 PATIENCE_SECONDS = 2
 # What PostgreSQL takes for one segment of its journal.
@@ -35,14 +35,14 @@ class HealthCheck:
     """One thing BigMind stands on, and what is the matter with it (nothing, when it is well)."""
 
     name: str
-    trouble: str
+    error: str
     stops: bool = True
     """Whether BigMind cannot be served while something is the matter with it."""
 
     @property
     def ok(self) -> bool:
         """Whether nothing is the matter."""
-        return not self.trouble
+        return not self.error
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -64,7 +64,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """
     found = parts()
     ready = all(part.ok for part in found if part.stops)
-    checks = {part.name: {"ok": part.ok, **({"trouble": part.trouble} if part.trouble else {})} for part in found}
+    checks = {part.name: {"ok": part.ok, **({"trouble": part.error} if part.error else {})} for part in found}
     response = JsonResponse({"ready": ready, "checks": checks}, status=200 if ready else 503)
     response["Cache-Control"] = "no-store"
     return response
@@ -124,10 +124,10 @@ def _broker() -> HealthCheck:
 
 def disk() -> HealthCheck:
     """Say whether the disk of everything BigMind keeps takes writes."""
-    return HealthCheck("disk", disk_trouble(environment().home), stops=not environment().read_only)
+    return HealthCheck("disk", disk_error(environment().home), stops=not environment().read_only)
 
 
-def disk_trouble(folder: Path) -> str:
+def disk_error(folder: Path) -> str:
     """Return why this folder cannot be written to, or an empty text. It names no path, because anyone may read it."""
     try:
         with TemporaryFile(dir=folder) as trial:
@@ -143,6 +143,6 @@ def embedder(*, is_known: bool) -> HealthCheck:
     """Say how the embedder does, as far as the database can be asked."""
     unknown = HealthCheck("embedder", "unknown while the database is away", stops=False)
     try:
-        return HealthCheck("embedder", embedder_trouble(), stops=False) if is_known else unknown
+        return HealthCheck("embedder", embedder_error(), stops=False) if is_known else unknown
     except DatabaseError:
         return unknown

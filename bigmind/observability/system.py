@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import TaskTally
-from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, limit_hits, troubles, use_by_operation
+from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, failures, limit_hits, use_by_operation
 from bigmind import __version__
 from bigmind.backup.making import backups_in, time_of_backup
 from bigmind.embedded.home import free_bytes
@@ -197,7 +197,7 @@ class SystemState:
     tasks: list[Task]
     last_beat: datetime | None
     slowest: list[Use]
-    troubles: list[FailedCalls]
+    failures: list[FailedCalls]
     limit_hits: list[LimitHits]
     tables: list[TableSize]
     free_disk: int
@@ -217,7 +217,7 @@ def system_state(actor: Actor) -> SystemState:
         tasks=found,
         last_beat=last_beat(found),
         slowest=by_slowness[:OPERATIONS_SHOWN],
-        troubles=troubles(calls),
+        failures=failures(calls),
         limit_hits=limit_hits(calls),
         tables=largest_tables(),
         free_disk=free_disk(),

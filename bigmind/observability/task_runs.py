@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 from celery.signals import task_postrun, task_prerun
 from django.conf import settings
-from django.db import Error as DatabaseTrouble
+from django.db import Error as DatabaseError
 
 from bigmind.core.background import WOKEN_BY
 from bigmind.observability.logging import begin_request, current_request_id
@@ -40,8 +40,8 @@ def _tally(task: Any, seconds: float, error: str) -> None:
     scheduled = _waking_request_id(task) is None
     try:
         tally_task(task.name, seconds=seconds, scheduled=scheduled, request_id=current_request_id(), error=error)
-    except DatabaseTrouble as trouble:
-        log.warning("A run was not counted.", error=type(trouble).__name__)
+    except DatabaseError as error:
+        log.warning("A run was not counted.", error=type(error).__name__)
 
 
 def _waking_request_id(task: Any) -> str | None:

@@ -46,8 +46,8 @@ class WordRun:
 def words_changed(before: str, after: str) -> Iterator[WordRun]:
     """Yield the parts of two texts, in the order in which to read them."""
     ours, theirs = _WORD.findall(before), _WORD.findall(after)
-    for deed, start, end, new_start, new_end in _steps(ours, theirs):
-        if deed == "equal":
+    for step, start, end, new_start, new_end in _steps(ours, theirs):
+        if step == "equal":
             yield WordRun("same", "".join(ours[start:end]))
             continue
         if start < end:

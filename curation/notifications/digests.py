@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Alert, Role, User
-from accounts.services.alerts import alerts_to_write, note_letters
+from accounts.services.alerts import alerts_to_write, note_mailed
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Invalid
 from curation.models import PAUSE, Channel, Delivery, Frequency, Notice, Subscription
@@ -108,7 +108,7 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
             "text": render_to_string("curation/mail/digest.txt", context),
         },
     )
-    note_letters(alerts, now)
+    note_mailed(alerts, now)
     subscription.last_sent_at = now
     subscription.save(update_fields=["last_sent_at"])
     return True

@@ -189,7 +189,7 @@ def _drop_leftovers(space: EmbeddingSpace) -> None:
             leftovers.delete()
 
 
-def embedder_trouble() -> str:
+def embedder_error() -> str:
     """Return what is the matter with the embedder, as workers and this process last found it; nothing when it is well.
 
     It is not asked: a check that runs every few seconds would cost, and wake a model that sleeps.

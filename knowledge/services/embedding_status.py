@@ -63,7 +63,7 @@ class SpaceState:
     failed: int = 0
     oldest: datetime | None = None
     cached: int = 0
-    troubles: list[EmbeddingFailure] = field(default_factory=list)
+    failures: list[EmbeddingFailure] = field(default_factory=list)
 
     @property
     def made(self) -> int:
@@ -153,7 +153,7 @@ def pipeline_state(actor: Actor) -> PipelineState:
             is_configured=space.name == embedder.space,
             total=totals.get(space.pk, 0),
             cached=cached.get(space.pk, 0),
-            troubles=failures.get(space.pk, []),
+            failures=failures.get(space.pk, []),
             **_with_all_again(space, totals.get(space.pk, 0), unfinished.get(space.pk, {})),
         )
         for space in spaces

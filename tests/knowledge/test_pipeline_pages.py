@@ -95,7 +95,7 @@ def test_failures_are_grouped_by_reason_and_show_nobodys_text(client, admin):
 
     page = client.get(reverse("embeddings"))
 
-    assert [(one.reason, one.count, len(one.examples)) for one in _space(page).troubles] == [
+    assert [(one.reason, one.count, len(one.examples)) for one in _space(page).failures] == [
         (REFUSED, 5, 3),
         ("The embedder answered with a vector of zeros.", 1, 1),
     ]
@@ -275,4 +275,4 @@ def test_the_page_takes_the_same_few_queries_however_much_there_is(client, admin
     with django_assert_max_num_queries(15):
         page = client.get(reverse("embeddings"))
 
-    assert len(_space(page).troubles) == 7
+    assert len(_space(page).failures) == 7

@@ -108,7 +108,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_is_told_as_such_and_without_its_path(full_disk: Path) -> None:
-    assert health.disk_trouble(full_disk) == health.FULL
+    assert health.disk_error(full_disk) == health.FULL
 
 
 @pytest.mark.django_db
@@ -121,7 +121,7 @@ def test_what_is_the_matter_is_told_in_one_voice(monkeypatch: pytest.MonkeyPatch
 
     response = Client().get("/readyz")
     told = {name: part.get("trouble") for name, part in response.json()["checks"].items()}
-    page = [part.trouble for part in system_state(admin).parts]
+    page = [part.error for part in system_state(admin).parts]
     doctor = [check.found for check in check_readiness(is_known=True)]
     agents = " ".join(finding.says for finding in check_health(admin).findings)
 

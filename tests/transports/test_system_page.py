@@ -76,14 +76,14 @@ def test_failures_of_a_day_are_grouped_with_the_latest_request_ids(client: Clien
     old = Call.objects.create(user=admin.user, operation="kb_add", door="mcp", outcome="error", milliseconds=1)
     Call.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(days=2))
 
-    troubles = _state(client).troubles
+    failures = _state(client).failures
 
-    assert [(each.operation, each.outcome, each.calls) for each in troubles] == [
+    assert [(each.operation, each.outcome, each.calls) for each in failures] == [
         ("kb_search", "error", 1),
         ("memory_erase_fact", "not_found", 5),
     ]
-    assert troubles[0].request_ids == []
-    assert troubles[1].request_ids == ["request-4", "request-3", "request-2"]
+    assert failures[0].request_ids == []
+    assert failures[1].request_ids == ["request-4", "request-3", "request-2"]
 
 
 def test_whose_key_hits_its_limit_is_shown(client: Client, admin: Any) -> None:

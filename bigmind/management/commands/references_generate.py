@@ -41,15 +41,15 @@ class Command(OperatorCommand):
             self.remark(f"{options['out']}: {len(generated.drafts)} references.")
         else:
             self.stdout.write(written, ending="")
-        self._tell_troubles(generated)
+        self._print_problems(generated)
 
-    def _tell_troubles(self, generated: Generated) -> None:
-        for trouble in generated.troubles[:NAMED]:
-            self.remark(f"{trouble.where}: {trouble.says}")
+    def _print_problems(self, generated: Generated) -> None:
+        for problem in generated.problems[:NAMED]:
+            self.remark(f"{problem.where}: {problem.says}")
         if generated.passed_over:
             self.remark(f"Not read: {', '.join(generated.passed_over[:NAMED])}.")
-        if len(generated.troubles) > NAMED:
-            self.remark(f"and {len(generated.troubles) - NAMED} more; references_validate tells them all.")
+        if len(generated.problems) > NAMED:
+            self.remark(f"and {len(generated.problems) - NAMED} more; references_validate tells them all.")
 
 
 def _moments(drafts: Iterable[ReferenceDraft], out: Path | None) -> dict[str, str]:

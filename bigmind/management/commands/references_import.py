@@ -52,8 +52,8 @@ class Command(OperatorCommand):
         bar.advance()
         bar.clear()
         if options["json"]:
-            troubles = [trouble.model_dump() for trouble in generated.troubles]
-            self.print_json({**vars(report), "passed_over": troubles, "files_not_read": generated.passed_over})
+            problems = [problem.model_dump() for problem in generated.problems]
+            self.print_json({**vars(report), "passed_over": problems, "files_not_read": generated.passed_over})
         else:
             self._tell(source, generated, report)
 
@@ -67,7 +67,7 @@ class Command(OperatorCommand):
             source=source.name,
             version=generated.drafts[0].version,
             # What could not be read today is not gone from its source.
-            complete=not options["keep_missing"] and not generated.troubles,
+            complete=not options["keep_missing"] and not generated.problems,
             completeness=plain_completeness(generated.completeness),
             dry_run=options["dry_run"],
         )
@@ -83,8 +83,8 @@ class Command(OperatorCommand):
             self.remark(f"{report.drifted} were edited here and changed in the source: they wait for a decision.")
         if generated.passed_over:
             self.remark(f"Not read: {', '.join(generated.passed_over[:NAMED])}.")
-        troubles = [*(f"{trouble.where}: {trouble.says}" for trouble in generated.troubles), *report.troubles]
-        for trouble in troubles[:NAMED]:
-            self.remark(trouble)
-        if len(troubles) > NAMED:
-            self.remark(f"and {len(troubles) - NAMED} more; --json tells them all.")
+        problems = [*(f"{problem.where}: {problem.says}" for problem in generated.problems), *report.troubles]
+        for problem in problems[:NAMED]:
+            self.remark(problem)
+        if len(problems) > NAMED:
+            self.remark(f"and {len(problems) - NAMED} more; --json tells them all.")

@@ -91,7 +91,7 @@ def _generate(read: list["_CuratedFile"], problems: list[ReaderProblem], passed_
             drafts[entry.id] = draft_of(entry)
     return Generated(
         drafts=tuple(drafts.values()),
-        troubles=tuple(problems),
+        problems=tuple(problems),
         passed_over=tuple(passed_over),
         completeness=_least(read),
     )

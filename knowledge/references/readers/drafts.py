@@ -132,6 +132,6 @@ class Generated(ReaderModel):
     """
 
     drafts: tuple[ReferenceDraft, ...]
-    troubles: tuple[ReaderProblem, ...] = ()
+    problems: tuple[ReaderProblem, ...] = ()
     passed_over: tuple[str, ...] = ()
     completeness: dict[ReferenceKind, Completeness] = Field(default_factory=dict)

@@ -38,7 +38,7 @@ def findings_in(source: Source, kind: str = "auto") -> tuple[Generated, list[Dra
     generator = generator_for(source, kind)
     generated = generator.generate(source)
     # That a document has webhooks too is no mistake of it.
-    found = [(_warning if each.where == WEBHOOKS else _error)(each.where, each.says) for each in generated.troubles]
+    found = [(_warning if each.where == WEBHOOKS else _error)(each.where, each.says) for each in generated.problems]
     if generator.kind == "openapi":
         found += _endpoints(list(endpoints_of(open_document(source.text, source.name))))
     return generated, found

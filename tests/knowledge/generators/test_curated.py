@@ -110,7 +110,7 @@ def test_folders_below_are_read_as_categories_and_other_files_are_named(tmp_path
     found = {draft.key: (draft.category, draft.subcategory) for draft in generated.drafts}
     assert found == {"top": ("", ""), "below": ("google", "users"), "said": ("developer-console", "google-workspace")}
     assert generated.passed_over == (".git/", "README.md")
-    told = {trouble.where: trouble.says for trouble in generated.troubles}
+    told = {problem.where: problem.says for problem in generated.problems}
     assert set(told) == {"google/users/commands.json, entry 3", "google/users/package.json"}
     assert "holds no list of entries" in told["google/users/package.json"]
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read():
     generated = generate(_source([ENTRY, *wrong, ENTRY]))
 
     assert [draft.key for draft in generated.drafts] == ["cmd-gw-users-list", "c"]
-    told = [f"{trouble.where}: {trouble.says}" for trouble in generated.troubles]
+    told = [f"{problem.where}: {problem.says}" for problem in generated.problems]
     assert told[0] == "commands.json, entry 2: It is no object; left out."
     assert "entry 3: type: Input should be 'command', 'api'" in told[1]
     assert "entry 5: keywords: Input should be a valid list" in told[3]

@@ -95,7 +95,7 @@ def test_a_subcommand_without_help_is_kept_and_told():
     made = read_tree("tool", ask)
 
     assert [draft.name for draft in made.drafts] == ["tool", "tool hang"]
-    assert made.troubles[0].where == "tool hang --help"
+    assert made.problems[0].where == "tool hang --help"
 
 
 def test_a_program_that_answers_everything_alike_does_not_grow_a_forest():
@@ -108,7 +108,7 @@ def test_an_endless_tree_is_cut_and_said():
     made = read_tree("tool", lambda words: f"Usage: tool {' '.join(words)}\n\nCommands:\n  more  Go on\n", deepest=3)
 
     assert len(made.drafts) == 4
-    assert "deeper than 3" in made.troubles[0].says
+    assert "deeper than 3" in made.problems[0].says
 
 
 def test_a_wide_tree_stops_at_the_limit(monkeypatch):
@@ -120,7 +120,7 @@ def test_a_wide_tree_stops_at_the_limit(monkeypatch):
     )
 
     assert len(made.drafts) == 5
-    assert "Stopped" in made.troubles[-1].says
+    assert "Stopped" in made.problems[-1].says
 
 
 def test_a_program_that_is_not_there_is_refused():

@@ -120,7 +120,7 @@ def test_references_in_circles_end():
     )
 
     assert len(generated.drafts) == 1
-    assert generated.troubles[0].says == "A chain of more than 32 references was left out."
+    assert generated.problems[0].says == "A chain of more than 32 references was left out."
 
 
 def test_schemas_that_double_at_every_step_are_cut():

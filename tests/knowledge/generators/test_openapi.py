@@ -232,14 +232,14 @@ def test_what_leads_nowhere_or_elsewhere_is_left_out_and_told():
         "responses": {"200": {"$ref": "https://example.com/other.yaml#/x"}},
     }
 
-    troubles = generated_from(document({"/users": {"get": operation}})).troubles
+    problems = generated_from(document({"/users": {"get": operation}})).problems
 
-    assert [trouble.says for trouble in troubles] == [
+    assert [problem.says for problem in problems] == [
         "The reference https://example.com/other.yaml#/x leads out of the document, which is not followed;"
         " it was left out.",
         "The reference #/components/parameters/Gone leads nowhere; it was left out.",
     ]
-    assert troubles[1].where == "#/paths/~1users/get"
+    assert problems[1].where == "#/paths/~1users/get"
 
 
 @pytest.mark.parametrize(

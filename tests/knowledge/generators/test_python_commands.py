@@ -107,7 +107,7 @@ def test_bigminds_own_commands_are_all_there():
 
     found = by_name(made)
     assert {"bigmind up", "bigmind connect", "bigmind key_create", "bigmind doctor"} <= set(found)
-    assert made.troubles == ()
+    assert made.problems == ()
     assert "--dry-run" in {each.name for each in found["bigmind connect"].command.options}
     assert found["bigmind connect"].examples[0].code == "bigmind connect claude-code"
     assert found["bigmind connect"].source == "bigmind.management.commands.connect"

@@ -61,7 +61,7 @@ def test_exactly_the_commands_come_out_that_are_in_it(source, written_down):
 
 @pytest.mark.parametrize("source", ["GatewayConsole.tsx", "depot.ts", "beacon.ts"])
 def test_a_console_that_can_be_followed_has_no_troubles(source):
-    assert console(source).troubles == ()
+    assert console(source).problems == ()
 
 
 @pytest.mark.parametrize("echo", ["`$ ${input}`", "`> ${input}`", "`running ${input}`", "`Error: ${input}`"])
@@ -116,10 +116,10 @@ def test_a_function_is_an_option_parser_only_if_it_takes_options_apart(body, is_
 
 
 def test_what_cannot_be_followed_is_said_with_its_line():
-    troubles = {trouble.where: trouble.says for trouble in console("OperatorConsole.tsx").troubles}
+    problems = {problem.where: problem.says for problem in console("OperatorConsole.tsx").problems}
 
     source = (CONSOLES / "OperatorConsole.tsx").read_text().splitlines()
-    told = {source[int(where.split(":")[1]) - 1].strip(): says for where, says in troubles.items()}
+    told = {source[int(where.split(":")[1]) - 1].strip(): says for where, says in problems.items()}
     assert set(told) == {
         "...pluginCommands,",
         "await runPlugin(parts.slice(1));",
@@ -130,7 +130,7 @@ def test_what_cannot_be_followed_is_said_with_its_line():
 
 
 def test_patterns_of_words_are_said_and_not_guessed():
-    says = [trouble.says for trouble in console("ledger.ts").troubles]
+    says = [problem.says for problem in console("ledger.ts").problems]
 
     assert len(says) == 2
     assert all("cannot be listed" in said for said in says)
@@ -305,7 +305,7 @@ def test_commands_that_other_files_keep_are_no_commands_but_a_trouble(look_up):
     made = generate_from_typescript(text, "small.ts")
 
     assert made.drafts == ()
-    assert any("cannot be seen from here" in trouble.says for trouble in made.troubles)
+    assert any("cannot be seen from here" in problem.says for problem in made.problems)
 
 
 def test_a_switch_of_other_things_is_no_command():
@@ -321,7 +321,7 @@ def test_a_source_without_commands_says_so():
     made = generate_from_typescript("export const answer = 42;", "answer.ts")
 
     assert made.drafts == ()
-    assert "No function here takes a line" in made.troubles[0].says
+    assert "No function here takes a line" in made.problems[0].says
 
 
 def test_a_broken_source_gives_what_it_has_and_says_where_it_breaks():
@@ -330,7 +330,7 @@ def test_a_broken_source_gives_what_it_has_and_says_where_it_breaks():
     made = generate_from_typescript(text, "ledger.ts")
 
     assert "ledger show account" in {draft.name for draft in made.drafts}
-    assert any("no valid TypeScript" in trouble.says for trouble in made.troubles)
+    assert any("no valid TypeScript" in problem.says for problem in made.problems)
 
 
 def test_a_source_beyond_the_limit_is_refused_with_the_limit():

@@ -106,7 +106,7 @@ class Calls(Evaluation):
         if isinstance(function, OneOfWays):
             self.choose(function, arguments, place, node)
         elif isinstance(function, Dynamic):
-            self.trouble(
+            self.note_problem(
                 function.node, f"Which commands `{text_of(function.node)[:60]}` answers cannot be seen from here."
             )
         for each in arguments:
@@ -140,7 +140,7 @@ class Calls(Evaluation):
         ]
         if ahead and not re.match(r"(set[A-Z]|add[A-Z]|push|log|print|write|show)", name.rpartition(".")[2]):
             typed = " ".join(place.path) or "the line"
-            self.trouble(call, f"`{name[:60]}` gets what follows `{typed}`, and is not in this file.")
+            self.note_problem(call, f"`{name[:60]}` gets what follows `{typed}`, and is not in this file.")
 
     def call_back(self, value: Value, place: CommandPoint) -> None:
         """Go through a function that is handed over, as to `then`, `map` or `setTimeout`."""

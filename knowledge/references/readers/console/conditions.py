@@ -128,7 +128,7 @@ class Conditions(Calls):
         """Report a condition that more words fulfil than can be listed."""
         position = word.position if isinstance(word, Word) else 0
         if position == len(place.path):
-            self.trouble(node, f"Which words `{_short(node)}` lets through cannot be listed.")
+            self.note_problem(node, f"Which words `{_short(node)}` lets through cannot be listed.")
 
     def label_of(self, case: Node, env: Env, place: CommandPoint) -> str | None:
         """Return the word that a case stands for."""
@@ -246,7 +246,7 @@ class Forks(Conditions):
                 continue
             label = self.label_of(case, env, place)
             if label is None:
-                self.trouble(case, "What this case stands for cannot be read.")
+                self.note_problem(case, "What this case stands for cannot be read.")
             else:
                 labels.append(label)
             first = first or case
@@ -277,7 +277,7 @@ class Forks(Conditions):
     def targets(self, asked: WordQuestion, place: CommandPoint, node: Node, separate: bool) -> list[CommandPoint]:
         """Return the places that the words of a condition lead to: one for all that mean the same."""
         if asked.position >= MOST_WORDS:
-            self.trouble(node, f"Commands of more than {MOST_WORDS} words are not followed.")
+            self.note_problem(node, f"Commands of more than {MOST_WORDS} words are not followed.")
             return []
         if asked.position < len(place.path):
             return [place] if place.path[asked.position] in asked.labels else []

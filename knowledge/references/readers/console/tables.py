@@ -49,7 +49,7 @@ class Following(ABC):
     def __init__(self, source: ParsedFile, program: str, ends: float) -> None:
         self.source, self.program, self.ends = source, program, ends
         self.prefixes: dict[str, None] = {}
-        self.troubles: dict[ReaderProblem, None] = {}
+        self.problems: dict[ReaderProblem, None] = {}
         self.stack: list[tuple[object, ...]] = []
         self.entered: set[tuple[object, ...]] = set()
         self.reached: set[int] = set()
@@ -82,9 +82,9 @@ class Following(ABC):
     def constant(self, declared: Declared, place: CommandPoint) -> Value:
         """Return what a declaration gives a name, wherever it stands."""
 
-    def trouble(self, node: Node, says: str) -> None:
+    def note_problem(self, node: Node, says: str) -> None:
         """Note what could not be followed."""
-        self.troubles.setdefault(ReaderProblem(where=self.source.place(node), says=says))
+        self.problems.setdefault(ReaderProblem(where=self.source.place(node), says=says))
 
 
 class Tables(Following):
@@ -215,7 +215,7 @@ class Tables(Following):
         ways: list[tuple[list[str], Value, Node]] = []
         for key, value, entry in self.entries(table, place):
             if key is None:
-                self.trouble(entry, f"Which words `{text_of(entry)[:60]}` adds cannot be read.")
+                self.note_problem(entry, f"Which words `{text_of(entry)[:60]}` adds cannot be read.")
                 continue
             # Two keys of one function are two spellings of one command.
             same = next((way for way in ways if isinstance(value, Code) and way[1] == value), None)
@@ -240,7 +240,7 @@ class Tables(Following):
             if names:
                 ways.append(TableBranch(position, (names[0], *self._aliases_in(table, place)), table, bare))
             else:
-                self.trouble(bare, "This entry has no name that can be read.")
+                self.note_problem(bare, "This entry has no name that can be read.")
         return OneOfWays(tuple(ways))
 
     def describe(self, entry: Node, place: CommandPoint) -> None:

@@ -58,24 +58,24 @@ def generate_from_typescript(
     helps = list(helps_of(source))
     said_program = program or _program_of(helps)
     root, walk = _walk(source, said_program, entry)
-    troubles = list(walk.troubles)
+    problems = list(walk.problems)
     if source.errors:
         line = source.place(source.errors[0])
-        troubles.append(
+        problems.append(
             ReaderProblem(where=line, says="Is no valid TypeScript from here: what stands there may be missed.")
         )
     program = walk.program or _program_asked_for(walk, root)
     catalogue = _Catalogue(program, root, helps)
     found = list(catalogue.commands(name, source))
     if not found:
-        troubles.append(ReaderProblem(where=name, says="No function here takes a line and asks for its words."))
-    troubles += catalogue.find_unanswered()
+        problems.append(ReaderProblem(where=name, says="No function here takes a line and asks for its words."))
+    problems += catalogue.find_unanswered()
     categories = {words[0]: max(words, key=len) for place in root.all() for words in place.spellings[:2] if words}
     drafts = drafts_of(found, DocumentedProgram(program, version, categories))
-    state = Completeness.PARTIAL if troubles or not found else Completeness.COMPLETE
+    state = Completeness.PARTIAL if problems or not found else Completeness.COMPLETE
     drafts = tuple(_with_completeness(draft, state) for draft in drafts)
     return Generated(
-        drafts=drafts, troubles=tuple(dict.fromkeys(troubles)), completeness={ReferenceKind.COMMAND: state}
+        drafts=drafts, problems=tuple(dict.fromkeys(problems)), completeness={ReferenceKind.COMMAND: state}
     )
 
 
@@ -115,12 +115,12 @@ def _walk(source: ParsedFile, program: str, entry: str) -> tuple[CommandPoint, W
     if best is None:
         # Whatever could not be followed is said all the same.
         walks = [walk for _, _, walk in candidates] or [Walk(source, program, ends)]
-        return CommandPoint(), max(walks, key=lambda walk: len(walk.troubles))
+        return CommandPoint(), max(walks, key=lambda walk: len(walk.problems))
     root, place, walk = best
     for other, also, other_walk in strong:
         if other is not root and other.is_strong == root.is_strong and _fits(place, also):
             _merge(place, also)
-            walk.troubles.update(other_walk.troubles)
+            walk.problems.update(other_walk.problems)
     return place, walk
 
 
@@ -129,7 +129,7 @@ def _try_root(source: ParsedFile, program: str, root: Root, ends: float) -> tupl
     try:
         walk.enter(root.code, root.arguments, place)
     except TooMuch:
-        walk.trouble(root.code.node, "Too large to follow to its end: commands may be missing.")
+        walk.note_problem(root.code.node, "Too large to follow to its end: commands may be missing.")
     walk.reached.discard(root.code.node.id)
     return place, walk
 

@@ -59,7 +59,7 @@ class Walk(Forks):
         self.depth += 1
         try:
             if self.depth > DEEPEST_CODE:
-                self.trouble(statements[0], "Code nested this deep is not followed.")
+                self.note_problem(statements[0], "Code nested this deep is not followed.")
                 return None
             here: CommandPoint | None = place
             for number, statement in enumerate(statements):
@@ -150,7 +150,7 @@ class Walk(Forks):
         if place.path:
             return place
         if not self.program_so_far:
-            self.trouble(statement, "The first word is dropped, and nothing says which it is: name the program.")
+            self.note_problem(statement, "The first word is dropped, and nothing says which it is: name the program.")
             return None
         return place.beyond((self.program_so_far,), (self.program_so_far,), statement)
 
@@ -225,7 +225,7 @@ class Walk(Forks):
         elif isinstance(value, OneOfWays):
             self.choose(value, arguments, target, way.entry)
         elif not isinstance(value, CommandTable):
-            self.trouble(
+            self.note_problem(
                 way.entry, f"What `{' '.join(target.path)}` does is written elsewhere: its name alone is known."
             )
 

@@ -50,7 +50,7 @@ class _Walk:
     run: _ASK | None = None
     lists_all: bool = True
     found: list[FoundCommand] = field(default_factory=list)
-    troubles: list[ReaderProblem] = field(default_factory=list)
+    problems: list[ReaderProblem] = field(default_factory=list)
 
 
 def generate(source: Source) -> Generated:
@@ -101,18 +101,18 @@ def read_tree(name: str, ask: _ASK, deepest: int = DEEPEST, run: _ASK | None = N
     while waiting:
         words, listed = waiting.popleft()
         if len(walk.found) >= MOST_COMMANDS or time.monotonic() > ends:
-            walk.troubles.append(ReaderProblem(where=name, says=f"Stopped with {len(waiting) + 1} commands not asked."))
+            walk.problems.append(ReaderProblem(where=name, says=f"Stopped with {len(waiting) + 1} commands not asked."))
             walk.lists_all = False
             break
         waiting.extend(_visit(walk, name, words, listed, texts, deepest))
     if not walk.found:
-        reason = walk.troubles[0].says if walk.troubles else "it printed nothing"
+        reason = walk.problems[0].says if walk.problems else "it printed nothing"
         raise Invalid(f"`{name} --help` could not be read: {reason}", hint="Run it by hand and look.")
     # Of a walk that was cut short no list is known to be whole.
     state = Completeness.COMPLETE if walk.lists_all else Completeness.PARTIAL
     found = [replace(each, completeness=each.completeness if walk.lists_all else state) for each in walk.found]
     drafts = drafts_of(found, DocumentedProgram(name))
-    return Generated(drafts=drafts, troubles=tuple(walk.troubles), completeness={ReferenceKind.COMMAND: state})
+    return Generated(drafts=drafts, problems=tuple(walk.problems), completeness={ReferenceKind.COMMAND: state})
 
 
 def _visit(
@@ -122,8 +122,8 @@ def _visit(
     try:
         text = walk.ask(words)
         text = _OF_PYTHON.sub(lambda found: name if found[1] == name else found[0], text)
-    except NoHelp as trouble:
-        walk.troubles.append(ReaderProblem(where=f"{where} --help", says=str(trouble)))
+    except NoHelp as problem:
+        walk.problems.append(ReaderProblem(where=f"{where} --help", says=str(problem)))
         if words:
             walk.found.append(FoundCommand((name, *words), summary=listed.summary, source=f"{name} --help"))
         return []
@@ -134,7 +134,7 @@ def _visit(
     if told_before != words:
         help_text = HelpText(summary=listed.summary)
     if below and len(words) >= deepest:
-        walk.troubles.append(ReaderProblem(where=where, says=f"Has {len(below)} commands deeper than {deepest} words."))
+        walk.problems.append(ReaderProblem(where=where, says=f"Has {len(below)} commands deeper than {deepest} words."))
         walk.lists_all = False
     walk.lists_all = walk.lists_all and (bool(words) or help_text.lists_all)
     from_usages = _from_usages((name, *words), help_text) if not help_text.subcommands else {}
@@ -154,8 +154,8 @@ def _with_fuller_help(walk: _Walk, name: str, help_text: HelpText) -> HelpText:
         return help_text
     try:
         fuller = read_help(walk.run(help_text.fuller))
-    except NoHelp as trouble:
-        walk.troubles.append(ReaderProblem(where=f"{name} {' '.join(help_text.fuller)}", says=str(trouble)))
+    except NoHelp as problem:
+        walk.problems.append(ReaderProblem(where=f"{name} {' '.join(help_text.fuller)}", says=str(problem)))
         return help_text
     if len(fuller.subcommands) <= len(help_text.subcommands) and len(fuller.options) <= len(help_text.options):
         return help_text

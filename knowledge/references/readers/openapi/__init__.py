@@ -64,9 +64,9 @@ def references_of(document: ApiDocument) -> Generated:
         related = tuple(keys[other] for other in groups.find_related(place))
         drafts.append(_reference(endpoint, *shared, groups, key=keys[place], related=related, version=version))
     # Webhooks are no paths: that there are some says nothing about these.
-    unread = any(problem.where != WEBHOOKS for problem in document.troubles)
+    unread = any(problem.where != WEBHOOKS for problem in document.problems)
     state = Completeness.PARTIAL if unread else Completeness.COMPLETE
-    return Generated(drafts=tuple(drafts), troubles=document.troubles, completeness={ReferenceKind.API: state})
+    return Generated(drafts=tuple(drafts), problems=document.problems, completeness={ReferenceKind.API: state})
 
 
 def _reference(

@@ -82,19 +82,19 @@ class ApiDocument:
 
     def __init__(self, raw: dict[str, Any], name: str) -> None:
         self.raw, self.name = raw, name
-        self._troubles: dict[tuple[str, str], ReaderProblem] = {}
+        self._problems: dict[tuple[str, str], ReaderProblem] = {}
         self._found: dict[str, dict[str, Any] | None] = {}
 
     @property
-    def troubles(self) -> tuple[ReaderProblem, ...]:
+    def problems(self) -> tuple[ReaderProblem, ...]:
         """What could not be read, each thing once."""
-        return tuple(self._troubles.values())
+        return tuple(self._problems.values())
 
     def note(self, where: str, says: str) -> None:
         """Note that something could not be read."""
-        if len(self._troubles) < MOST_PROBLEMS:
+        if len(self._problems) < MOST_PROBLEMS:
             where, says = shorten(where, POINTER_CHARS), shorten(says, 2 * POINTER_CHARS)
-            self._troubles.setdefault((where, says), ReaderProblem(where=where, says=says))
+            self._problems.setdefault((where, says), ReaderProblem(where=where, says=says))
 
     def resolve(self, value: Any, where: str) -> dict[str, Any]:
         """Return an object, or the one its `$ref` leads to; an empty one where that is nowhere."""

@@ -59,7 +59,7 @@ def generate_from_click(command: click.Command, *, name: str = "", source: str =
     found = list(_click_tree(click.Context(command, info_name=program), (program,), source, problems))
     return Generated(
         drafts=drafts_of(found, DocumentedProgram(program, version)),
-        troubles=tuple(problems),
+        problems=tuple(problems),
         completeness=_whole(problems),
     )
 
@@ -105,7 +105,7 @@ def generate_from_django(
         (program,), syntax=f"{program} <command>", source=source or program, is_group=True, completeness=state
     )
     drafts = drafts_of([group, *found] if found else [], DocumentedProgram(program, version))
-    return Generated(drafts=drafts, troubles=tuple(problems), completeness=_whole(problems))
+    return Generated(drafts=drafts, problems=tuple(problems), completeness=_whole(problems))
 
 
 def _whole(problems: Sequence[ReaderProblem]) -> dict[ReferenceKind, Completeness]:
