@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .home import CannotStart
-from .processes import die_with_parent
+from bigmind.embedded.home import CannotStart
+from bigmind.embedded.processes import die_with_parent
 
 STAND_IN_FOR_ROOT = "nobody"
 

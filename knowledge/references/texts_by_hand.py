@@ -16,11 +16,7 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Offset, RowId, SharedContent, SharedLongText
 from knowledge.models import Reference, ReferenceDrift, ReferenceType
-from knowledge.search.hybrid import Findings
-from knowledge.search.names import Request, request_in
-from knowledge.services.gaps import note_gap
-
-from .arguments import (
+from knowledge.references.arguments import (
     Aliases,
     CategoryName,
     CollectionName,
@@ -31,9 +27,12 @@ from .arguments import (
     ReferenceId,
     SharedName,
 )
-from .imports import keep_versions, reindex, remove_references, require_documentarian
-from .lookup import commands_in, find_endpoints, nearest_references, select_collections
-from .texts import Text, text_of, write_text
+from knowledge.references.imports import keep_versions, reindex, remove_references, require_documentarian
+from knowledge.references.lookup import commands_in, find_endpoints, nearest_references, select_collections
+from knowledge.references.texts import Text, text_of, write_text
+from knowledge.search.hybrid import Findings
+from knowledge.search.names import Request, request_in
+from knowledge.services.gaps import note_gap
 
 _COUNT = """
 INSERT INTO knowledge_referenceuse (reference_id, asked, last_asked_at)

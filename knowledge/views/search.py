@@ -26,8 +26,7 @@ from knowledge.services.entry_reading import projects_with_entries
 from knowledge.services.explanations import explain_search
 from knowledge.services.hits import Hit
 from knowledge.services.semantic import semantic_search
-
-from .pages import counts_of, projects_of
+from knowledge.views.pages import counts_of, projects_of
 
 HITS_SHOWN = 20
 FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}

@@ -8,8 +8,10 @@ from curation.upstream.server import sync_now
 
 
 class Command(OperatorCommand):
-    """Ask the company server now (BIGMIND_COMPANY_URL): report, send proposals that wait, hear decisions, read what the
-    company knows. Exits 1 when there is none or it was not reached; what is known stays, and is asked again.
+    """Ask the company server (BIGMIND_COMPANY_URL) now.
+
+    It reports, sends proposals that wait, hears decisions and reads what the company knows. Exits 1 when there is none
+    or it was not reached; what is known stays, and is asked again.
     """
 
     examples = ("bigmind company_sync", "bigmind company_sync --json")

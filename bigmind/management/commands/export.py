@@ -10,8 +10,10 @@ NAMES = [section.name for section in SECTIONS]
 
 
 class Command(OperatorCommand):
-    """Export what everybody here shares into a new folder: the knowledge base as YAML, company knowledge with its
-    history as JSON. People export their own memory (memory_export); `bigmind backup` is for the whole instance.
+    """Export what everybody here shares into a new folder.
+
+    The knowledge base goes there as YAML, company knowledge with its history as JSON. People export their own memory
+    (memory_export); `bigmind backup` is for the whole instance.
     """
 
     arguments = (

@@ -14,8 +14,9 @@ NAMES = {"learnings.yaml", "learnings.yml"}
 
 
 class Command(OperatorCommand):
-    """Import what agents wrote to LEARNINGS.yaml while BigMind was out of reach, and mark the files synced; comments
-    and all else in them stay. Doing it twice changes nothing. Exits 1 when something was refused.
+    """Import what agents wrote to LEARNINGS.yaml while BigMind was out of reach, and mark the files synced.
+
+    Comments and all else in them stay. Doing it twice changes nothing. Exits 1 when something was refused.
     """
 
     examples = (
