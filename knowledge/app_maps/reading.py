@@ -37,24 +37,14 @@ AMBIGUOUS_SHOWN = 50
 MapBytes = Annotated[int, Field(ge=1_000, le=MAP_BYTES, description="What the map may cost, in bytes of YAML.")]
 
 
-@dataclass(frozen=True)
-class AppIndex:
+@dataclass(frozen=True, kw_only=True)
+class AppIndex(Page[AppLineShape]):
     """The apps there are, the names that stand in several, and what to do when there is nothing yet."""
 
-    items: list[AppLineShape]
-    total: int
-    limit: int
-    offset: int
-    next_cursor: str | None
     yaml: str
     ambiguous: list[AmbiguousChoice] = field(default_factory=list)
     running: list[AppRun] = field(default_factory=list)
     next_step: str = ""
-
-    @property
-    def left(self) -> int:
-        """How many more there are after these."""
-        return max(0, self.total - self.offset - len(self.items))
 
 
 @dataclass(frozen=True)
@@ -88,10 +78,10 @@ def list_apps(actor: Actor, *, limit: Limit = 50, offset: Offset = 0, cursor: Cu
         limit,
         page.offset,
         page.next_cursor,
-        index.strip(),
-        choices[:AMBIGUOUS_SHOWN],
-        running,
-        "" if page.total else how_to_begin(),
+        yaml=index.strip(),
+        ambiguous=choices[:AMBIGUOUS_SHOWN],
+        running=running,
+        next_step="" if page.total else how_to_begin(),
     )
 
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce, Lower, RowNumber
 from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
 from accounts.people.profiles import EVERYTHING, as_shared, people_shown
-from bigmind.core.pages import page_of
+from bigmind.core.pages import Page, page_of
 from bigmind.core.rls import rls_bypass
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
@@ -41,22 +41,12 @@ class Person:
     contributions: int | None = None
 
 
-@dataclass(frozen=True)
-class Directory:
+@dataclass(frozen=True, kw_only=True)
+class Directory(Page[Person]):
     """A page of people, what they have in common, and how much there is in all."""
 
-    items: list[Person]
-    total: int
-    limit: int
-    offset: int
-    next_cursor: str | None
     topics: list[TopicShape]
     figures: FiguresShape
-
-    @property
-    def left(self) -> int:
-        """How many more people there are after this page."""
-        return max(0, self.total - self.offset - len(self.items))
 
 
 def list_directory(
@@ -76,8 +66,9 @@ def list_directory(
         by_name = people.annotate(folded=Lower("username")).order_by("folded", "pk")
         page = page_of(by_name, limit=limit, offset=offset, cursor=cursor)
     topics = topics_among(people_shown(viewer, ProfileSection.TOPICS), limit=TOPICS_OF_ALL)
-    people_told = _people(page.items)
-    return Directory(people_told, page.total, limit, page.offset, page.next_cursor, topics, _figures(viewer))
+    return Directory(
+        _people(page.items), page.total, limit, page.offset, page.next_cursor, topics=topics, figures=_figures(viewer)
+    )
 
 
 def visible_sections(users: Collection[User]) -> dict[UUID, frozenset[ProfileSection]]:

@@ -12,6 +12,7 @@ from pgvector import HalfVector
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import people_shown
+from bigmind.core.pages import Page
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
@@ -116,21 +117,12 @@ def _owners(things: set[tuple[str, str]]) -> dict[tuple[str, str], tuple[User, s
     return owners
 
 
-@dataclass(frozen=True)
-class Experts:
+@dataclass(frozen=True, kw_only=True)
+class Experts(Page[ExpertShape]):
     """A page of people who were found, the best first. `fallback`: by words alone, because the embedder is away."""
 
-    items: list[ExpertShape]
-    total: int
-    limit: int
-    offset: int
     fallback: bool
     notice: str = ""
-
-    @property
-    def left(self) -> int:
-        """How many more people there are after this page."""
-        return max(0, self.total - self.offset - len(self.items))
 
     @property
     def no_word(self) -> bool:
@@ -149,7 +141,9 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
     filters = Filters(list(eligible), shared=True, eligible=eligible)
     found = search(subject, owner=actor.user, filters=filters, limit=2 * CANDIDATES)
     experts = _experts(_reasons(actor.user, found.items))
-    return Experts(experts[offset : offset + limit], len(experts), limit, offset, found.fallback, found.notice)
+    return Experts(
+        experts[offset : offset + limit], len(experts), limit, offset, fallback=found.fallback, notice=found.notice
+    )
 
 
 def _people_to_find(viewer: User) -> QuerySet[User]:
