@@ -13,6 +13,9 @@ from .keys import ApiKey
 from .people import Agent, User
 
 KEYED = "k1:"
+"""How a seal begins that takes the secret key to make. The first ones were hashes, which anyone can make."""
+_SALT = "bigmind.audit.seal"
+_HEAD_SALT = "bigmind.audit.head"
 
 
 class Call(models.Model):
@@ -121,11 +124,6 @@ class Alert(models.Model):
     def is_urgent(self) -> bool:
         """Whether a letter about it must not wait for the day or the week to end."""
         return self.kind != Alert.Kind.KEY_ENDS
-
-
-"""How a seal begins that takes the secret key to make. The first ones were hashes, which anyone can make."""
-_SALT = "bigmind.audit.seal"
-_HEAD_SALT = "bigmind.audit.head"
 
 
 class AuditEvent(models.Model):

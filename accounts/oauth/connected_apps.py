@@ -27,6 +27,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*\Z")
 _CARRIES = frozenset(
     ["about", "blob", "data", "file", "filesystem", "ftp", "javascript", "mailto", "vbscript", "ws", "wss"]
 )
+"""Schemes that a program on a machine does not own: a browser would run, read or send what they carry."""
 
 WITHIN = timedelta(hours=1)
 INTRODUCED_FROM_AN_ADDRESS = 60
@@ -39,9 +40,6 @@ DOCUMENT_SECONDS = 5.0
 READ_AGAIN_AFTER = timedelta(hours=1)
 FETCHES_PER_MINUTE = 20
 REFUSAL_KEPT = 60
-
-
-"""Schemes that a program on a machine does not own: a browser would run, read or send what they carry."""
 
 
 def require_redirects(uris: list[str]) -> list[str]:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 CARRY_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
+"""IPv6 addresses that end in one of IPv4, which a gateway (NAT64) calls in their stead."""
 
 
 def linkable(url: str) -> str:
@@ -86,9 +87,6 @@ def deadline(seconds: float) -> Iterator[Exchange]:
     finally:
         timer.cancel()
         exchange.close()
-
-
-"""IPv6 addresses that end in one of IPv4, which a gateway (NAT64) calls in their stead."""
 
 
 class AddressRefused(Exception):

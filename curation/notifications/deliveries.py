@@ -27,6 +27,12 @@ from bigmind.core.vocabulary import Limit, Offset
 from curation.models import Channel, Delivery, Review
 
 LEASE = timedelta(minutes=2)
+"""How long a worker has a delivery to itself: longer than any attempt takes, so that no other sends it meanwhile."""
+PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480, 960))
+"""How long to wait after each failed attempt. After the last one it is given up, and kept with its error."""
+KEPT = timedelta(days=30)
+
+log = structlog.get_logger()
 
 DeliveryState = Annotated[Literal["waiting", "failed", "arrived"], Field(description="What became of it.")]
 _STATES = {
@@ -34,14 +40,6 @@ _STATES = {
     "failed": Q(delivered_at=None, given_up_at__isnull=False),
     "arrived": Q(delivered_at__isnull=False),
 }
-
-
-"""How long a worker has a delivery to itself: longer than any attempt takes, so that no other sends it meanwhile."""
-PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480, 960))
-"""How long to wait after each failed attempt. After the last one it is given up, and kept with its error."""
-KEPT = timedelta(days=30)
-
-log = structlog.get_logger()
 
 
 class _Failed(Exception):

@@ -31,11 +31,9 @@ BULK_ACTIONS = {
     "verify": "Verify",
     "deprecate": "Deprecate",
 }
+"""The actions that are possible in bulk, with the labels of their buttons."""
 
 REFUSED = {Conflict: 409, Invalid: 422}
-
-
-"""The actions that are possible in bulk, with the labels of their buttons."""
 
 
 @own_page

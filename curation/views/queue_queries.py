@@ -23,6 +23,7 @@ ORDERS = {"oldest": "Oldest", "newest": "Newest"}
 
 ROWS = 20
 AHEAD = 21
+"""How far to look for an entry that no other curator is reviewing."""
 
 
 class QueueQuestion(Question):
@@ -95,9 +96,6 @@ def query_string(request: HttpRequest) -> str:
     asked = {name: request.GET.get(name, "").strip() for name in QueueQuestion.base_fields}
     used = {name: value for name, value in asked.items() if value}
     return f"?{urlencode(used)}" if used else ""
-
-
-"""How far to look for an entry that no other curator is reviewing."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from django.core.exceptions import ImproperlyConfigured
 from numpy.typing import NDArray
 
 Vectors: TypeAlias = NDArray[np.float32]
-
-
 """One row for each text, of length 1, so that the inner product is the cosine."""
 
 LARGEST_BATCH = 100

@@ -10,10 +10,6 @@ from knowledge.lessons.lines import ERRNO, FoundError, LogLine, Weight, find_err
 from knowledge.lessons.words import PLACEHOLDER, base_name, what_stays, words_of
 
 FRAMES = 3
-
-VERSION = "1"
-
-
 """How many of the innermost own frames make an error what it is: further out is who happened to call."""
 LOOK_BACK = 400
 
@@ -47,6 +43,18 @@ NOT_OURS = re.compile(
 NAMELESS = re.compile(
     r"\$\$?\w*Lambda\$?[\w/]*|\.func\d+(?:\.\d+)*|\blambda\$|\$\d+|\bObject\.|<anonymous>|\{\{closure\}\}"
 )
+
+VERSION = "1"
+"""Part of every fingerprint: a change of the rules must not take an old one for the same error."""
+CHARS = 32
+ERRORS = 20
+LOOKED_AT = 500
+"""Lines of one text that are errors and whose stacks are read: of a longer log the rest only repeats itself."""
+SAYS_NOTHING = {"", "error", "exception", "panic", "runtimeerror", "assertionerror"}
+NUMBERED = re.compile(rf"\b({ERRNO})\b:?\s*", re.IGNORECASE)
+QUOTES = re.compile(r"['\"`“”‘’]")
+FENCE = re.compile(r" {0,12}(`{3,}+|~{3,}+)")
+SPAN = re.compile(r"(?<!`)`([^`\n]{4,300})`(?!`)")
 
 
 def frames_before(lines: Sequence[LogLine], number: int) -> tuple[str, ...]:
@@ -84,18 +92,6 @@ def _frame_name(function: str, file: str) -> str:
     plain = NAMELESS.sub("", function)
     place = "" if file in {"Native Method", "Unknown Source"} else base_name(file)
     return ":".join(part for part in (place, plain.strip()) if part)
-
-
-"""Part of every fingerprint: a change of the rules must not take an old one for the same error."""
-CHARS = 32
-ERRORS = 20
-LOOKED_AT = 500
-"""Lines of one text that are errors and whose stacks are read: of a longer log the rest only repeats itself."""
-SAYS_NOTHING = {"", "error", "exception", "panic", "runtimeerror", "assertionerror"}
-NUMBERED = re.compile(rf"\b({ERRNO})\b:?\s*", re.IGNORECASE)
-QUOTES = re.compile(r"['\"`“”‘’]")
-FENCE = re.compile(r" {0,12}(`{3,}+|~{3,}+)")
-SPAN = re.compile(r"(?<!`)`([^`\n]{4,300})`(?!`)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ TECHNOLOGIES: dict[str, str] = {name: name for name in NAMES.split()} | {
     "timezones": "timezone",
     "websockets": "websocket",
 }
+"""The tag of each word; what has several spellings has one tag."""
+PHRASES = {"foreign key": "foreign-key", "next.js": "nextjs", "github actions": "ci", "rate limit": "rate-limit"}
 
 LISTS = {"bullet_list", "ordered_list"}
 EXAMPLES = {"fence", "code_block", "blockquote"}
@@ -61,10 +63,6 @@ LABEL_WORDS = 6
 NOTHING = {"", "none", "n/a", "na", "-", "–", "—", "nothing", "tbd", "todo", "none this time", "nothing to report", "…"}
 
 ROOM_FOR_TITLE = 1_024
-
-
-"""The tag of each word; what has several spellings has one tag."""
-PHRASES = {"foreign key": "foreign-key", "next.js": "nextjs", "github actions": "ci", "rate limit": "rate-limit"}
 
 
 def infer_tags(text: str) -> list[str]:

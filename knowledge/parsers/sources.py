@@ -23,6 +23,10 @@ ROLES: tuple[tuple[set[str], tuple[Role, ...]], ...] = (
     ({"story", "epic", "prd", "elab", "elaboration", "roadmap", "pm"}, ("pm",)),
     ({"proof", "pr", "runbook", "operations", "implementation", "blockers", "code"}, ("dev",)),
 )
+"""The words of a file's name decide first, those of its folder next."""
+DOCUMENTATION = {"proof", "runbook", "adr", "readme", "changelog", "release"}
+PLACES = {"", "docs", "doc", "plans", "stories", "src", "templates", "template", "github"}
+FOLDERS = 2
 
 KEY_WORDS = 8
 SHORT_CHARS = 1_500
@@ -42,12 +46,6 @@ INSTRUCTIONS = {
 INSTRUCTION_ENDINGS = (".mdc", ".instructions.md")
 READ_THOUGH_HIDDEN = {".github", ".cursor", ".claude"}
 LEFT_ALONE = {"node_modules", "__pycache__", "venv", "site-packages"}
-
-
-"""The words of a file's name decide first, those of its folder next."""
-DOCUMENTATION = {"proof", "runbook", "adr", "readme", "changelog", "release"}
-PLACES = {"", "docs", "doc", "plans", "stories", "src", "templates", "template", "github"}
-FOLDERS = 2
 
 
 def parse_template(text: str, source_file: str) -> list[SourceEntry]:

@@ -35,6 +35,12 @@ FLAG = re.compile(r"(?:^|\s)-{1,2}[A-Za-z]")
 
 NAMES_COMPARED = 20_000
 ALIKE = 50.0
+"""Similarity of 100 from which a name is suggested. Less alike names do not look alike to people."""
+SAME_METHOD = 5
+"""Points that a path gets for having the requested method."""
+
+_SORTS = (ReferenceName.Sort.NAME, ReferenceName.Sort.ALIAS, ReferenceName.Sort.TITLE)
+_KINDS = (ReferenceType.COMMAND, ReferenceType.SETTING, ReferenceType.FEATURE, ReferenceType.GUIDE)
 
 
 @dataclass(frozen=True)
@@ -212,14 +218,6 @@ def _can_follow(rest: Sequence[str], command: Reference) -> bool:
         return False
     takes_words = bool(form.get("arguments")) and not form.get("holds_commands")
     return takes_words or all(_VALUE.search(word) for word in rest[:1])
-
-
-"""Similarity of 100 from which a name is suggested. Less alike names do not look alike to people."""
-SAME_METHOD = 5
-"""Points that a path gets for having the requested method."""
-
-_SORTS = (ReferenceName.Sort.NAME, ReferenceName.Sort.ALIAS, ReferenceName.Sort.TITLE)
-_KINDS = (ReferenceType.COMMAND, ReferenceType.SETTING, ReferenceType.FEATURE, ReferenceType.GUIDE)
 
 
 def nearest_references(

@@ -56,6 +56,7 @@ FIELD_LABELS = {
     "examples": "Examples",
     "related": "Related",
 }
+"""The parts of a text that people are shown, in the order in which they read them."""
 
 
 @dataclass(frozen=True)
@@ -248,9 +249,6 @@ def _request(path: str, method: str | None) -> Request:
     if request is None:
         raise Invalid.of("path", f"is no path: {path[:100]}", hint="Send one such as /api/v1/users/{id}.")
     return Request(method or request.method, request.path)
-
-
-"""The parts of a text that people are shown, in the order in which they read them."""
 
 
 @dataclass(frozen=True)

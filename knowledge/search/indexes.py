@@ -30,6 +30,33 @@ WHERE indrelid = 'knowledge_passagevector'::regclass AND indisvalid AND relname 
 PREFIX = "knowledge_near_"
 
 LARGE = 10_000
+"""A scope with at least so many vectors gets an index. It is dropped below half of that: with one threshold, a scope
+near it would rebuild its index again and again."""
+MOST_DIMENSIONS = 4_000
+"""The largest halfvec that pgvector can index."""
+LINKS, CARE = 24, 128
+"""HNSW's m and ef_construction. With pgvector's defaults, 16 and 64, one in twenty of the nearest was missed."""
+
+LOCK = 0x6E656172  # "near"
+_SIZES = """
+SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector)
+FROM knowledge_passagevector GROUP BY space_id, owner_id HAVING count(vector) >= %s
+"""
+_THERE = """
+SELECT relname, indisvalid FROM pg_index JOIN pg_class ON pg_class.oid = pg_index.indexrelid
+WHERE indrelid = 'knowledge_passagevector'::regclass AND relname LIKE %s
+"""
+_CREATE = """
+CREATE INDEX CONCURRENTLY {name} ON knowledge_passagevector
+USING hnsw (({vector}) halfvec_cosine_ops) WITH (m = {links}, ef_construction = {care})
+WHERE space_id = {space} AND vector IS NOT NULL AND {owner}
+"""
+# In the background nobody waits: one process, with as much memory as any container has.
+_BACKGROUND = {
+    "statement_timeout": "0",
+    "maintenance_work_mem": "256MB",
+    "max_parallel_maintenance_workers": "0",
+}
 
 
 def keep_statistics() -> list[str]:
@@ -98,35 +125,6 @@ def _scopes(owners: list[UUID | None]) -> list[Scope]:
             space, _, scope = name.removeprefix(PREFIX).partition("_")
             indexed.setdefault(scope, {})[int(space)] = int(rows)
     return [Scope(owner, indexed.get(Scope(owner).name, {})) for owner in owners]
-
-
-"""A scope with at least so many vectors gets an index. It is dropped below half of that: with one threshold, a scope
-near it would rebuild its index again and again."""
-MOST_DIMENSIONS = 4_000
-"""The largest halfvec that pgvector can index."""
-LINKS, CARE = 24, 128
-"""HNSW's m and ef_construction. With pgvector's defaults, 16 and 64, one in twenty of the nearest was missed."""
-
-LOCK = 0x6E656172  # "near"
-_SIZES = """
-SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector)
-FROM knowledge_passagevector GROUP BY space_id, owner_id HAVING count(vector) >= %s
-"""
-_THERE = """
-SELECT relname, indisvalid FROM pg_index JOIN pg_class ON pg_class.oid = pg_index.indexrelid
-WHERE indrelid = 'knowledge_passagevector'::regclass AND relname LIKE %s
-"""
-_CREATE = """
-CREATE INDEX CONCURRENTLY {name} ON knowledge_passagevector
-USING hnsw (({vector}) halfvec_cosine_ops) WITH (m = {links}, ef_construction = {care})
-WHERE space_id = {space} AND vector IS NOT NULL AND {owner}
-"""
-# In the background nobody waits: one process, with as much memory as any container has.
-_BACKGROUND = {
-    "statement_timeout": "0",
-    "maintenance_work_mem": "256MB",
-    "max_parallel_maintenance_workers": "0",
-}
 
 
 def as_indexed(column: str, dimensions: int) -> str:

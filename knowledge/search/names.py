@@ -16,20 +16,6 @@ from rapidfuzz import fuzz, process
 from knowledge.models.references import NAME_CHARS
 
 PARAMETER = "{}"
-
-SUGGESTIONS = 3
-SUGGEST_FROM = 2_000
-
-BUILT_IN: dict[str, tuple[str, ...]] = {
-    "get": ("list", "show", "view", "display", "retrieve", "fetch"),
-    "create": ("add", "new", "make"),
-    "delete": ("remove", "destroy", "drop"),
-    "update": ("edit", "modify", "change"),
-    "users": ("user", "people", "members", "employees"),
-    "groups": ("group", "teams", "team"),
-}
-
-
 """Placeholder of a parameter in a path."""
 MOST_CANDIDATES = 1024
 """Limit of the templates tried for one path: they double with every segment."""
@@ -44,6 +30,29 @@ _REQUEST = re.compile(
 # `{id}`, `{{id}}`, `<int:id>`, `[id]`; a whole segment may be `:id`, `$ID` or `*` as well.
 _BRACKETED = re.compile(r"\{\{?[^{}/]*\}\}?|<[^<>/]*>|\[[^\[\]/]*\]|\$\{[^{}/]*\}")
 _WHOLE = re.compile(r":\w[\w-]*|\$\w+|\*")
+
+SUGGESTIONS = 3
+SUGGEST_FROM = 2_000
+"""How many names callers read from a table to compare: the rest would cost more than the hint is worth."""
+ALIKE = 60
+"""Similarity of 100 from which a name is suggested."""
+SHORTEST = 3
+"""Letters that a word needs: shorter ones resemble too many others."""
+MISSPELT = 80
+"""Similarity of 100 of a misspelt word: two swapped letters in a word of eight still pass."""
+
+BUILT_IN: dict[str, tuple[str, ...]] = {
+    "get": ("list", "show", "view", "display", "retrieve", "fetch"),
+    "create": ("add", "new", "make"),
+    "delete": ("remove", "destroy", "drop"),
+    "update": ("edit", "modify", "change"),
+    "users": ("user", "people", "members", "employees"),
+    "groups": ("group", "teams", "team"),
+}
+"""The table of the specification: a question about “get all users” means the command that lists them."""
+
+Synonyms = Mapping[str, frozenset[str]]
+"""For each word, and each stem as PostgreSQL computes it, all words that mean the same."""
 
 
 class Request(NamedTuple):
@@ -110,15 +119,6 @@ def _choices(segment: str) -> list[str]:
     return [segment, PARAMETER, *endings]
 
 
-"""How many names callers read from a table to compare: the rest would cost more than the hint is worth."""
-ALIKE = 60
-"""Similarity of 100 from which a name is suggested."""
-SHORTEST = 3
-"""Letters that a word needs: shorter ones resemble too many others."""
-MISSPELT = 80
-"""Similarity of 100 of a misspelt word: two swapped letters in a word of eight still pass."""
-
-
 def nearest(name: str, names: Iterable[str]) -> list[str]:
     """Return up to three of the names that are spelled most like this one, best first, never the name itself."""
     others = [one for one in dict.fromkeys(names) if one != name]
@@ -149,12 +149,6 @@ def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()
         if len(word) >= SHORTEST
     ]
     return list(dict.fromkeys(name for _, name in sorted(near, key=lambda pair: -pair[0])))[:SUGGESTIONS]
-
-
-"""The table of the specification: a question about “get all users” means the command that lists them."""
-
-Synonyms = Mapping[str, frozenset[str]]
-"""For each word, and each stem as PostgreSQL computes it, all words that mean the same."""
 
 
 def synonyms_of(*tables: Mapping[str, Iterable[str]]) -> Synonyms:

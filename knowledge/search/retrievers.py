@@ -24,18 +24,6 @@ ORDER BY lexeme
 
 CANDIDATES = 200
 MOST_COUNTED = 10_000
-
-
-def lexemes_of(query: str) -> list[str]:
-    """Return the words of a question, stemmed as English and unchanged; a passage needs any one of them.
-
-    Stop words like “what” and “the” occur in nearly every passage: they are left out, unless there is nothing else.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_LEXEMES, {"query": query})
-        return [lexeme for (lexeme,) in cursor.fetchall()]
-
-
 """Where counting ends, of texts that wait for a vector and of all that were searched: a notice says “more than”."""
 
 # The share of the question that a passage has: a word weighs more, the fewer passages have it. Passages with the same
@@ -101,6 +89,16 @@ _IN_ORDER_OF_INDEX = {
 
 
 _ALWAYS = Sql("true")
+
+
+def lexemes_of(query: str) -> list[str]:
+    """Return the words of a question, stemmed as English and unchanged; a passage needs any one of them.
+
+    Stop words like “what” and “the” occur in nearly every passage: they are left out, unless there is nothing else.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LEXEMES, {"query": query})
+        return [lexeme for (lexeme,) in cursor.fetchall()]
 
 
 class Candidate(NamedTuple):

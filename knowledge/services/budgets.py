@@ -25,6 +25,14 @@ CHARS_PER_TOKEN = 3
 Reply = TypeVar("Reply", bound=Any)
 
 WHOLE_TOKENS = 80
+"""A text of up to so many tokens is shown whole or not at all: half a fact misleads."""
+CUT_TOKENS = 60
+"""Tokens that are shown of a longer text, unless some are left over in the end."""
+LEAST_TOKENS = 8
+"""No line costs less, so with less room none is tried."""
+PASSED_OVER = 20
+"""Lines that are skipped in the search for a shorter one that fits. Without a limit, a full part would count the tokens
+of everything that is stored."""
 
 
 def within_tokens(reply: Reply, budget: int | None, *, template: str, hit_template: str) -> Reply:
@@ -62,16 +70,6 @@ def _shorten(hit: Any, share: int, template: str, *, at_least: int = SHORTEST_EX
 
 def _cost(template: str, **context: Any) -> int:
     return count_tokens(render_to_string(f"agent/{template}", context, using="agent"))
-
-
-"""A text of up to so many tokens is shown whole or not at all: half a fact misleads."""
-CUT_TOKENS = 60
-"""Tokens that are shown of a longer text, unless some are left over in the end."""
-LEAST_TOKENS = 8
-"""No line costs less, so with less room none is tried."""
-PASSED_OVER = 20
-"""Lines that are skipped in the search for a shorter one that fits. Without a limit, a full part would count the tokens
-of everything that is stored."""
 
 
 @dataclass(eq=False)

@@ -26,15 +26,6 @@ from .people import lines_of
 NEAR = 8
 PEOPLE_NAMED = 3
 NEAR_ENOUGH = 0.25
-
-REASONS = 5
-_ASKING = re.compile(
-    r"^\s*who\s+(?:(?:here|has|have|is|are|else|did|do|can)\s+)*"
-    r"(?:work(?:s|ed|ing)?|kn[eo]ws?|help|expert|ask)?\s*(?:on|about|with|in|of|for)?\s+",
-    re.IGNORECASE,
-)
-
-
 """Cosine. Lower than for an answer: what they wrote need not answer the question, only be about the same."""
 
 _NEAREST = """
@@ -48,6 +39,13 @@ CROSS JOIN LATERAL (
     ORDER BY distance LIMIT %s
 ) AS near
 """
+
+REASONS = 5
+_ASKING = re.compile(
+    r"^\s*who\s+(?:(?:here|has|have|is|are|else|did|do|can)\s+)*"
+    r"(?:work(?:s|ed|ing)?|kn[eo]ws?|help|expert|ask)?\s*(?:on|about|with|in|of|for)?\s+",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,17 @@ from knowledge.search.passages import erase_passages, queue_vectors
 from knowledge.shapes.directory import TopicShape
 
 MOST = 50
+"""Topics of one person that are shown, and by which others find them: the ones that occur most."""
 
 OFFERED = 30
+"""The newest sessions whose headlines can be chosen. What was chosen earlier is offered as well."""
+
+SessionIds = Annotated[list[UUID], Field(max_length=200, description="The sessions whose headlines others may read.")]
 
 InDirectory = Annotated[bool, Field(description="Whether the directory names the person.")]
 
 Lines = dict[str, str]
-
-
-"""Topics of one person that are shown, and by which others find them: the ones that occur most."""
+"""What a person is found by: each text, and whether it is a `topic` or a `headline`."""
 
 
 def topics_of(user: User, *, limit: int = MOST) -> list[TopicShape]:
@@ -62,11 +64,6 @@ def topics_among(people: QuerySet[User], *, limit: int) -> list[TopicShape]:
 def _topics(sessions: QuerySet[Session]) -> QuerySet[Any]:
     unnested = Func(F("topics"), function="unnest", output_field=TextField(), set_returning=True)
     return sessions.filter(set_aside_at=None).exclude(topics=[]).order_by().annotate(topic=unnested)
-
-
-"""The newest sessions whose headlines can be chosen. What was chosen earlier is offered as well."""
-
-SessionIds = Annotated[list[UUID], Field(max_length=200, description="The sessions whose headlines others may read.")]
 
 
 def headlines_to_offer(user: User) -> list[Session]:
@@ -100,9 +97,6 @@ def choose_headlines(actor: Actor, *, session_ids: SessionIds) -> None:
     ShownHeadline.objects.of(actor.user).exclude(session__in=chosen).delete()
     for session in chosen:
         ShownHeadline.objects.update_or_create(session=session, defaults={"text": session.one_liner})
-
-
-"""What a person is found by: each text, and whether it is a `topic` or a `headline`."""
 
 
 @transaction.atomic

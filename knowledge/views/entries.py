@@ -48,6 +48,7 @@ RELATED_SHOWN = 8
 CHILDREN_SHOWN = 20
 HIT_CHARS = 320
 A_MOMENT = timedelta(seconds=1)
+"""The two dates of an entry that nobody changed differ by less."""
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,6 @@ def address_with(request: HttpRequest, **changes: str) -> str:
     for name, value in kept:
         query.appendlist(name, value)
     return f"?{query.urlencode()}"
-
-
-"""The two dates of an entry that nobody changed differ by less."""
 
 
 @own_page

@@ -10,55 +10,6 @@ from .values import Secret, is_mixed, is_password, is_placeholder, is_plain, is_
 NEAR_CHARS = 100
 VALUE_CHARS = 400
 REACH_CHARS = 1_200
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,40}\Z")
-_USERINFO = re.compile(r"(?P<user>[^\s:@/\"'<>`|]{0,128})(?::(?P<password>[^\s\"'`@]{1,256}))?@(?=[\w\[.{$(-])")
-_PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
-_AFTER_AT = re.compile(r"[^\s\"'`@/?#<>]{1,64}@(?=[\w\[])")
-_BEARER = re.compile(r"[Bb](?:earer|EARER)(?:\s{1,4}|%20)(?P<token>[A-Za-z0-9._~+/=:-]{16,4000})")
-_BASIC = re.compile(r"[Bb](?:asic|ASIC)\s{1,4}(?P<token>[A-Za-z0-9+/]{8,800}={0,2})")
-_SCHEMED = re.compile(
-    r"[Aa](?:uthorization|UTHORIZATION)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:[A-Za-z][\w-]{1,24}\s{1,4})?"
-    r"(?P<token>[\w.~+/=:-]{16,2000})"
-)
-_COMMANDS = [
-    (needle, re.compile(pattern))
-    for needle, pattern in (
-        (
-            "curl",
-            r"\bcurl\b[^\n|]{0,200}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:(?P<p>[^\s\"']{4,128})",
-        ),
-        ("sshpass", r"\bsshpass\s{1,4}-p\s{0,4}[\"']?(?P<p>[^\s\"']{4,128})"),
-        ("mysql", r"\bmysql\w{0,8}\b[^\n|;]{0,120}?\s-p[\"']?(?P<p>[^\s\"'-][^\s\"']{3,127})"),
-        ("redis-cli", r"\bredis-cli\b[^\n|;]{0,120}?\s-a\s{1,4}[\"']?(?P<p>[^\s\"']{4,128})"),
-        ("docker login", r"\bdocker login\b[^\n|;]{0,120}?\s-p\s{0,4}[\"']?(?P<p>[^\s\"']{4,128})"),
-        (
-            "htpasswd",
-            r"\bhtpasswd\b[^\n|;]{0,80}?\s-\w{0,4}b\w{0,4}\s[^\n|;\s]{1,80}\s\S{1,40}\s(?P<p>[^\s\"']{4,128})",
-        ),
-        (" login ", r"\slogin\s{1,4}\S{1,80}\s{1,8}password\s{1,4}(?P<p>\S{4,128})"),
-        (":", r"(?m)^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w.*-]{1,60}:(?P<p>\S{4,128})$"),
-        (
-            "@",
-            r"(?<![\w:/.@-])[\w.-]{1,32}:(?=[^\s@]{0,63}[A-Z!#$%&*])(?P<p>[^\s:@/\"'`<>()]{6,64})@(?:\d{1,3}\.|[a-z0-9-]{1,60}(?:\.[a-z]|:\d))",
-        ),
-        (
-            "red",
-            r"\b[Cc]red(?:ential)?s?\b[^\n]{0,40}?[\s:\"'][\w.@-]{2,40}\s?[:/]\s?(?=[^\s]{0,63}[A-Z!#$%&*])(?P<p>[^\s\"'`]{6,64})",
-        ),
-        (
-            "ogin",
-            r"\b[Ll]ogin\b[^\n]{0,40}?[\s:\"'][\w.@-]{2,40}\s?[:/]\s?(?=[^\s]{0,63}[!#$%&*])(?P<p>[^\s\"'`]{6,64})",
-        ),
-    )
-]
-_SIGNED = re.compile(
-    r"[?&](?:X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature|sig|signature|sv_sig|se_sig)=(?P<p>[\w%+/=-]{32,1000})"
-)
-# Sentry's DSN names a public key: it is made to stand in web pages.
-_PUBLIC = re.compile(r"[\w.-]{0,60}(?:sentry\.|ingest\.)")
-
-
 """How far from a name its value is looked for, and how far it goes."""
 _PASSWORDS = (
     r"pass(?:word|phrase|code|wd|wort)?|pwd|psw|kennwort|contrase(?:ñ|n)a|mot de passe|senha|wachtwoord|parola|hasło"
@@ -122,6 +73,53 @@ _TOKEN_NEAR = re.compile(r"(?<![\w/=.+-])[A-Za-z0-9_+/-]{24,200}={0,2}(?![\w/])"
 _NOT_BETWEEN = re.compile(
     r"\b(?:commit|sha\w*|hash\w*|digest|checksum|integrity|image|fingerprint|id|trace|build|public|\w{0,12}(?:page|cursor)\w{0,12})\b"
 )
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,40}\Z")
+_USERINFO = re.compile(r"(?P<user>[^\s:@/\"'<>`|]{0,128})(?::(?P<password>[^\s\"'`@]{1,256}))?@(?=[\w\[.{$(-])")
+_PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
+_AFTER_AT = re.compile(r"[^\s\"'`@/?#<>]{1,64}@(?=[\w\[])")
+_BEARER = re.compile(r"[Bb](?:earer|EARER)(?:\s{1,4}|%20)(?P<token>[A-Za-z0-9._~+/=:-]{16,4000})")
+_BASIC = re.compile(r"[Bb](?:asic|ASIC)\s{1,4}(?P<token>[A-Za-z0-9+/]{8,800}={0,2})")
+_SCHEMED = re.compile(
+    r"[Aa](?:uthorization|UTHORIZATION)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:[A-Za-z][\w-]{1,24}\s{1,4})?"
+    r"(?P<token>[\w.~+/=:-]{16,2000})"
+)
+_COMMANDS = [
+    (needle, re.compile(pattern))
+    for needle, pattern in (
+        (
+            "curl",
+            r"\bcurl\b[^\n|]{0,200}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:(?P<p>[^\s\"']{4,128})",
+        ),
+        ("sshpass", r"\bsshpass\s{1,4}-p\s{0,4}[\"']?(?P<p>[^\s\"']{4,128})"),
+        ("mysql", r"\bmysql\w{0,8}\b[^\n|;]{0,120}?\s-p[\"']?(?P<p>[^\s\"'-][^\s\"']{3,127})"),
+        ("redis-cli", r"\bredis-cli\b[^\n|;]{0,120}?\s-a\s{1,4}[\"']?(?P<p>[^\s\"']{4,128})"),
+        ("docker login", r"\bdocker login\b[^\n|;]{0,120}?\s-p\s{0,4}[\"']?(?P<p>[^\s\"']{4,128})"),
+        (
+            "htpasswd",
+            r"\bhtpasswd\b[^\n|;]{0,80}?\s-\w{0,4}b\w{0,4}\s[^\n|;\s]{1,80}\s\S{1,40}\s(?P<p>[^\s\"']{4,128})",
+        ),
+        (" login ", r"\slogin\s{1,4}\S{1,80}\s{1,8}password\s{1,4}(?P<p>\S{4,128})"),
+        (":", r"(?m)^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w.*-]{1,60}:(?P<p>\S{4,128})$"),
+        (
+            "@",
+            r"(?<![\w:/.@-])[\w.-]{1,32}:(?=[^\s@]{0,63}[A-Z!#$%&*])(?P<p>[^\s:@/\"'`<>()]{6,64})@(?:\d{1,3}\.|[a-z0-9-]{1,60}(?:\.[a-z]|:\d))",
+        ),
+        (
+            "red",
+            r"\b[Cc]red(?:ential)?s?\b[^\n]{0,40}?[\s:\"'][\w.@-]{2,40}\s?[:/]\s?(?=[^\s]{0,63}[A-Z!#$%&*])(?P<p>[^\s\"'`]{6,64})",
+        ),
+        (
+            "ogin",
+            r"\b[Ll]ogin\b[^\n]{0,40}?[\s:\"'][\w.@-]{2,40}\s?[:/]\s?(?=[^\s]{0,63}[!#$%&*])(?P<p>[^\s\"'`]{6,64})",
+        ),
+    )
+]
+_SIGNED = re.compile(
+    r"[?&](?:X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature|sig|signature|sv_sig|se_sig)=(?P<p>[\w%+/=-]{32,1000})"
+)
+# Sentry's DSN names a public key: it is made to stand in web pages.
+_PUBLIC = re.compile(r"[\w.-]{0,60}(?:sentry\.|ingest\.)")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,19 @@ REFERENCE = re.compile(
     r"|(?:arn|vault|env|file|ssm|op|sops|enc|keyring|projects|valueFrom|secretRef)[:/\[]",
     re.IGNORECASE,
 )
+"""A value that says where the secret is: a variable, a call, an address; or a digest, which cannot be turned back."""
+_CHAIN = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+")
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_NAME_OF_ONE = re.compile(
+    r"(?:[A-Za-z]{1,20}_|[a-z]{1,20}(?=[A-Z]))*(?:my|your|the|db|user|admin|root|app|new|old)?(?i:password|passwd|token"
+    r"|secret|key|credential|pass)(?:_[A-Za-z]{1,20}|[A-Z][a-z]{1,20})*\d?"
+)
+_TECHNICAL = re.compile(
+    r"v?\d{1,4}|\d{1,4}[a-z]{1,3}|(?:sha|md|rs|es|ps|hs|aes|rsa|utf|base|oauth|http|ed|x|argon|pbkdf|k|s|ec|p|tls|ipv?"
+    r"|pkcs|blake|scrypt|bcrypt|hmac|cp|iso|rfc|h|py|node|sec|saml|u|web|log|i|l|b)v?\d{1,5}[a-z]{0,2}",
+    re.IGNORECASE,
+)
+_SYMBOL = re.compile(r"[!@#$%^&*+=?~]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +62,6 @@ def merge_overlaps(candidates: Iterable[Secret]) -> list[Secret]:
         else:
             kept.append((rank, secret))
     return [secret for _, secret in kept]
-
-
-"""A value that says where the secret is: a variable, a call, an address; or a digest, which cannot be turned back."""
-_CHAIN = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+")
-_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_NAME_OF_ONE = re.compile(
-    r"(?:[A-Za-z]{1,20}_|[a-z]{1,20}(?=[A-Z]))*(?:my|your|the|db|user|admin|root|app|new|old)?(?i:password|passwd|token"
-    r"|secret|key|credential|pass)(?:_[A-Za-z]{1,20}|[A-Z][a-z]{1,20})*\d?"
-)
-_TECHNICAL = re.compile(
-    r"v?\d{1,4}|\d{1,4}[a-z]{1,3}|(?:sha|md|rs|es|ps|hs|aes|rsa|utf|base|oauth|http|ed|x|argon|pbkdf|k|s|ec|p|tls|ipv?"
-    r"|pkcs|blake|scrypt|bcrypt|hmac|cp|iso|rfc|h|py|node|sec|saml|u|web|log|i|l|b)v?\d{1,5}[a-z]{0,2}",
-    re.IGNORECASE,
-)
-_SYMBOL = re.compile(r"[!@#$%^&*+=?~]")
 
 
 def is_placeholder(value: str) -> bool:

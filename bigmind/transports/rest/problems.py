@@ -50,8 +50,6 @@ TITLES: dict[str, str] = {
     "internal": "Something broke on our side",
     "unavailable": "The database does not answer",
 }
-
-
 """Every kind of problem: the last part of its `type`, and its `title`."""
 
 STATUSES: dict[type[BigMindError], int] = {

@@ -9,12 +9,6 @@ from bigmind.core.text import inline
 from knowledge.references.readers.openapi.values import HOPS, ApiDocument, line, listing, mapping, name_in, texts
 
 CUT = "x-cut"
-
-CHOICES = 6
-ENUM_CHARS = 200
-OUTLINE_CHARS = 160
-
-
 """Stands where a schema goes on; its value says why it does not go on here."""
 LARGE = "goes on in the document"
 RECURSIVE = "is part of itself"
@@ -33,6 +27,10 @@ LIMITS = (
 VALUES = ("const", "default", "example")
 SINGLE = ("items", "additionalProperties", "not")
 SEVERAL = ("oneOf", "anyOf", "prefixItems")
+
+CHOICES = 6
+ENUM_CHARS = 200
+OUTLINE_CHARS = 160
 
 
 class _Waiting(NamedTuple):
