@@ -72,7 +72,7 @@ def navigation_of(request: HttpRequest) -> Navigation | None:
 
 @dataclass(frozen=True)
 class _Here:
-    """The page somebody is on, as links see it."""
+    """The page someone is on, as links see it."""
 
     path: str
 

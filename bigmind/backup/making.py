@@ -81,7 +81,7 @@ def back_up_when_due(place: Path, *, every: timedelta, keep: int) -> Backup | No
     try:
         return make_backup(place, keep=keep)
     except Conflict:
-        return None  # Somebody makes one now.
+        return None  # Someone makes one now.
 
 
 def backups_in(place: Path) -> list[Backup]:

@@ -21,7 +21,7 @@ def copy_in(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[
 def copy_new(rows: Sequence[Row], *, unique: str) -> list[Row]:
     """Store those new rows whose value in the field `unique` is not there yet, and return them.
 
-    Somebody may store the same value at the same moment: then one of the two is stored, and nobody fails.
+    Someone may store the same value at the same moment: then one of the two is stored, and nobody fails.
     """
     if not rows:
         return []

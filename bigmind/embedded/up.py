@@ -25,7 +25,7 @@ PARTS = ("web", "worker", "scheduler")
 
 
 class StopRequested(BaseException):
-    """Somebody asked BigMind to stop. Not an `Exception`, so nothing on the way takes it for a failure."""
+    """Someone asked BigMind to stop. Not an `Exception`, so nothing on the way takes it for a failure."""
 
 
 class StopSignals:

@@ -99,7 +99,7 @@ def _needs_to_be_known(scope: Scope, size: int) -> bool:
 
 
 async def _is_known(scope: Scope) -> bool:
-    """Whether a request shows a key that opens something, or the session of somebody who is signed in."""
+    """Whether a request shows a key that opens something, or the session of someone who is signed in."""
     # Imported here, because Django must be set up first.
     from django.conf import settings
 

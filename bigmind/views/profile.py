@@ -18,7 +18,7 @@ from bigmind.web.pages import own_page, tell
 from curation.services.profile_pages import ProfilePage, get_profile_page
 from knowledge.services.people import change_sharing, headlines_to_offer, visible_headlines
 
-# What each section is called, and what is in it. Who somebody is comes first: without it there is no page for others.
+# What each section is called, and what is in it. Who someone is comes first: without it there is no page for others.
 SECTIONS: dict[ProfileSection, tuple[str, str]] = {
     ProfileSection.WHO: ("Who you are", "your name, your role here, since when. Without it others see nothing at all"),
     ProfileSection.ROLE: ("Job title", "the role your agents are told"),
@@ -66,7 +66,7 @@ class SharingForm(OperationForm):
 @own_page
 @require_safe
 def profile(request: HttpRequest, username: str) -> HttpResponse:
-    """Show somebody's page. Who shows nothing to the visitor answers as if there were no such person."""
+    """Show someone's page. Who shows nothing to the visitor answers as if there were no such person."""
     actor = actor_of(request)
     page = get_profile_page(actor, username, as_others=request.GET.get("as") == "others")
     told = get_profile(actor) if page.is_own else None
@@ -77,7 +77,7 @@ def profile(request: HttpRequest, username: str) -> HttpResponse:
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def sharing(request: HttpRequest, username: str) -> HttpResponse:
-    """Let somebody choose what others see of their page."""
+    """Let someone choose what others see of their page."""
     actor = actor_of(request)
     if username.casefold() != actor.user.username.casefold():
         raise Http404

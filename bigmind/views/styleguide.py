@@ -48,7 +48,7 @@ SPECIMENS = (
     Specimen("form", "Form", "A label, a hint, then the control. What is wrong is said on top and in its place."),
     Specimen("messages", "Messages", "What just happened. The first word says how to take it; the colour repeats it."),
     Specimen("items", "Items", "Rows of what is remembered, with what can be done about each."),
-    Specimen("words", "Tags and statuses", "Tags are words that somebody chose; statuses are words of BigMind."),
+    Specimen("words", "Tags and statuses", "Tags are words that someone chose; statuses are words of BigMind."),
     Specimen("facets", "Facets", "Tags that narrow a list, with how many each leaves. The chosen ones come first."),
     Specimen("table", "Table", "For comparing. It scrolls in its own region, so that the page does not."),
     Specimen("particulars", "Particulars", "What is known about one thing."),

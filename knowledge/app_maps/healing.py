@@ -106,7 +106,7 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
         return Mended("forgotten", f"The map does not know “{name}” any more. Discover it anew if it should be there.")
     entity = entity_of(report.app, name, within)
     if report.failed_id and entity.row_id and entity.row_id != report.failed_id:
-        step = "Somebody mended this already: use the row id that stands here now."
+        step = "Someone mended this already: use the row id that stands here now."
         return Mended("healed", step, place=place_of_thing(entity))
     if report.outcome == "found":
         return _row_found(report, entity, require_argument("found_id", report.found_id or None))

@@ -275,7 +275,7 @@ def see_drift(actor: Actor, *, drift_id: DriftId) -> ReferenceDrift:
     require_documentarian(actor)
     drift = open_drifts().filter(pk=drift_id).first()
     if drift is None:
-        raise NotFound(f"Nothing waits for a decision under {drift_id}.", hint="Somebody may have decided it.")
+        raise NotFound(f"Nothing waits for a decision under {drift_id}.", hint="Someone may have decided it.")
     return drift
 
 
@@ -293,7 +293,7 @@ def decide_drift(
     if drift is None:
         raise NotFound(f"Nothing waits for a decision under {drift_id}.")
     if drift.decided_at:
-        raise Conflict("Somebody has decided this already.", hint="Read the reference to see what stands.")
+        raise Conflict("Someone has decided this already.", hint="Read the reference to see what stands.")
     locked = Reference.objects.select_for_update(of=("self",)).select_related("collection")
     reference = locked.get(pk=drift.reference_id)
     if decision == "new":

@@ -177,7 +177,7 @@ def _own_entry(actor: Actor, id: UUID) -> Entry:
     entry = entry_of_id(id)
     if not may_change(actor, entry):
         hint = "Ask a curator to change it; a curator’s key needs the scope `curate`."
-        raise Forbidden("This entry was added by somebody else.", hint=hint)
+        raise Forbidden("This entry was added by someone else.", hint=hint)
     return entry
 
 

@@ -83,7 +83,7 @@ def reopen_complaints(kind: Kind, source_id: object, *, since: datetime) -> int:
 
 
 def settle_complaints(kind: Kind, source_id: object) -> int:
-    """Note that somebody has looked at the complaints about a thing; return how many there were."""
+    """Note that someone has looked at the complaints about a thing; return how many there were."""
     return open_complaints(kind).filter(source_id=str(source_id)).update(settled_at=timezone.now())
 
 

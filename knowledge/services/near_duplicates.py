@@ -44,7 +44,7 @@ class Similar:
 def lookalikes(text: str, *, kind: Kind, owner: User | None, among: QuerySet[Any], field: str) -> list[Similar]:
     """Return what is worded nearly like a text, the most alike first: of its owner's things, or of the shared ones.
 
-    Ask before the text is indexed: it would find itself. What somebody is changing now is left out: to point there
+    Ask before the text is indexed: it would find itself. What someone is changing now is left out: to point there
     would mean to wait for them, and they may wait for whoever asks.
     """
     scope = scope_of_owner(owner)

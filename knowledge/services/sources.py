@@ -22,7 +22,7 @@ def visible_things(
     since: datetime | None = None,
     before: datetime | None = None,
 ) -> dict[str, QuerySet[Any]]:
-    """Return, of each kind, what somebody may see now: with all of these tags, from these days."""
+    """Return, of each kind, what someone may see now: with all of these tags, from these days."""
     wanted = list(tags)
     return {kind: _filter(KINDS[kind], user, wanted, since, before) for kind in kinds if KINDS[kind].tags or not wanted}
 

@@ -55,7 +55,7 @@ class MovedIn:
     added: dict[str, int] = field(default_factory=dict)
     unchanged: dict[str, int] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
-    """What is there, but says otherwise: it stayed as it is, and somebody may want to look."""
+    """What is there, but says otherwise: it stayed as it is, and someone may want to look."""
     refused: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 

@@ -273,7 +273,7 @@ def entry_deletion(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def _changeable(actor: Actor, entry_id: UUID) -> Entry:
     shown = get_entry(actor, id=entry_id)
     if not may_change(actor, shown):
-        raise Forbidden("This entry was added by somebody else.", hint="Ask a curator to change it.")
+        raise Forbidden("This entry was added by someone else.", hint="Ask a curator to change it.")
     return shown
 
 

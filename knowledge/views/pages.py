@@ -23,7 +23,7 @@ CATEGORIES = [(name, name.capitalize()) for name in Category.values]
 
 
 def own_thing(actor: Actor, kind: str, id: object) -> Any:
-    """Return the actor's thing of this kind with this id. One of somebody else's is not found, like none at all.
+    """Return the actor's thing of this kind with this id. One of someone else's is not found, like none at all.
 
     Raises:
         Http404: there is none.

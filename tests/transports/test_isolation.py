@@ -172,7 +172,7 @@ def test_a_member_changes_no_shared_entry_of_somebody_else(name, owner, owned):
 
     answer = _answer(name, stranger, ATTEMPTS[name](owned)[0])
 
-    assert answer.startswith("Forbidden: This entry was added by somebody else.")
+    assert answer.startswith("Forbidden: This entry was added by someone else.")
     assert stored_by(owner.user, owned) == before
 
 
