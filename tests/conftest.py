@@ -1,5 +1,6 @@
 """What all tests share: a database that is emptied after a test by as little work as that takes."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 from psycopg.errors import InsufficientPrivilege
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from bigmind.core.roles import ONLY_GROWS
 
@@ -19,6 +21,13 @@ WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> ALL
 """
 
 
+def pytest_collection_finish() -> None:
+    """Keep what was imported and collected out of every later search for garbage: it stays until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _empty_what_was_written() -> Iterator[None]:
     """Empty the few tables that a test wrote to: Django would truncate all, and make all permissions again."""
@@ -26,6 +35,23 @@ def _empty_what_was_written() -> Iterator[None]:
     TransactionTestCase._fixture_teardown = lambda _: _empty_database()  # type: ignore[method-assign]
     yield
     TransactionTestCase._fixture_teardown = original  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _look_for_static_files_once() -> Iterator[None]:
+    """Let all test clients share one list of the static files: each has a middleware of its own, which makes one."""
+    original = WhiteNoiseMiddleware.add_files_from_finders
+    found: dict[str, object] = {}
+
+    def add_files(middleware: WhiteNoiseMiddleware) -> None:
+        if not found:
+            original(middleware)
+            found.update(middleware.files)
+        middleware.files.update(found)
+
+    WhiteNoiseMiddleware.add_files_from_finders = add_files
+    yield
+    WhiteNoiseMiddleware.add_files_from_finders = original
 
 
 @pytest.fixture(autouse=True)
