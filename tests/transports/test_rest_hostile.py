@@ -3,9 +3,12 @@
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from pytest_django.plugin import DjangoDbBlocker
 
+from accounts.keys import NewKey
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.arguments import IN_THE_QUERY
@@ -13,8 +16,22 @@ from bigmind.transports.rest.examples import example_arguments
 from bigmind.transports.rest.routes import path_parameters
 from tests.transports.hostile import KEPT, OUT_OF_PLACE, REFUSED_EVERYWHERE, is_cleaned, key_for_everything
 from tests.transports.rest_wire import Rest, problem_in
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def key(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[NewKey]:
+    """A key that opens everything, made once: each test takes back what it changes."""
+
+    def make() -> NewKey:
+        key = key_for_everything()
+        Rest(key).get("profile/")  # The process remembers the agent of its first call, so that stays too.
+        return key
+
+    with keep_world(django_db_blocker, make) as key:
+        yield key
 
 
 def _every_argument() -> Iterator[Any]:
@@ -35,15 +52,14 @@ def _send(rest: Rest, operation: Operation, arguments: dict[str, Any]) -> Any:
 
 def _in_an_address(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    escaped = "".join(f"%{byte:02x}" for byte in text.encode("utf-8", "surrogatepass"))
-    return escaped or "%20"
+    return quote(text, safe="", errors="surrogatepass") or "%20"
 
 
 @pytest.mark.parametrize(("operation", "name"), list(_every_argument()))
 def test_characters_that_no_text_may_have_are_refused_by_the_name_of_their_field(
-    operation: Operation, name: str
+    operation: Operation, name: str, key: NewKey
 ) -> None:
-    rest = Rest(key_for_everything())
+    rest = Rest(key)
 
     for kind, value in REFUSED_EVERYWHERE.items():
         if is_cleaned(operation, kind):
@@ -57,9 +73,9 @@ def test_characters_that_no_text_may_have_are_refused_by_the_name_of_their_field
 
 @pytest.mark.parametrize(("operation", "name"), list(_every_argument()))
 def test_what_is_out_of_place_is_refused_or_taken_for_what_it_says_and_never_breaks_anything(
-    operation: Operation, name: str
+    operation: Operation, name: str, key: NewKey
 ) -> None:
-    rest = Rest(key_for_everything())
+    rest = Rest(key)
 
     for value in OUT_OF_PLACE.values():
         response = _send(rest, operation, {**example_arguments(operation), name: value})
@@ -70,17 +86,17 @@ def test_what_is_out_of_place_is_refused_or_taken_for_what_it_says_and_never_bre
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_an_unknown_argument_is_refused_by_its_name(name: str) -> None:
+def test_an_unknown_argument_is_refused_by_its_name(name: str, key: NewKey) -> None:
     operation = CATALOGUE[name]
 
-    response = _send(Rest(key_for_everything()), operation, {**example_arguments(operation), "surprise": "x"})
+    response = _send(Rest(key), operation, {**example_arguments(operation), "surprise": "x"})
 
     assert [error["field"] for error in problem_in(response, 422)["errors"]] == ["surprise"]
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_what_is_accepted_comes_back_as_it_was(text: str) -> None:
-    rest = Rest(key_for_everything())
+def test_what_is_accepted_comes_back_as_it_was(text: str, key: NewKey) -> None:
+    rest = Rest(key)
 
     rest.send("PUT", "notes/", {"domain": "email", "key": "rules", "content": text})
 
