@@ -1,13 +1,16 @@
 """Isolation of the pages (T1): each address has a rule, and is asked for by everybody whom it is not for."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.db import transaction
-from django.test import Client
+from django.test import Client, override_settings
+from pytest_django.plugin import DjangoDbBlocker
 
+from accounts.actor import Actor
 from accounts.models import User
 from knowledge.models import App, AppEntity, UnansweredQuestion
 from tests.factories import make_actor, make_user
@@ -20,6 +23,7 @@ from tests.transports.isolation import (
     stored_by,
 )
 from tests.transports.routes import ADMINS, ANYONE, CURATORS, MEMBERS, OWNER, RULES, Route, routes
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 NOT_THIS_WAY = 405
@@ -30,16 +34,23 @@ def _a_team(settings: Any) -> None:
     settings.BIGMIND_MODE = "team"
 
 
-@pytest.fixture
-def owner() -> Any:
-    """Somebody whose every text has the secret word in it."""
-    return make_actor()
+@pytest.fixture(scope="module")
+def owned(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Owned]:
+    """What somebody owns, whose every text has the secret word in it, and what everybody shares: made once."""
+
+    def make() -> Owned:
+        with override_settings(BIGMIND_MODE="team"):
+            owner = make_actor()
+            return approve_company_knowledge(share_entries(owner, own_everything(owner)))
+
+    with keep_world(django_db_blocker, make) as owned:
+        yield owned
 
 
 @pytest.fixture
-def owned(owner: Any) -> Owned:
-    """What they own, and what everybody shares."""
-    return approve_company_knowledge(share_entries(owner, own_everything(owner)))
+def owner(owned: Owned) -> Actor:
+    """Whose it is."""
+    return Actor.of(User.objects.get(username=owned.username))
 
 
 def test_every_address_has_one_rule() -> None:
@@ -48,7 +59,7 @@ def test_every_address_has_one_rule() -> None:
     assert sorted(ruled) == sorted(routes())
 
 
-def test_without_a_sign_in_every_other_address_leads_to_it(owner: Any, owned: Owned) -> None:
+def test_without_a_sign_in_every_other_address_leads_to_it(owner: Actor, owned: Owned) -> None:
     for name, route in routes().items():
         for method in ("GET", "POST"):
             status, content, turned_to, changed = _asked(Client(), method, route, owner.user, _ids(owned))
@@ -60,15 +71,15 @@ def test_without_a_sign_in_every_other_address_leads_to_it(owner: Any, owned: Ow
 
 
 @pytest.mark.parametrize(("rule", "refusal"), [(OWNER, 404), (CURATORS, 403), (ADMINS, 403)])
-def test_another_member_is_refused_what_is_not_for_members(owner: Any, owned: Owned, rule: str, refusal: int) -> None:
+def test_another_member_is_refused_what_is_not_for_members(owner: Actor, owned: Owned, rule: str, refusal: int) -> None:
     _is_refused(make_user(), RULES[rule], refusal, owner.user, owned)
 
 
-def test_a_curator_is_refused_what_is_for_admins(owner: Any, owned: Owned) -> None:
+def test_a_curator_is_refused_what_is_for_admins(owner: Actor, owned: Owned) -> None:
     _is_refused(make_actor(curator=True).user, RULES[ADMINS], 403, owner.user, owned)
 
 
-def test_what_is_for_members_shows_another_member_nothing_private(owner: Any, owned: Owned) -> None:
+def test_what_is_for_members_shows_another_member_nothing_private(owner: Actor, owned: Owned) -> None:
     member = _signed_in(make_user())
 
     for name in RULES[MEMBERS]:
@@ -79,7 +90,7 @@ def test_what_is_for_members_shows_another_member_nothing_private(owner: Any, ow
             assert status < 500, (name, method)
 
 
-def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(owner: Any, owned: Owned) -> None:
+def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(owner: Actor, owned: Owned) -> None:
     member = _signed_in(make_user())
 
     for name in RULES[OWNER]:
