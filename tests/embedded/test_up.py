@@ -16,6 +16,7 @@ from accounts.keys import new_key_text
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.programs import programs_for, server_account
 from tests.embedded.instance import Instance, command, doctor, eventually, free_port
+from tests.prepared import copy_prepared_home
 
 PARTS = ("web", "worker", "scheduler", "postgresql")
 
@@ -75,7 +76,7 @@ def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
 
 
 def test_a_first_user_who_cannot_be_named_so_is_refused_in_one_sentence(home: Path) -> None:
-    refused = Instance(home, BIGMIND_USER="no name!").launch()
+    refused = Instance.prepare(home, BIGMIND_USER="no name!").launch()
 
     assert refused.finish() == 1
     assert refused.printed.startswith("bigmind: username: Enter a valid username.")
@@ -158,6 +159,7 @@ def test_a_file_in_place_of_the_home_is_said_in_one_sentence(instance: Instance)
 
 
 def test_a_database_that_starts_later_is_waited_for_and_left_alone(instance: Instance, folder: Path) -> None:
+    copy_prepared_home(folder / "elsewhere")
     cluster = Cluster(folder / "elsewhere", durable=False)
     instance.environment["BIGMIND_DATABASE_URL"] = cluster.url
     instance.launch().read_until("Waiting for the database")
@@ -217,7 +219,7 @@ def test_a_container_is_told_its_first_user_and_prints_no_secret(home: Path, tmp
     key, password, file = new_key_text(), "seven quiet lighthouses", tmp_path / "init_key"
     file.write_text(f"{key}\n")
     said = {"BIGMIND_INIT_USER": "ada", "BIGMIND_INIT_PASSWORD": password, "BIGMIND_INIT_KEY_FILE": str(file)}
-    instance = Instance(home, BIGMIND_MODE="team", **said)
+    instance = Instance.prepare(home, BIGMIND_MODE="team", **said)
 
     instance.start()
     try:
