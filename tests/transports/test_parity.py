@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.template.loader import get_template
 from mcp import types
+from pytest_django.plugin import DjangoDbBlocker
 
 from bigmind import __version__
 from bigmind.core.operations import Operation
@@ -24,6 +25,7 @@ from bigmind.transports.rest.arguments import IN_THE_QUERY
 from bigmind.transports.rest.routes import path_parameters
 from tests.transports.person import Person, arguments_for, make_person
 from tests.transports.rest_wire import Rest
+from tests.worlds import keep_world
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,20 @@ def _as_if_at_the_same_moment(answer: Answer) -> str:
     return re.sub(r'"((?:\w+_)?id|tokens|database_bytes)": \d+', r'"\1": 0', text)
 
 
+@pytest.fixture(scope="module")
+def person(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Person]:
+    """Somebody with one of everything, made once: each test takes back what it changes."""
+
+    def make() -> Person:
+        person = make_person()
+        for ask in DOORS.values():  # The process remembers the agents of their first calls, so these stay too.
+            ask(CATALOGUE["memory_get_stats"], person, {})
+        return person
+
+    with keep_world(django_db_blocker, make) as person:
+        yield person
+
+
 @pytest.fixture(autouse=True)
 def no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is opened on the machine that runs the tests."""
@@ -94,8 +110,8 @@ def no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_every_transport_gives_the_same_reply(name: str) -> None:
-    operation, person = CATALOGUE[name], make_person()
+def test_every_transport_gives_the_same_reply(name: str, person: Person) -> None:
+    operation = CATALOGUE[name]
 
     replies = {}
     for door, ask in DOORS.items():
@@ -111,9 +127,8 @@ def test_every_transport_gives_the_same_reply(name: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_every_transport_refuses_an_unknown_argument_in_the_same_words(name: str) -> None:
+def test_every_transport_refuses_an_unknown_argument_in_the_same_words(name: str, person: Person) -> None:
     operation = CATALOGUE[name]
-    person = make_person()
 
     refusals = {
         door: ask(operation, person, {**arguments_for(operation, person), "surprise": "x"}).refusal
@@ -127,8 +142,8 @@ def test_every_transport_refuses_an_unknown_argument_in_the_same_words(name: str
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_every_transport_refuses_a_wrong_value_by_the_name_of_its_field(name: str) -> None:
-    operation, person = CATALOGUE[name], make_person()
+def test_every_transport_refuses_a_wrong_value_by_the_name_of_its_field(name: str, person: Person) -> None:
+    operation = CATALOGUE[name]
 
     for argument, schema in operation.input_schema().get("properties", {}).items():
         if (name, argument) == ("kb_bulk_import", "entries"):
