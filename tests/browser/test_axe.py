@@ -1,0 +1,43 @@
+"""What the other tests of this folder rely on: that axe finds what is wrong, in the light and in the dark."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.axe import findings
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+PAGE = """<!doctype html><html lang="en" style="color-scheme: light dark; background: light-dark(#fff, #111)">
+<title>A page</title><main><h1 style="color: light-dark({light}, {dark})">A page</h1>{more}</main></html>"""
+
+
+@pytest.mark.parametrize(
+    ("light", "dark", "more", "expected"),
+    [
+        ("#000", "#fff", "", []),
+        ("#000", "#222", "", ["dark, 320", "dark, 1280"]),
+        ("#eee", "#fff", "", ["light, 320", "light, 1280"]),
+        ("#000", "#fff", "<button></button>", ["light, 320", "light, 1280"]),
+    ],
+)
+def test_what_is_wrong_in_one_scheme_alone_is_found(
+    browser: Browser, light: str, dark: str, more: str, expected: list[str]
+) -> None:
+    page = browser.new_page()
+    page.set_content(PAGE.format(light=light, dark=dark, more=more))
+
+    found = findings(page)
+
+    page.close()
+    assert [re.search(r"\((.+) px\)", finding).group(1) for finding in found] == expected  # type: ignore[union-attr]
+
+
+def test_the_dark_scheme_changes_colours_and_nothing_else() -> None:
+    written = [path for folder in ("static", "templates") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    texts = {path: path.read_text(errors="replace") for path in written if path.suffix in {".css", ".js", ".html"}}
+
+    assert [path for path, text in texts.items() if "prefers-color-scheme" in text] == []
