@@ -12,10 +12,15 @@ ON_TEST_DATABASE := --settings=tests.settings
 PIP_INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
 	--custom-compile-command "make requirements"
-# What starts browsers, servers or whole instances, or sends thousands of hostile requests.
+# What starts browsers, servers or other programs, or tries everything with every operation, page, pattern or model.
 SLOW_FOLDERS := $(addprefix tests/,browser embedded growing backup torture)
 SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deployment before_keys health tracing web \
-	first_conversation *_flows second_wall,'*/transports/test_$(name).py') '*/test_sso_served.py'
+	first_conversation *_flows second_wall routes isolation* parity admin own_documentation reference_import paging, \
+	'*/transports/test_$(name).py') $(foreach name,sso* linear_time search_at_scale help_checks help_trees *hostile* \
+	seed_commands abstention minilm,'*/test_$(name).py')
+
+# A file stays in one process, which makes its world once; files of one folder follow each other and share a browser.
+TOGETHER := -m "not torture" -n auto --dist loadfile --no-loadscope-reorder
 
 export PIP_NO_INPUT := 1
 # Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
@@ -31,10 +36,10 @@ run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
 	@exec $(BIN)/bigmind up
 
 test: $(VENV)/.dev ## Run every test but the long ones, a process for each core; ARGS="-k words" picks some
-	$(BIN)/python -m pytest -m "not torture" -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest $(TOGETHER) $(ARGS)
 
-test-fast: $(VENV)/.dev ## Run what answers soon: all but browsers, servers, upgrades and backups; ARGS as above
-	$(BIN)/python -m pytest -m "not torture" -n auto $(addprefix --ignore=,$(SLOW_FOLDERS)) $(addprefix --ignore-glob=,$(SLOW_TESTS)) $(ARGS)
+test-fast: $(VENV)/.dev ## Run what answers soon: no browsers, servers, upgrades, backups, sweeps; ARGS as above
+	$(BIN)/python -m pytest $(TOGETHER) $(addprefix --ignore=,$(SLOW_FOLDERS)) $(addprefix --ignore-glob=,$(SLOW_TESTS)) $(ARGS)
 
 check: $(VENV)/.dev ## Lint, types, import arrows, templates, migrations, generated documentation
 	$(BIN)/ruff check
