@@ -54,13 +54,6 @@ def _look_for_static_files_once() -> Iterator[None]:
     WhiteNoiseMiddleware.add_files_from_finders = original
 
 
-@pytest.fixture(autouse=True)
-def _connect_again() -> None:
-    """Close a connection that a test before has lost, such as one that ends the sessions of a server."""
-    if connection.connection is not None and not connection.in_atomic_block and not connection.is_usable():
-        connection.close()
-
-
 def _empty_database() -> None:
     try:
         with transaction.atomic(), connection.cursor() as cursor:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, sync_playwright
 
@@ -81,6 +82,9 @@ def browser() -> Iterator[Browser]:
     if path is None:
         missing = "Chromium is missing: install it, or name it in the variable CHROMIUM."
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    # While the event loop runs, Django keeps another connection for this thread: the one from before would be ended
+    # with the sessions of a server, and the next test without a browser would find it so.
+    connection.close()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
         yield browser
