@@ -48,6 +48,7 @@ RULES: dict[str, tuple[str, ...]] = {
     CURATORS: (
         *("curation", "curation-bulk", "curation-entry", "curation-decide", "curation-comment", "curation-skip"),
         *("curation-claim", "curation-release", "company-due", "company-verify", "company-decide"),
+        *("golden-questions", "golden-check", "golden-unpin"),
         *("kb-edit", "kb-delete", "reference-edit", "reference-decision"),
         *("app-map-rebuild", "app-map-forget", "app-map-forget-part"),
     ),

@@ -165,6 +165,7 @@ def _ids(owned: Owned) -> dict[str, Any]:
         "note_id": owned.note,
         "hypothesis_id": owned.hypothesis,
         "question_id": owned.question,
+        "golden_id": owned.golden,
         "pk": owned.proposal,
         "entry_id": owned.proposal,
         "kind": "fact",
