@@ -20,7 +20,7 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
 from curation.decisions.entries import comment
-from curation.models import Delivery, Frequency, Notice, Subscription
+from curation.models import Delivery, Frequency, GoldenQuestion, Notice, Subscription
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import claim_entry
 from knowledge.app_maps.learning import learn_app
@@ -92,6 +92,9 @@ def make_one_of_everything() -> User:
     curator = make_actor(curator=True)
     comment(curator, entry_id=entry.pk, text="Since when?")
     claim_entry(curator, entry_id=entry.pk)
+    GoldenQuestion.objects.create(
+        question="How is health answered?", digest="1", kind="company", source_id=str(entry.pk)
+    )
     give_feedback(actor, kind="fact", id=str(Fact.objects.get().pk), verdict="useful")
     Writing.objects.create(kind="fact", source_id="1", made=True, user=user, agent=actor.agent)
     Notice.objects.create(user=user, entry=entry, text="Approved.")

@@ -147,6 +147,7 @@ MODELS_IN_ADDRESSES: dict[str, tuple[str, ...]] = {
     "entry_id": ("CompanyEntry", "Entry"),
     "fact_id": ("Fact",),
     "gap_id": ("Gap",),
+    "golden_id": ("GoldenQuestion",),
     "hypothesis_id": ("Hypothesis",),
     "invitation_id": ("Invitation",),
     "key_id": ("ApiKey",),
