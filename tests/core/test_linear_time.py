@@ -4,11 +4,13 @@ import re
 
 import pytest
 
+from bigmind.core.screening.tokens import PREFIXES, compile_format
 from tests.core.patterns import Applied, every_pattern, hostile_texts
 from tests.pathological import bank, meet
 from tests.processor_time import GIVEN_UP, GROWTH, KIB, LONGEST, SECONDS, holds_too_long, seconds_of
 
 QUICK_SECONDS = 0.003
+FINDITER = frozenset({"finditer"})
 # Whose callers cut what they give to it, and to how many characters.
 BOUNDED = {
     "bigmind.core.screening.tokens._BEFORE": 100,
@@ -49,7 +51,8 @@ def test_what_held_the_interpreter_for_seconds_no_longer_does(entrance: str, nam
     assert not holds_too_long(lambda text: meet(entrance, text), lambda size: dict(bank(size))[name])
 
 
-PATTERNS = every_pattern()
+OF_FORMATS = [Applied(f"a format: {prefix}", compile_format(prefix, body), FINDITER) for _, prefix, body in PREFIXES]
+PATTERNS = every_pattern() + OF_FORMATS
 
 
 def test_every_pattern_of_the_code_is_found():

@@ -1,4 +1,8 @@
-"""Screening: which secrets a text gives away, and the text without them."""
+"""Screening: which secrets a text gives away, and the text without them.
+
+The hook program carries a copy of these modules, so that no secret leaves a client's machine: they import little, and
+nothing but the standard library and each other.
+"""
 
 from itertools import chain
 
@@ -6,7 +10,7 @@ from .named import find_addresses, find_named
 from .tokens import find_private_keys, find_tokens
 from .values import Secret, merge_overlaps
 
-__all__ = ["Secret", "find_secrets", "redacted"]
+__all__ = ["Secret", "find_secrets", "redact"]
 
 
 def find_secrets(text: str) -> list[Secret]:

@@ -1,9 +1,9 @@
 """Named secrets, such as `DB_PASSWORD=…` or “the API key is …”, and those in addresses, headers and command lines."""
 
 import re
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .values import Secret, is_mixed, is_password, is_placeholder, is_plain, is_stand_in, is_token
 
@@ -122,8 +122,7 @@ _SIGNED = re.compile(
 _PUBLIC = re.compile(r"[\w.-]{0,60}(?:sentry\.|ingest\.)")
 
 
-@dataclass(frozen=True)
-class _Named:
+class _Named(NamedTuple):
     """A name that was found: what it names, and where it ends."""
 
     kind: str
@@ -321,7 +320,7 @@ def _in_headers(text: str) -> Iterator[Secret]:
 def _is_login(token: str) -> bool:
     """Whether it is a user name and a password in base64."""
     try:
-        user, colon, password = b64decode(token + "=" * (-len(token) % 4)).decode().partition(":")
+        user, colon, password = a2b_base64(token + "=" * (-len(token) % 4)).decode().partition(":")
     except ValueError:
         return False
     return bool(colon and user.isprintable() and password.isprintable()) and not (

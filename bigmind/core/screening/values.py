@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
+from typing import NamedTuple
 
 _FILLERS = (
     r"example|placeholder|change[-_ ]?(?:me|it|this)|replace[-_ ]?(?:me|with|this)|your[-_ ]?|insert[-_ ]|dummy|sample"
@@ -41,8 +41,7 @@ _TECHNICAL = re.compile(
 _SYMBOL = re.compile(r"[!@#$%^&*+=?~]")
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(NamedTuple):
     """One secret in a text: what it is, in words such as “AWS access key”, and where it stands."""
 
     kind: str
