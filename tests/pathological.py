@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable, Iterator
 
+from accounts.connecting.hook_program import TEXT_CHARS, clean
 from bigmind.core.errors import Invalid
 from bigmind.core.injections import find_injections
 from bigmind.core.screening import find_secrets
@@ -246,6 +247,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "checking content": lambda text: (check_content(text), find_hidden_characters(text), normalise(text)),
     "counting tokens": lambda text: (count_tokens(text), cut_to_tokens(text, 1_000)),
     "screening": find_secrets,
+    "what a hook sends": lambda text: clean(text, TEXT_CHARS),
     "signs of injection": find_injections,
     "passages": lambda text: list(split_text(text)),
     "excerpts": _excerpt,

@@ -138,6 +138,20 @@ CLIENTS = (
         "Start Gemini and type /mcp list: bigmind is ready.",
         "GEMINI.md of a project, or ~/.gemini/GEMINI.md for all of them",
     ),
+    ClientProgram(
+        "copilot",
+        "Copilot CLI",
+        snippets.copilot,
+        "Start copilot and type /mcp show: bigmind is listed.",
+        ".github/copilot-instructions.md of a project, or ~/.copilot/copilot-instructions.md for all of them",
+    ),
+    ClientProgram(
+        "qwen-code",
+        "Qwen Code",
+        snippets.qwen,
+        "Start Qwen Code and type /mcp: bigmind is ready.",
+        "QWEN.md of a project, or ~/.qwen/QWEN.md for all of them",
+    ),
     ClientProgram("python", "Python", snippets.python, "Run it: it prints what your agent would be told."),
     ClientProgram(
         "other",

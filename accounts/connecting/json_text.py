@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .json_tree import BETWEEN, JsonMember, JsonNode, read_tree
@@ -10,6 +11,9 @@ from .servers import Setting
 
 INDENTATION = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 STEP = "  "
+
+IsOurs = Callable[[object], bool]
+"""Tells whether an item of a list is BigMind's."""
 
 
 def read_setting(text: str, setting: Setting) -> Any:
@@ -68,6 +72,104 @@ def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
     if left and not left.node.entries and setting.within not in _names_in(before):
         text = _cut(text, root, left)
     return text
+
+
+def read_items(text: str, path: Sequence[str], is_ours: IsOurs) -> list[Any]:
+    """Return what is ours of the list at a path, in order.
+
+    Raises:
+        Malformed: the file is not JSON, or something else stands on the path.
+    """
+    if not text.strip("\ufeff \t\r\n"):
+        return []
+    found = _list_at(text, read_tree(text), path)
+    return [entry.node.value for entry in found.entries if is_ours(entry.node.value)] if found else []
+
+
+def with_item(text: str, path: Sequence[str], value: object, is_ours: IsOurs) -> str:
+    """Return the text with one item of ours in the list at a path: in the place of the one there is, else at its end.
+
+    Items of others keep their positions, because some clients know what a person has trusted by its position.
+
+    Raises:
+        Malformed: the file is not JSON, or something else stands on the path.
+    """
+    if not text.strip("\ufeff \t\r\n"):
+        return _render(_nest(path, [value]), "", STEP, "\n") + "\n"
+    root = read_tree(text)
+    items = _list_at(text, root, path)
+    if items is None:
+        container, depth = _deepest(text, root, path)
+        return _insert_entry(text, container, path[depth], _nest(path[depth + 1 :], [value]))
+    ours = [entry for entry in items.entries if is_ours(entry.node.value)]
+    if not ours:
+        return _insert_entry(text, items, "", value)
+    if len(ours) > 1:
+        return with_item(_cut(text, items, ours[-1]), path, value, is_ours)
+    (entry,) = ours
+    if entry.node.value == value:
+        return text
+    rendered = _render(value, _indentation_at(text, entry.start), _step(text), _newline(text))
+    return text[: entry.start] + rendered + text[entry.end :]
+
+
+def without_items(text: str, path: Sequence[str], is_ours: IsOurs, *, before: str = "") -> str:
+    """Return the text without our items in the list at a path; what is then empty and was not there `before` goes too.
+
+    Raises:
+        Malformed: the file is not JSON, or something else stands on the path.
+    """
+    if not read_items(text, path, is_ours):
+        return text
+    items = _list_at(text, read_tree(text), path)
+    assert items is not None
+    for entry in reversed(items.entries):
+        if is_ours(entry.node.value):
+            text = _cut(text, items, entry)
+            items = _list_at(text, read_tree(text), path)
+            assert items is not None
+    for depth in range(len(path), 0, -1):
+        container, reached = _deepest(text, read_tree(text), path[: depth - 1])
+        left = _entry_called(container, path[depth - 1])
+        if reached == depth - 1 and left and not left.node.entries and not _has_path(before, path[:depth]):
+            text = _cut(text, container, left)
+    return text
+
+
+def _list_at(text: str, root: JsonNode, path: Sequence[str]) -> JsonNode | None:
+    container, depth = _deepest(text, root, path[:-1])
+    entry = _entry_called(container, path[-1]) if depth == len(path) - 1 else None
+    if entry and not isinstance(entry.node.value, list):
+        raise MalformedFile(line_of(text, entry.start), f"“{path[-1]}” must be a list in brackets")
+    return entry.node if entry else None
+
+
+def _deepest(text: str, root: JsonNode, path: Sequence[str]) -> tuple[JsonNode, int]:
+    """Return the innermost object on a path that is there, and how many names lead to it."""
+    node = root
+    for depth, name in enumerate(["", *path]):
+        entry = _entry_called(node, name) if depth else None
+        if depth and entry is None:
+            return node, depth - 1
+        node = entry.node if entry else node
+        if not isinstance(node.value, dict):
+            raise MalformedFile(line_of(text, node.start), f"{f'“{name}” must be ' if name else ''}an object in braces")
+    return node, len(path)
+
+
+def _nest(path: Sequence[str], value: object) -> Any:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _has_path(before: str, path: Sequence[str]) -> bool:
+    value: Any = _names_in(before)
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return False
+        value = value[name]
+    return True
 
 
 def _names_in(before: str) -> dict[str, Any]:

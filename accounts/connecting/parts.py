@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -12,7 +12,9 @@ from bigmind.core.errors import Invalid
 
 from . import json_text, rules, toml_text
 from .files import find_file
+from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, is_ours
 from .machines import Machine
+from .malformed import MalformedFile
 from .programs import AgentProgram
 from .server_config import ServerConfig
 from .servers import Setting, Settings
@@ -46,7 +48,7 @@ class ClientFile:
     """
 
     path: Path
-    kind: Literal["configuration", "instructions"]
+    kind: Literal["configuration", "instructions", "hooks"]
     write: Callable[[str], str]
     remove: Callable[[str, str], str]
     holds_key: bool = False
@@ -79,6 +81,42 @@ def parts_of(
     if not program.project_configuration or program.project_settings is None:
         return [*_configuration_of_person(program, config, machine), told]
     return [_configuration(project / program.project_configuration, program.project_settings, config), told]
+
+
+def with_hooks(
+    parts: list[ClientFile],
+    client: ClientHooks,
+    connection: HookConnection,
+    machine: Machine,
+    project: Path | None = None,
+) -> list[ClientFile]:
+    """Return the files of a connection with the hooks that were consented to; the others of ours are taken out.
+
+    Some clients keep hooks and servers in one file, which is then written once.
+    """
+    hooks = _hooks(client, connection, client.file(machine, project))
+    beside = [part for part in parts if part.path == hooks.path]
+    if not beside:
+        return [*parts, hooks]
+    return [_both(part, hooks) if part in beside else part for part in parts]
+
+
+def has_hooks(client: ClientHooks, machine: Machine, project: Path | None = None) -> bool:
+    """Whether hooks of BigMind stand in the client's file."""
+    try:
+        return bool(entries_in_file(client, machine, project))
+    except MalformedFile:  # whoever changes it will say so
+        return PROGRAM_FILE in find_file(client.file(machine, project)).text
+
+
+def entries_in_file(client: ClientHooks, machine: Machine, project: Path | None = None) -> list[Any]:
+    """Return BigMind's entries in the client's file of hooks, whichever version of BigMind wrote them.
+
+    Raises:
+        MalformedFile: the file is not JSON.
+    """
+    text = find_file(client.file(machine, project)).text
+    return [entry for event in client.events for entry in json_text.read_items(text, ("hooks", event.name), is_ours)]
 
 
 def by_hand(program: AgentProgram, config: ServerConfig, project: Path | None = None) -> list[ByHand]:
@@ -131,6 +169,37 @@ def _configuration(path: Path, settings: Settings, config: ServerConfig) -> Clie
 
     says_key = config.key in json.dumps([setting.value for setting in wanted])
     return ClientFile(path, "configuration", write, remove, holds_key=says_key)
+
+
+def _hooks(client: ClientHooks, connection: HookConnection, path: Path) -> ClientFile:
+    wanted = {event.name: entry for event, entry in client.entries(connection)}
+
+    def write(text: str) -> str:
+        text = text if text.strip() or not wanted else client.empty
+        for event in client.events:
+            place = ("hooks", event.name)
+            if event.name in wanted:
+                text = json_text.with_item(text, place, wanted[event.name], is_ours)
+            else:
+                text = json_text.without_items(text, place, is_ours)
+        return text
+
+    def remove(text: str, before: str) -> str:
+        for event in client.events:
+            text = json_text.without_items(text, ("hooks", event.name), is_ours, before=before)
+        return "" if not before and text.split() == client.empty.split() else text
+
+    says_key = bool(connection.key) and connection.key in json.dumps(wanted)
+    return ClientFile(path, "hooks", write, remove, holds_key=says_key)
+
+
+def _both(part: ClientFile, hooks: ClientFile) -> ClientFile:
+    return replace(
+        part,
+        write=lambda text: hooks.write(part.write(text)),
+        remove=lambda text, before: part.remove(hooks.remove(text, before), before),
+        holds_key=part.holds_key or hooks.holds_key,
+    )
 
 
 def _instructions(path: Path, heading: str) -> ClientFile:

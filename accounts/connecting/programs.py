@@ -209,6 +209,25 @@ PROGRAMS = (
         ProjectInstructions(("GEMINI.md",)),
         key_by=f"Gemini CLI reads the key from the variable {KEY_VARIABLE}.",
     ),
+    AgentProgram(
+        "copilot",
+        "Copilot CLI",
+        servers.copilot,
+        _in_home(".copilot", "mcp-config.json"),
+        InstructionFile(_in_home(".copilot", "copilot-instructions.md")),
+        project_instructions=COPILOT_PROJECT,
+    ),
+    AgentProgram(
+        "qwen-code",
+        "Qwen Code",
+        servers.gemini,
+        _in_home(".qwen", "settings.json"),
+        InstructionFile(_in_home(".qwen", "QWEN.md")),
+        with_variable(servers.gemini, f"${{{KEY_VARIABLE}}}"),
+        ".qwen/settings.json",
+        ProjectInstructions(("QWEN.md",)),
+        key_by=f"Qwen Code reads the key from the variable {KEY_VARIABLE}.",
+    ),
 )
 
 

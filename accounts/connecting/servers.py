@@ -115,6 +115,12 @@ def gemini(config: ServerConfig) -> list[Setting]:
     return [Setting("mcpServers", NAME, {"httpUrl": config.endpoint, "headers": config.headers})]
 
 
+def copilot(config: ServerConfig) -> list[Setting]:
+    """`mcpServers`, with the tools that may be called."""
+    entry = {"type": "http", "url": config.endpoint, "headers": config.headers, "tools": ["*"]}
+    return [Setting("mcpServers", NAME, entry)]
+
+
 def with_variable(settings: Settings, reference: str) -> Settings:
     """Return the settings with the client's own reference to the variable instead of a key."""
     return lambda config: settings(replace(config, key=reference))

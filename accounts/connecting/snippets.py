@@ -80,6 +80,16 @@ def gemini(config: ServerConfig) -> list[Snippet]:
     return [_settings("~/.gemini/settings.json", servers.gemini(config))]
 
 
+def copilot(config: ServerConfig) -> list[Snippet]:
+    """The file of Copilot CLI."""
+    return [_settings("~/.copilot/mcp-config.json", servers.copilot(config))]
+
+
+def qwen(config: ServerConfig) -> list[Snippet]:
+    """The file of all projects, which reads like the one of Gemini CLI."""
+    return [_settings("~/.qwen/settings.json", servers.gemini(config))]
+
+
 def python(config: ServerConfig) -> list[Snippet]:
     """A whole program with the official client."""
     program = f"""\

@@ -1,7 +1,10 @@
 """Homes of tests: a machine of each system, and what its programs have written there before BigMind came."""
 
 import stat
+from io import StringIO
 from pathlib import Path
+
+from django.core.management import call_command
 
 from accounts.connecting.changes import FileChange, carry_out, plan_connection, plan_disconnection
 from accounts.connecting.machines import Machine, System
@@ -71,3 +74,10 @@ def program(slug: str) -> AgentProgram:
     found = program_called(slug)
     assert found is not None
     return found
+
+
+def run(*arguments: str) -> tuple[str, str]:
+    """Run a command; return what it printed, and what it remarked."""
+    printed, remarked = StringIO(), StringIO()
+    call_command(*arguments, stdout=printed, stderr=remarked)
+    return printed.getvalue(), remarked.getvalue()

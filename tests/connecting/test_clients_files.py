@@ -128,6 +128,18 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         ".gemini/GEMINI.md",
         {"mcpServers": {"httpUrl": URL, "headers": HEADERS}},
     ),
+    "copilot": (
+        ".copilot/mcp-config.json",
+        WINDSURF,
+        ".copilot/copilot-instructions.md",
+        {"mcpServers": {"type": "http", "url": URL, "headers": HEADERS, "tools": ["*"]}},
+    ),
+    "qwen-code": (
+        ".qwen/settings.json",
+        GEMINI,
+        ".qwen/QWEN.md",
+        {"mcpServers": {"httpUrl": URL, "headers": HEADERS}},
+    ),
 }
 
 

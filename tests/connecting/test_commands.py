@@ -1,47 +1,21 @@
 """`bigmind connect` and `bigmind disconnect`, as people type them."""
 
 import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.core.management import CommandError, get_commands, load_command_class
 from django.db import OperationalError
 
 from accounts.authentication import BadKey, authenticate_key
 from accounts.connecting.programs import PROGRAMS
 from accounts.keys import revoke_key
-from accounts.models import ApiKey, Role, User
-from tests.factories import make_key, make_user
+from accounts.models import ApiKey, User
+from tests.connecting.homes import run
+from tests.factories import make_key
 
 URL = "http://localhost:7700"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Path:
-    """An empty home, in which no program has been yet."""
-    home = tmp_path / "home"
-    home.mkdir()
-    for name in ("XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "BIGMIND_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.chdir(home)
-    settings.PUBLIC_URL = URL
-    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"home": tmp_path / "bigmind"})
-    return home
-
-
-@pytest.fixture
-def ada(db: None) -> User:
-    return make_user("ada", role=Role.ADMIN)
-
-
-def run(*arguments: str) -> tuple[str, str]:
-    """Run a command; return what it printed, and what it remarked."""
-    printed, remarked = StringIO(), StringIO()
-    call_command(*arguments, stdout=printed, stderr=remarked)
-    return printed.getvalue(), remarked.getvalue()
 
 
 def key_in(path: Path) -> str:

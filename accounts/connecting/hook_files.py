@@ -1,0 +1,151 @@
+"""The hook program on this machine: its files below `BIGMIND_HOME/hooks`, and what it is told of each client."""
+
+import json
+import shutil
+import sys
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from bigmind.core import key_text, screening
+
+from . import hook_program
+from .files import PRIVATE, find_file, remove_folders, replace_file
+from .hooks import KINDS, PROGRAM_FILE, HookProgram
+from .machines import Machine
+
+SCREENING = "bigmind_screening"
+SCREENING_FILES = ("__init__", "named", "tokens", "values")
+FOR_ITS_OWNER = 0o700
+
+
+@dataclass(frozen=True)
+class HookConfig:
+    """What the hook program is told of one client.
+
+    Attributes:
+        url: The address of BigMind.
+        key: The key it sends; empty where the variable BIGMIND_API_KEY has it.
+        events: The kinds of events that are sent.
+        never: Folders from which nothing is sent.
+        places: Where hooks are installed that read this: `user`, or the folder of a project.
+        python: The Python that runs the program. It stays the same as long as it is there, for a client that asks for
+            trust asks again when its command changes.
+    """
+
+    client: str
+    url: str
+    key: str = ""
+    events: list[str] = field(default_factory=lambda: list(KINDS))
+    never: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    python: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class LastFailure:
+    """The last event that the hook program could not deliver."""
+
+    at: str
+    event: str
+    reason: str
+
+
+class HookFolder:
+    """`BIGMIND_HOME/hooks`: the program, a file for each client, and what waits to be sent."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def program(self, client: str, machine: Machine) -> HookProgram:
+        """Return how a client runs the program."""
+        known = self.config_of(client)
+        python = known.python if known and Path(known.python).is_file() else _base_python()
+        return HookProgram(python, str(self.folder / PROGRAM_FILE), machine.system)
+
+    def config_of(self, client: str) -> HookConfig | None:
+        """Return what the program is told of a client, if anything is."""
+        found = find_file(self._config(client))
+        try:
+            told = json.loads(found.text) if found.content else None
+            return HookConfig(**told) if told else None
+        except (ValueError, TypeError):  # what cannot be understood is written again
+            return None
+
+    def write(self, config: HookConfig) -> None:
+        """Write the program, and what it is told of a client. Both are there before a client could call them."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=FOR_ITS_OWNER)
+        write_program(self.folder)
+        content = json.dumps(asdict(config), indent=1, ensure_ascii=False).encode()
+        replace_file(find_file(self._config(config.client)), content, mode=PRIVATE)
+
+    def renew(self) -> None:
+        """Write the program of this version in the place of an older one, where clients run one.
+
+        Raises:
+            Forbidden: it may not be written.
+        """
+        if (self.folder / PROGRAM_FILE).is_file():
+            write_program(self.folder)
+
+    def is_current(self) -> bool:
+        """Whether the program that clients run is the one of this version."""
+        return all(find_file(self.folder / name).content == content for name, content in _contents().items())
+
+    def forget(self, client: str, place: str) -> None:
+        """Drop what is known of a client in one place; the last one takes the program and what waits with it."""
+        known = self.config_of(client)
+        left = [one for one in known.places if one != place] if known else []
+        if known and left:
+            self.write(replace(known, places=left))
+            return
+        for path in (self._config(client), self._failure(client)):
+            path.unlink(missing_ok=True)
+        for name in ("spool", "state"):
+            shutil.rmtree(self.folder / name / client, ignore_errors=True)
+            remove_folders([self.folder / name])
+        if not any(self.folder.glob("*.json")):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def waiting(self, client: str) -> tuple[int, int]:
+        """Return how many events of a client wait for BigMind, and their bytes."""
+        files = list((self.folder / "spool" / client).glob("*.json"))
+        return len(files), sum(path.stat().st_size for path in files)
+
+    def last_failure(self, client: str) -> LastFailure | None:
+        """Return the last event of a client that was not delivered."""
+        try:
+            return LastFailure(**json.loads(self._failure(client).read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def _config(self, client: str) -> Path:
+        return self.folder / f"{client}.json"
+
+    def _failure(self, client: str) -> Path:
+        return self.folder / f"{client}.failure.json"
+
+
+def write_program(folder: Path) -> None:
+    """Write the hook program and the modules that screen texts into a folder."""
+    for name, content in _contents().items():
+        found = find_file(folder / name)
+        if found.content != content:
+            replace_file(found, content, mode=0o644)
+
+
+def _contents() -> dict[str, bytes]:
+    contents = {PROGRAM_FILE: Path(hook_program.__file__).read_bytes()}
+    package = Path(screening.__file__).parent
+    contents |= {f"{SCREENING}/{name}.py": (package / f"{name}.py").read_bytes() for name in SCREENING_FILES}
+    # They import nothing of BigMind but each other and this one.
+    contents[f"{SCREENING}/key_text.py"] = Path(key_text.__file__).read_bytes()
+    tokens = contents[f"{SCREENING}/tokens.py"]
+    contents[f"{SCREENING}/tokens.py"] = tokens.replace(b"from bigmind.core.key_text", b"from .key_text")
+    return contents
+
+
+def _base_python() -> str:
+    """Return the Python behind a virtual environment, which is not gone with it: the program needs no package."""
+    base = str(getattr(sys, "_base_executable", "") or sys.executable)
+    return base if Path(base).is_file() else sys.executable

@@ -1,0 +1,338 @@
+"""The hooks of each client: which events it has, and the exact entry that makes it tell BigMind of them.
+
+What is said here of Claude Code, Codex and Gemini CLI was seen with the clients themselves in November 2026; the rest
+stands in their documentation. A time-out is in the client's own unit. An entry must be the same each time it is made,
+for Codex asks again for the trust of one that has changed.
+"""
+
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from .machines import Machine, System
+from .server_config import LOOPBACK
+
+HookKind = Literal["start", "prompt", "tool", "stop", "compact", "end"]
+PROGRAM_FILE = "bigmind_hook.py"
+NO_PROCESS = {"prompt", "tool"}
+"""What Claude Code may send by itself: nothing is lost if it is not delivered, and no transcript is read for it."""
+
+
+@dataclass(frozen=True)
+class KindOfHook:
+    """What people are asked to consent to, for one kind of event."""
+
+    kind: HookKind
+    when: str
+    reads: str
+    brings: str
+
+
+KINDS_OF_HOOKS = (
+    KindOfHook(
+        "start",
+        "a conversation starts, is resumed, cleared or compacted",
+        "the working folder, the name of its git repository and branch",
+        "the context of the project",
+    ),
+    KindOfHook("prompt", "you send a prompt", "the prompt", "what is known of it, at most 300 tokens, or nothing"),
+    KindOfHook(
+        "tool", "the agent calls a tool of BigMind", "the call's id and arguments", "the conversation it belongs to"
+    ),
+    KindOfHook(
+        "stop",
+        "the agent has answered",
+        "what was said since the last time, names of changed files, commits",
+        "at most one reminder to wrap up",
+    ),
+    KindOfHook("compact", "the client compacts the conversation", "what was said since the last time", "nothing"),
+    KindOfHook(
+        "end",
+        "the conversation ends",
+        "what was said since the last time, a headline, names of changed files, commits",
+        "nothing",
+    ),
+)
+KINDS: tuple[HookKind, ...] = tuple(one.kind for one in KINDS_OF_HOOKS)
+
+
+@dataclass(frozen=True)
+class HookProgram:
+    """How a client runs the hook program: which Python, which file, for whom."""
+
+    python: str
+    file: str
+    system: System
+
+    def command(self, client: str, event: str = "", *, syntax: Literal["sh", "powershell", "cmd"] = "sh") -> str:
+        """Return the command line. It ends well even where the program is gone, for exit 2 refuses a prompt."""
+        words = [self.python, "-I", "-S", self.file, client, *([event] if event else [])]
+        if self.system != "windows":
+            return f"{shlex.join(words)}; exit 0"
+        line = " ".join(f'"{word}"' if " " in word or ":" in word else word for word in words)
+        if syntax == "sh":  # the one that comes with git
+            return f"{line.replace(chr(92), '/')}; exit 0"
+        return f"& {line}; exit 0" if syntax == "powershell" else f"{line} & exit 0"
+
+
+@dataclass(frozen=True)
+class HookConnection:
+    """What was consented to, and where BigMind is.
+
+    Attributes:
+        kinds: The kinds of events to tell of.
+        url: The address of BigMind.
+        key: A key, for entries that call it without the program; empty where none may stand in the file.
+    """
+
+    program: HookProgram
+    kinds: tuple[HookKind, ...] = KINDS
+    url: str = ""
+    key: str = ""
+
+    @property
+    def calls_directly(self) -> bool:
+        """Whether a client may send events by itself: only on this machine, for nobody screens them on the way."""
+        return bool(self.key) and urlsplit(self.url).hostname in LOOPBACK
+
+
+@dataclass(frozen=True)
+class HookEvent:
+    """An event of a client: what it is to BigMind, its name there, and which of its occurrences count."""
+
+    kind: HookKind
+    name: str
+    matcher: str = ""
+
+
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ClientHooks:
+    """The hooks of one client.
+
+    Attributes:
+        place: The person's file with hooks.
+        project_place: A project's file; empty where there is none.
+        entry: Returns what stands in the list of an event.
+        empty: What a new file begins with.
+        then: What a person has to do afterwards; empty when nothing.
+    """
+
+    slug: str
+    events: tuple[HookEvent, ...]
+    place: Callable[[Machine], Path]
+    project_place: str
+    entry: Callable[[str, HookEvent, HookConnection], Entry]
+    empty: str = ""
+    then: str = ""
+
+    def file(self, machine: Machine, project: Path | None) -> Path:
+        """Return the file in which the hooks stand: the person's, or a project's."""
+        return project / self.project_place if project and self.project_place else self.place(machine)
+
+    def entries(self, connection: HookConnection) -> list[tuple[HookEvent, Entry]]:
+        """Return each event that was consented to, with its entry."""
+        wanted = [event for event in self.events if event.kind in connection.kinds]
+        return [(event, self.entry(self.slug, event, connection)) for event in wanted]
+
+
+def is_ours(entry: object) -> bool:
+    """Whether an entry in a list of hooks is BigMind's."""
+    if not isinstance(entry, dict):
+        return False
+    inner = entry.get("hooks")
+    if isinstance(inner, list) and inner:
+        return all(map(is_ours, inner))
+    texts = [entry.get(name) for name in ("command", "bash", "powershell")]
+    url = entry.get("url")
+    is_direct = (
+        entry.get("type") == "http" and isinstance(url, str) and urlsplit(url).path.endswith("/hooks/claude-code/")
+    )
+    return is_direct or any(isinstance(text, str) and PROGRAM_FILE in text for text in texts)
+
+
+def _group(event: HookEvent, hook: Entry) -> Entry:
+    return {**({"matcher": event.matcher} if event.matcher else {}), "hooks": [hook]}
+
+
+def _claude_code(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+    """Seconds, also fractions. A hook of the type `http` posts what the program would read, but never at the start."""
+    if event.kind in NO_PROCESS and connection.calls_directly:
+        headers = {"Authorization": f"Bearer {connection.key}"}
+        url = f"{connection.url}/hooks/{slug}/"
+        return _group(event, {"type": "http", "url": url, "headers": headers, "timeout": 0.3})
+    return _group(event, {"type": "command", "command": connection.program.command(slug), "timeout": 5})
+
+
+def _codex(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+    """Seconds. One entry of a type that Codex does not know makes it refuse the whole file: there are only commands."""
+    return _group(event, {"type": "command", "command": connection.program.command(slug, syntax="cmd"), "timeout": 5})
+
+
+def _gemini(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+    """Milliseconds. On Windows Gemini CLI runs commands in PowerShell."""
+    command = connection.program.command(slug, syntax="powershell")
+    return _group(event, {"name": "bigmind", "type": "command", "command": command, "timeout": 5000})
+
+
+def _cursor(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+    """The event is not always named in what Cursor writes, so the command names it."""
+    return {"command": connection.program.command(slug, event.name, syntax="powershell")}
+
+
+def _copilot(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+    """Seconds. What Copilot CLI writes names no event, so the command names it."""
+    commands = {
+        "bash": connection.program.command(slug, event.name),
+        "powershell": connection.program.command(slug, event.name, syntax="powershell"),
+    }
+    return {"type": "command", **commands, "timeoutSec": 5}
+
+
+def _qwen(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+    """Versions differ in the unit of a time-out, and the program keeps its own: so there is none."""
+    return _group(event, {"type": "command", "command": connection.program.command(slug, syntax="powershell")})
+
+
+def _in_folder(variable: str, folder: str, name: str) -> Callable[[Machine], Path]:
+    """Return the place of a file in a client's own folder, which a variable may move."""
+    return lambda machine: machine.folder_of(variable, machine.home / folder) / name
+
+
+VERSION_1 = '{\n  "version": 1\n}\n'
+OF_BIGMIND_IN_CLAUDE = "mcp__.*bigmind.*"
+OF_BIGMIND_IN_GEMINI = "mcp_bigmind_.*"
+
+CLIENTS_WITH_HOOKS = (
+    ClientHooks(
+        "claude-code",
+        (
+            HookEvent("start", "SessionStart"),
+            HookEvent("prompt", "UserPromptSubmit"),
+            HookEvent("tool", "PreToolUse", OF_BIGMIND_IN_CLAUDE),
+            HookEvent("stop", "Stop"),
+            HookEvent("compact", "PreCompact"),
+            HookEvent("end", "SessionEnd"),
+        ),
+        _in_folder("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
+        # The file of a project that is not shared: the command names places of this machine.
+        ".claude/settings.local.json",
+        _claude_code,
+    ),
+    ClientHooks(
+        "codex",
+        (
+            HookEvent("start", "SessionStart"),
+            HookEvent("prompt", "UserPromptSubmit"),
+            # Codex says with each call which conversation it belongs to.
+            HookEvent("stop", "Stop"),
+            HookEvent("compact", "PreCompact"),
+            HookEvent("end", "SessionEnd"),
+        ),
+        _in_folder("CODEX_HOME", ".codex", "hooks.json"),
+        ".codex/hooks.json",
+        _codex,
+        then="Codex runs no hook that you have not trusted: start `codex` and choose “Review hooks” or “Trust all”.",
+    ),
+    ClientHooks(
+        "gemini-cli",
+        (
+            HookEvent("start", "SessionStart"),
+            HookEvent("prompt", "BeforeAgent"),
+            HookEvent("tool", "BeforeTool", OF_BIGMIND_IN_GEMINI),
+            HookEvent("stop", "AfterAgent"),
+            # No PreCompress: Gemini CLI fires it before each request to its model.
+            HookEvent("end", "SessionEnd"),
+        ),
+        lambda machine: machine.home / ".gemini" / "settings.json",
+        ".gemini/settings.json",
+        _gemini,
+    ),
+    ClientHooks(
+        "cursor",
+        (
+            HookEvent("start", "sessionStart"),
+            HookEvent("prompt", "beforeSubmitPrompt"),
+            HookEvent("stop", "stop"),
+            HookEvent("end", "sessionEnd"),
+        ),
+        lambda machine: machine.home / ".cursor" / "hooks.json",
+        ".cursor/hooks.json",
+        _cursor,
+        empty=VERSION_1,
+    ),
+    ClientHooks(
+        "copilot",
+        (
+            HookEvent("start", "sessionStart"),
+            HookEvent("prompt", "userPromptSubmitted"),
+            HookEvent("end", "sessionEnd"),
+        ),
+        lambda machine: machine.home / ".copilot" / "hooks" / "bigmind.json",
+        ".github/hooks/bigmind.json",
+        _copilot,
+        empty=VERSION_1,
+    ),
+    ClientHooks(
+        "qwen-code",
+        (
+            HookEvent("start", "SessionStart"),
+            HookEvent("prompt", "UserPromptSubmit"),
+            HookEvent("stop", "Stop"),
+            HookEvent("compact", "PreCompact"),
+            HookEvent("end", "SessionEnd"),
+        ),
+        lambda machine: machine.home / ".qwen" / "settings.json",
+        ".qwen/settings.json",
+        _qwen,
+    ),
+)
+
+
+def hooks_of(slug: str) -> ClientHooks | None:
+    """Return the hooks of a client, if it has any."""
+    return next((client for client in CLIENTS_WITH_HOOKS if client.slug == slug), None)
+
+
+def parse_kinds(text: str) -> tuple[HookKind, ...]:
+    """Return the kinds of events that a list such as `start,prompt` names, in their own order.
+
+    Raises:
+        ValueError: there is no such kind. The message names those there are.
+    """
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    if unknown := sorted(names - set(KINDS)):
+        raise ValueError(f"There is no event {unknown[0]}. Known: {', '.join(KINDS)}.")
+    return tuple(kind for kind in KINDS if kind in names)
+
+
+def without_key(connection: HookConnection) -> HookConnection:
+    """Return the connection with nothing in it that may not stand in a shared file."""
+    return replace(connection, key="")
+
+
+def describe_hooks(client: ClientHooks, connection: HookConnection) -> list[dict[str, str]]:
+    """Return what a person consents to: each event, what is read then, what comes back, and how it is sent."""
+    return [
+        {
+            "event": event.name,
+            "kind": event.kind,
+            "when": about.when,
+            "reads_and_sends": about.reads,
+            "brings": about.brings,
+            "by": "a request of the client itself" if "url" in _inner(entry) else "the hook program",
+        }
+        for event, entry in client.entries(connection)
+        for about in KINDS_OF_HOOKS
+        if about.kind == event.kind
+    ]
+
+
+def _inner(entry: Entry) -> Entry:
+    hooks: Iterable[Entry] = entry.get("hooks", [entry])
+    return next(iter(hooks))

@@ -1,0 +1,62 @@
+"""A BigMind that only hears hooks: it keeps what it was sent, and answers as a test tells it to."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+
+class HookServer:
+    """What was sent, and what is answered.
+
+    Attributes:
+        heard: Path, Authorization header and body of each request, in order.
+    """
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, str, dict[str, Any]]] = []
+        self.status = 200
+        self.reply: object = {}
+        self.seconds = 0.0
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [body for _, _, body in self.heard]
+
+    @contextmanager
+    def listen(self, port: int = 0) -> Iterator["HookServer"]:
+        """Answer for as long as the block lasts."""
+        told = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                time.sleep(told.seconds)
+                told.heard.append((self.path, self.headers["Authorization"], body))
+                reply = told.reply.encode() if isinstance(told.reply, str) else json.dumps(told.reply).encode()
+                with suppress(BrokenPipeError, ConnectionResetError):  # it had no time to wait
+                    self.send_response(told.status)
+                    self.send_header("Content-Length", str(len(reply)))
+                    self.end_headers()
+                    self.wfile.write(reply)
+
+            def log_message(self, *args: object) -> None:
+                """Say nothing."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        server.daemon_threads = True
+        self.port = server.server_port
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        try:
+            yield self
+        finally:
+            server.shutdown()
+            server.server_close()
