@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from accounts.connecting.changes import FileChange
+from accounts.connecting.hook_files import HookFolder
 from accounts.connecting.machines import Machine, project_at
 from accounts.connecting.programs import PROGRAMS, AgentProgram, program_called
 from accounts.connecting.records import ChangeRecords
@@ -63,6 +64,16 @@ def project_meant(options: dict[str, Any]) -> Path | None:
 def machine_and_records() -> tuple[Machine, ChangeRecords]:
     """Return this machine, and what is remembered of the files changed on it."""
     return Machine.here(), ChangeRecords(Path(settings.ENVIRONMENT.home) / "connections")
+
+
+def hook_folder() -> HookFolder:
+    """Return where the hook program lives on this machine."""
+    return HookFolder(Path(settings.ENVIRONMENT.home) / "hooks")
+
+
+def place_of(project: Path | None) -> str:
+    """Return how the hooks of a person, or of a project, are named in what the hook program is told."""
+    return str(project) if project else "user"
 
 
 def describe_change(change: FileChange) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """`bigmind connect`: tell a program where BigMind is, and its agent to use it."""
 
 import os
+import sys
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,28 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.connecting.changes import FileChange, carry_out, plan_connection
 from accounts.connecting.clients import client_called, door
+from accounts.connecting.hook_files import HookConfig
+from accounts.connecting.hooks import (
+    KINDS,
+    ClientHooks,
+    HookConnection,
+    HookKind,
+    describe_hooks,
+    hooks_of,
+    parse_kinds,
+)
 from accounts.connecting.machines import Machine
-from accounts.connecting.parts import ByHand, by_hand, mask_keys, parts_of, present_key
+from accounts.connecting.parts import (
+    ByHand,
+    ClientFile,
+    by_hand,
+    has_hooks,
+    mask_keys,
+    parts_of,
+    present_key,
+    with_hooks,
+)
+from accounts.connecting.plugins import write_plugin
 from accounts.connecting.programs import AgentProgram
 from accounts.connecting.records import ChangeRecords
 from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, ServerConfig
@@ -21,12 +43,15 @@ from accounts.keys import create_key, digest_of, is_well_formed
 from accounts.models import ApiKey
 from accounts.people.users import find_user
 from accounts.views.keys import default_lifetime, ends_after
+from bigmind import __version__
 from bigmind.core.errors import BigMindError
 from bigmind.management.base import Refused, usage_error
 from bigmind.management.connections import (
     ConnectionCommand,
     describe_change,
+    hook_folder,
     machine_and_records,
+    place_of,
     program_meant,
     project_meant,
 )
@@ -47,6 +72,27 @@ class Key:
 
 
 @dataclass(frozen=True)
+class HookPlan:
+    """The hooks of a connection: what was consented to, and what the hook program is told.
+
+    Attributes:
+        is_wanted: Whether hooks are installed; otherwise those that are there are taken out.
+        are_there: Whether there are some already.
+    """
+
+    client: ClientHooks
+    connection: HookConnection
+    config: HookConfig
+    is_wanted: bool
+    are_there: bool
+
+    @property
+    def changes_files(self) -> bool:
+        """Whether the client's file of hooks is written."""
+        return self.is_wanted or self.are_there
+
+
+@dataclass(frozen=True)
 class ConnectionPlan:
     """What was asked for: who is connected, where to, and what that changes."""
 
@@ -57,6 +103,7 @@ class ConnectionPlan:
     changes: list[FileChange]
     steps: list[ByHand]
     records: ChangeRecords
+    hooks: HookPlan | None = None
 
 
 class Command(ConnectionCommand):
@@ -64,15 +111,21 @@ class Command(ConnectionCommand):
 
     help = (
         "Tell a program where BigMind is and its agent to use it: writes its MCP configuration and its file of "
-        "instructions, shows the difference, and keeps a backup that `bigmind disconnect` restores. Apps that take no "
+        "instructions, shows the difference, and keeps a backup that `bigmind disconnect` restores. Where the program "
+        "has hooks, it lists what each of them reads and sends, and installs them if you agree. Apps that take no "
         "key, such as connectors of chats on the web, are given the address that the page “Connect” shows."
     )
     examples = (
         "bigmind connect claude-code",
         "bigmind connect cursor --project --dry-run",
-        "bigmind connect codex --toolsets core,notes",
+        "bigmind connect codex --toolsets core,notes --hooks",
+        "bigmind connect gemini-cli --hooks --events start,end --never ~/private",
+        "bigmind connect claude-code --plugin ~/bigmind-plugin",
         f"{KEY_VARIABLE}=bm_… bigmind connect vscode --url https://bigmind.example.com",
     )
+
+    has_listed = False
+    """Whether the hooks were listed already, to ask for consent."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Take a program, an address and a key."""
@@ -86,9 +139,32 @@ class Command(ConnectionCommand):
         )
         parser.add_argument("--toolsets", default="", help="Toolsets to list, e.g. `core,notes` or `all`.")
         parser.add_argument("--user", help="Whose key to make: user name or id. Default: the owner's.")
+        asked = parser.add_mutually_exclusive_group()
+        asked.add_argument("--hooks", action="store_true", default=None, help="Install the hooks without asking.")
+        asked.add_argument(
+            "--no-hooks",
+            action="store_false",
+            dest="hooks",
+            help="Install no hooks, and take out those that are there.",
+        )
+        parser.add_argument(
+            "--plugin", default="", metavar="FOLDER", help="Write a plugin (Gemini CLI: an extension) there instead."
+        )
+        parser.add_argument("--events", default="", help=f"Hooks to install, of {','.join(KINDS)}. Default: all.")
+        parser.add_argument(
+            "--never",
+            action="append",
+            default=[],
+            metavar="FOLDER",
+            help="Send nothing from this folder. May be repeated.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Show the difference, then write."""
+        if options["plugin"]:
+            self._write_plugin(options)
+            return
+        options["hooks"] = self._wants_hooks(options)
         connection = _plan(options)
         if not options["dry_run"]:
             _carry_out(connection)
@@ -97,6 +173,23 @@ class Command(ConnectionCommand):
             return
         self.tell(connection.changes, is_rehearsal=options["dry_run"])
         self._tell_more(connection)
+
+    def _write_plugin(self, options: dict[str, Any]) -> None:
+        client = options["client"]
+        if client not in {"claude-code", "codex", "gemini-cli"}:
+            raise usage_error("--plugin is for claude-code and codex, which share one, and for gemini-cli.")
+        if options["dry_run"] or options["project"] is not None or options["hooks"] is not None:
+            raise usage_error(
+                "--plugin writes a folder of its own: leave out --dry-run, --project, --hooks, --no-hooks."
+            )
+        written = write_plugin(client, Path(options["plugin"]).expanduser().resolve(), _door(options), _kinds(options))
+        if options["json"]:
+            self.print_json({"client": client, "folder": str(written.folder), "install": written.install})
+            return
+        self.stdout.write(f"{written.folder}: written")
+        for command in written.install:
+            self.stdout.write(f"  {command}")
+        self.remark(f"No key is in it: it is read from the variable {KEY_VARIABLE}.")
 
     def _tell_more(self, connection: ConnectionPlan) -> None:
         program, records = connection.program, connection.records
@@ -107,10 +200,54 @@ class Command(ConnectionCommand):
             self.remark(f"No key is in the project's files, for they are shared. {program.key_by}")
         else:
             self.remark(f"The key: {connection.key.origin}.")
+        self._tell_hooks(connection)
         if records.folder.is_dir():
             project = f' --project "{connection.project}"' if connection.project else ""
             self.remark(f"Backups are in {records.folder}. To undo it: bigmind disconnect {program.slug}{project}")
         self.remark(f"{_then(program)} {connection.config.public_url}/connect/ shows when it has called.")
+
+    def _wants_hooks(self, options: dict[str, Any]) -> bool | None:
+        """Return whether hooks are wanted: as the options say, else as they are, else what a person answers."""
+        program, project = program_meant(options), project_meant(options)
+        client, wanted = hooks_of(program.slug), options["hooks"]
+        if client is None and (wanted or options["events"] or options["never"]):
+            raise usage_error(f"{program.name} has no hooks that BigMind knows.")
+        if client is None or wanted is not None:
+            return bool(wanted) if client else None
+        if has_hooks(client, machine_and_records()[0], project):
+            return True
+        is_asked = not (options["dry_run"] or options["json"]) and sys.stdin.isatty() and self.stdout.isatty()
+        if not is_asked:
+            return None
+        connection = HookConnection(hook_folder().program(client.slug, Machine.here()), _kinds(options))
+        self._list_hooks(program, client, connection)
+        return input("Install them? [y/N] ").strip().lower() in {"y", "yes"}
+
+    def _list_hooks(self, program: AgentProgram, client: ClientHooks, connection: HookConnection) -> None:
+        self.has_listed = True
+        self.stdout.write(f"Hooks of {program.name}, by which your agent has its memory without asking for it:")
+        for hook in describe_hooks(client, connection):
+            self.stdout.write(f"  {hook['event']}: when {hook['when']}.")
+            self.stdout.write(f"    Reads and sends: {hook['reads_and_sends']}. Brings: {hook['brings']}.")
+        self.stdout.write(
+            "  What stands between <private> and </private> is never sent, secrets are removed before sending, and "
+            "everything goes to your BigMind alone."
+        )
+
+    def _tell_hooks(self, connection: ConnectionPlan) -> None:
+        hooks = connection.hooks
+        if hooks is None:
+            return
+        if not hooks.is_wanted:
+            if not hooks.are_there:
+                self.remark(f"No hooks were installed: bigmind connect {connection.program.slug} --hooks does.")
+            return
+        if not self.has_listed:
+            self._list_hooks(connection.program, hooks.client, hooks.connection)
+        if not hooks.config.key:
+            self.remark(f"The hooks read the key from the variable {KEY_VARIABLE}.")
+        if hooks.client.then:
+            self.remark(hooks.client.then)
 
 
 def _plan(options: dict[str, Any]) -> ConnectionPlan:
@@ -119,21 +256,79 @@ def _plan(options: dict[str, Any]) -> ConnectionPlan:
     machine, records = machine_and_records()
     outside = _door(options)
     # A rehearsal first: a file that cannot be changed must not cost a key.
-    plan_connection(program.slug, parts_of(program, outside, machine, project), records)
+    plan_connection(
+        program.slug, _parts(program, outside, machine, project, _hooks(options, outside, machine)), records
+    )
     key = _key(program, options, outside, machine)
     entered = replace(outside, key=key.text)
-    changes = plan_connection(program.slug, parts_of(program, entered, machine, project), records)
-    return ConnectionPlan(program, project, entered, key, changes, by_hand(program, entered, project), records)
+    hooks = _hooks(options, entered, machine)
+    changes = plan_connection(program.slug, _parts(program, entered, machine, project, hooks), records)
+    return ConnectionPlan(program, project, entered, key, changes, by_hand(program, entered, project), records, hooks)
+
+
+def _parts(
+    program: AgentProgram, config: ServerConfig, machine: Machine, project: Path | None, hooks: HookPlan | None
+) -> list[ClientFile]:
+    parts = parts_of(program, config, machine, project)
+    if hooks is None or not hooks.changes_files:
+        return parts
+    return with_hooks(parts, hooks.client, hooks.connection, machine, project)
+
+
+def _hooks(options: dict[str, Any], config: ServerConfig, machine: Machine) -> HookPlan | None:
+    """Return the plan for a client's hooks; None for one that has none."""
+    client, project = hooks_of(options["client"]), project_meant(options)
+    if client is None:
+        return None
+    folder, place = hook_folder(), place_of(project)
+    known, program = folder.config_of(client.slug), folder.program(client.slug, machine)
+    is_wanted = bool(options["hooks"])
+    kinds = _kinds(options, known.events if known else KINDS) if is_wanted else ()
+    never = sorted(
+        {*(known.never if known else ()), *(str(Path(one).expanduser().resolve()) for one in options["never"])}
+    )
+    key = config.key if config.key != KEY_PLACEHOLDER else known.key if known else ""
+    told = HookConfig(
+        client.slug,
+        config.public_url,
+        key,
+        list(kinds),
+        never,
+        sorted({*(known.places if known else ()), place}),
+        program.python,
+        __version__,
+    )
+    # The client itself does not know of folders from which nothing is sent, and a project's file holds no key.
+    direct_key = "" if project or never else key
+    connection = HookConnection(program, kinds, config.public_url, direct_key)
+    return HookPlan(client, connection, told, is_wanted, has_hooks(client, machine, project))
+
+
+def _kinds(options: dict[str, Any], default: Sequence[str] = KINDS) -> tuple[HookKind, ...]:
+    try:
+        return parse_kinds(options["events"] or ",".join(default))
+    except ValueError as error:
+        raise usage_error(f"--events: {error}") from error
 
 
 def _carry_out(connection: ConnectionPlan) -> None:
-    made = connection.key.made
+    made, hooks, folder = connection.key.made, connection.hooks, hook_folder()
+    place = place_of(connection.project)
+    known = folder.config_of(connection.program.slug)
+    if hooks and hooks.is_wanted:
+        folder.write(hooks.config)
     try:
         carry_out(_noting(connection.changes, made), connection.records)
     except BigMindError:
         if made:
             made.delete()
+        if known:
+            folder.write(known)
+        elif hooks and hooks.is_wanted:
+            folder.forget(connection.program.slug, place)
         raise
+    if hooks and hooks.are_there and not hooks.is_wanted:
+        folder.forget(connection.program.slug, place)
 
 
 def _door(options: dict[str, Any]) -> ServerConfig:
@@ -218,8 +413,17 @@ def _describe(connection: ConnectionPlan) -> dict[str, Any]:
         "files": [describe_change(change) | _backup(change, connection.records) for change in connection.changes],
         "by_hand": [{"place": step.place, "text": mask_keys(step.text)} for step in connection.steps],
         "key": {"origin": key.origin, "prefix": key.made.prefix if key.made else None},
+        "hooks": _describe_hooks(connection.hooks),
         "then": _then(connection.program),
     }
+
+
+def _describe_hooks(hooks: HookPlan | None) -> dict[str, Any] | None:
+    if hooks is None:
+        return None
+    offered = hooks.connection if hooks.is_wanted else replace(hooks.connection, kinds=KINDS)
+    described = describe_hooks(hooks.client, offered)
+    return {"installed": hooks.is_wanted, "events": described, "never": hooks.config.never, "then": hooks.client.then}
 
 
 def _backup(change: FileChange, records: ChangeRecords) -> dict[str, Any]:

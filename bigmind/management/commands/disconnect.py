@@ -1,20 +1,26 @@
 """`bigmind disconnect`: undo what `bigmind connect` did."""
 
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
 from accounts.connecting.changes import FileChange, carry_out, plan_disconnection
 from accounts.connecting.clients import door
-from accounts.connecting.parts import by_hand, parts_of
+from accounts.connecting.hooks import HookConnection, hooks_of
+from accounts.connecting.machines import Machine
+from accounts.connecting.parts import ClientFile, by_hand, has_hooks, parts_of, with_hooks
+from accounts.connecting.programs import AgentProgram
 from accounts.connecting.records import ChangeRecords
 from accounts.keys import revoke_key
 from accounts.models import ApiKey
 from bigmind.management.connections import (
     ConnectionCommand,
     describe_change,
+    hook_folder,
     machine_and_records,
+    place_of,
     program_meant,
     project_meant,
 )
@@ -25,7 +31,7 @@ class Command(ConnectionCommand):
 
     help = (
         "Undo `bigmind connect`: each file becomes what it was before, byte for byte; where it was changed since, only "
-        "BigMind's part is taken out. The key that was made for it is revoked."
+        "BigMind's part is taken out. Hooks go too, and what waits to be sent. The key that was made for it is revoked."
     )
     examples = ("bigmind disconnect cursor", "bigmind disconnect claude-code --project --dry-run")
 
@@ -38,11 +44,12 @@ class Command(ConnectionCommand):
         """Show the difference, then write."""
         program, project, is_dry = program_meant(options), project_meant(options), options["dry_run"]
         machine, records = machine_and_records()
-        changes = plan_disconnection(program.slug, parts_of(program, door(), machine, project), records)
+        changes = plan_disconnection(program.slug, _parts(program, machine, project), records)
         digests = [] if options["keep_key"] else _keys_made_for(changes, records)
         ended: list[ApiKey] = []
         if not is_dry:
             carry_out(changes, records)
+            hook_folder().forget(program.slug, place_of(project))
             ended = self._end(digests)
         if options["json"]:
             files = [describe_change(change) for change in changes]
@@ -61,6 +68,14 @@ class Command(ConnectionCommand):
         except (OperationalError, InterfaceError):
             self.remark("BigMind does not run, so the key still works: `bigmind key_revoke` ends it.")
             return []
+
+
+def _parts(program: AgentProgram, machine: Machine, project: Path | None) -> list[ClientFile]:
+    parts, client = parts_of(program, door(), machine, project), hooks_of(program.slug)
+    if client is None or not has_hooks(client, machine, project):
+        return parts
+    none = HookConnection(hook_folder().program(client.slug, machine), ())
+    return with_hooks(parts, client, none, machine, project)
 
 
 def _keys_made_for(changes: list[FileChange], records: ChangeRecords) -> list[str]:
