@@ -13,6 +13,9 @@ import psycopg
 from django.db import connection
 from kombu.exceptions import OperationalError as BrokerError
 
+from accounts.connecting.hook_files import HookFolder
+from accounts.connecting.hook_trials import HookTrial, try_hooks
+from accounts.connecting.machines import Machine
 from bigmind.celery import app as celery
 from bigmind.core.roles import OWNS_TABLES
 from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
@@ -68,6 +71,7 @@ def examine(environment: Environment) -> Iterator[Check]:
         "broker": lambda: [broker(environment)],
         "worker": lambda: [worker()] if has_worker else [_skip("worker")],
         "web": lambda: [web(environment.url)],
+        "hooks": lambda: check_hooks(environment),
     }
     for name, look in looks.items():
         yield from guard(name, look)
@@ -231,6 +235,40 @@ def web(url: str) -> Check:
             "web", CheckStatus.PROBLEM, f"{url}/healthz answers {status}", "Does another program answer there?"
         )
     return Check("web", CheckStatus.OK, f"{url} answers")
+
+
+def check_hooks(environment: Environment) -> Iterator[Check]:
+    """Run the hooks that are installed in clients on this machine, with an event that changes nothing."""
+    folder = HookFolder(environment.home / "hooks")
+    trials = list(try_hooks(folder, Machine.here()))
+    yield from map(_hooks, trials)
+    if not trials:
+        yield Check("hooks", CheckStatus.OK, "none are installed")
+    elif not folder.is_current() and not any(trial.error for trial in trials):
+        advice = f"`bigmind up` renews it, and so does: bigmind connect {trials[0].client}"
+        yield Check("hooks", CheckStatus.WARNING, "the hook program is of another version", advice)
+
+
+def _hooks(trial: HookTrial) -> Check:
+    again = f"Run: bigmind connect {trial.client} --hooks" + (
+        "" if trial.place == "user" else f" --project {trial.place}"
+    )
+    where = trial.client if trial.place == "user" else f"{trial.client} in {trial.place}"
+    count, size = trial.waiting
+    waiting = f"; {count} events ({size / 1024:.0f} KB) wait to be sent" if count else ""
+    failure = trial.last_failure
+    failed = f"; last failure {failure.at}, {failure.event}: {failure.reason}" if failure else ""
+    if trial.error:
+        # The client goes on, and nothing is lost: what is wrong is said of BigMind above.
+        is_away = trial.status is not None and (trial.status in {0, 429} or trial.status >= 500)
+        status = CheckStatus.WARNING if is_away else CheckStatus.PROBLEM
+        advice = "Clients go on. Start BigMind, and it gets what waits." if is_away else again
+        return Check("hooks", status, f"{where}: {trial.error}{waiting}{failed}", advice)
+    found = f"{where}: {trial.entries} hooks, {trial.milliseconds} ms{waiting}{failed}"
+    if trial.untrusted:
+        advice = "Start codex and choose “Review hooks” or “Trust all”: it skips the others without a word."
+        return Check("hooks", CheckStatus.WARNING, f"{found}; {trial.untrusted} of them are not trusted", advice)
+    return Check("hooks", CheckStatus.OK, found)
 
 
 def _server(version: int) -> Check:

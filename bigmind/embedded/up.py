@@ -10,6 +10,7 @@ from types import FrameType
 
 from pydantic import SecretStr
 
+from accounts.connecting.hook_files import HookFolder
 from accounts.people.first_run import Initial, first_run
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
@@ -116,6 +117,7 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
     with lock_home(environment.home, environment.url):
         end_leftovers(environment.home)
         clear_queue(environment.home)
+        renew_hooks(environment, say)
         supervisor = Supervisor(say)
         try:
             _start(environment, parts, supervisor)
@@ -137,6 +139,14 @@ def warnings(environment: Environment) -> list[str]:
     if environment.bind not in {*LOOPBACK, "localhost"} and not environment.public_url:
         found.append("Other machines are refused until BIGMIND_PUBLIC_URL says which address they use.")
     return found
+
+
+def renew_hooks(environment: Environment, say: Say) -> None:
+    """Give clients on this machine the hook program of this version. BigMind starts without that, too."""
+    try:
+        HookFolder(environment.home / "hooks").renew()
+    except BigMindError as refusal:
+        say(f"Hooks keep the program of an older version. {refusal}")
 
 
 def _start(environment: Environment, parts: Collection[str], supervisor: Supervisor) -> None:
