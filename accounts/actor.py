@@ -1,6 +1,6 @@
 """Actor: who performs an operation: a user, with a key's scopes, through an agent."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -61,13 +61,13 @@ class Actor:
             raise Forbidden(f"This key may not {action}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
         raise Forbidden(f"A {self.user.role} may not {action}.", hint="Ask an admin of this BigMind.", scope=scope)
 
-    def require_toolset(self, toolset: str) -> None:
-        """Refuse when the key is limited to other toolsets."""
-        if not self.may_use(toolset):
-            allowed = ", ".join(sorted(self.toolsets))
-            hint = f"Use a key with the toolset `{toolset}`."
+    def require_toolset(self, toolsets: Collection[str]) -> None:
+        """Refuse when the key is limited to other toolsets than these."""
+        if not self.may_use(toolsets):
+            allowed, needed = ", ".join(sorted(self.toolsets)), " or ".join(f"`{name}`" for name in sorted(toolsets))
+            hint = f"Use a key with the toolset {needed}."
             if self.is_app:
-                hint = f"Its user can connect it again and permit the toolset `{toolset}`."
+                hint = f"Its user can connect it again and permit the toolset {needed}."
             raise Forbidden(f"This {'app' if self.is_app else 'key'} is limited to: {allowed}.", hint=hint)
 
     @property
@@ -75,9 +75,9 @@ class Actor:
         """Whether a connected app acts, with tokens instead of a key of its own."""
         return self.key is not None and self.key.app_id is not None
 
-    def may_use(self, toolset: str) -> bool:
-        """Whether the key may use this toolset."""
-        return not self.toolsets or toolset in self.toolsets
+    def may_use(self, toolsets: Collection[str]) -> bool:
+        """Whether the key may use what is in any of these toolsets."""
+        return not self.toolsets or not self.toolsets.isdisjoint(toolsets)
 
 
 _ACTING: ContextVar[Actor | None] = ContextVar("acting", default=None)

@@ -27,6 +27,7 @@ from bigmind.core.screening.policy import collect_notices
 from bigmind.core.tokens import count_tokens
 from bigmind.core.tracing import describe, span
 from bigmind.observability.logging import current_request_id, tell_once
+from bigmind.operations import operation_to_perform
 
 Transport = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200
@@ -106,6 +107,9 @@ def perform(
     Raises:
         BigMindError: the actor lacks permission, the arguments are wrong, or the operation refuses.
     """
+    if transport != "rest":
+        # REST has a route for each operation, with the method and the conditions that belong to it.
+        operation, arguments = operation_to_perform(operation, arguments)
     started, outcome, seconds, tokens = perf_counter(), "error", 0.0, None
     with span(operation.name, door=transport, request_id=current_request_id()) as traced:
         try:
@@ -183,7 +187,7 @@ def _perform(
     operation: Operation, actor: Actor, arguments: Mapping[str, Any], idempotency_key: str | None, transport: Transport
 ) -> Outcome:
     actor.require(operation.scope)
-    actor.require_toolset(operation.toolset)
+    actor.require_toolset(operation.toolsets)
     if operation.effect is not Effect.READ:
         require_writable()
     # REST is strict: its OpenAPI document says what it accepts, and a program can follow it to the letter.

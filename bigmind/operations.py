@@ -1,16 +1,23 @@
 """The catalogue: everything BigMind can do, by name. What is not listed here is not exposed."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.operations import OPERATIONS as ACCOUNTS
-from bigmind.core.operations import Operation
+from bigmind.core.errors import Invalid, NotFound
+from bigmind.core.operations import Effect, Operation
+from bigmind.core.text import check_content
+from bigmind.core.vocabulary import Query
+from bigmind.operation_search import FoundOperation, FoundOperations, FoundOperationsShape, rank_operations
 from curation.operations import OPERATIONS as CURATION
 from knowledge.operations import OPERATIONS as KNOWLEDGE
 
 TOOLSETS: dict[str, str] = {
-    "core": "What most sessions need: start, remember, recall, end.",
+    "core": "What most sessions need: start, recall, remember, propose, end; and one tool that does all else.",
     "memory": "The rest of the personal memory: profile, hypotheses, corrections, erasure.",
     "company": "What the company knows: read, propose, say what it was worth, decide.",
     "kb": "The knowledge base that everybody here shares.",
@@ -20,30 +27,120 @@ TOOLSETS: dict[str, str] = {
     "notes": "Texts addressed by domain and key.",
     "admin": "Health, statistics, pruning, export and import.",
 }
+FOUND = 5
 
-CATALOGUE: dict[str, Operation] = {operation.name: operation for operation in (*KNOWLEDGE, *ACCOUNTS, *CURATION)}
+ToolName = Annotated[
+    str,
+    AfterValidator(check_content),
+    Field(min_length=1, max_length=100, description="The name of one to use."),
+]
 
+
+def use_tool(
+    actor: Actor,
+    *,
+    find: Annotated[Query, Field(description="What you want to do.")] | None = None,
+    tool: ToolName | None = None,
+    arguments: Annotated[dict[str, Any], Field(description="What it takes.")] | None = None,
+) -> FoundOperations:
+    """Do anything else: notes, knowledge base, documentation, app maps, profile, hypotheses, erasing, export.
+
+    Call it with `find`, then with `tool` and `arguments`. Returns the tools that fit, then their answer.
+    """
+    if tool is not None:
+        raise _cannot_perform(actor, tool)
+    if find is None:
+        raise Invalid.of("find", "is required, unless tool says which one to perform")
+    permitted = list(operations_for(actor, {"all"}))
+    fitting = rank_operations(find, [one for one in permitted if not one.performs_others])[:FOUND]
+    return FoundOperations([FoundOperation.of(operation) for operation in fitting])
+
+
+def _cannot_perform(actor: Actor, name: str) -> Invalid | NotFound:
+    """Return why a tool that was named is not performed here: the gate performs what there is for agents."""
+    if known := find_operation(name):
+        return Invalid.of("tool", f"is performed at its own route: {known.route}")
+    nearest = nearest_names(name, [operation.name for operation in operations_for(actor, {"all"})])
+    hint = f"The nearest: {', '.join(nearest)}." if nearest else "Ask with `find` and plain words."
+    return NotFound(f"There is no tool {name}.", hint=hint)
+
+
+USE_TOOL = Operation(
+    name="memory_use_tool",
+    title="Find and use any other tool",
+    call=use_tool,
+    shape=FoundOperationsShape,
+    route="POST tools/",
+    toolset="core",
+    effect=Effect.READ,
+    template="tools_found.md",
+    performs_others=True,
+)
+
+CATALOGUE: dict[str, Operation] = {
+    operation.name: operation for operation in (*KNOWLEDGE, *ACCOUNTS, *CURATION, USE_TOOL)
+}
 
 OTHER_NAMES: dict[str, str] = {
-    **dict.fromkeys(("recall", "search", "find", "query", "ask", "lookup", "retrieve"), "memory_semantic_search"),
-    **dict.fromkeys(("remember", "store", "save", "add", "write", "memorize"), "memory_store_fact"),
+    **dict.fromkeys(("recall", "search", "find", "query", "ask", "lookup", "retrieve"), "memory_recall"),
+    **dict.fromkeys(("remember", "store", "save", "add", "write", "memorize", "create"), "memory_store_fact"),
     **dict.fromkeys(("forget", "remove", "delete"), "memory_deprecate_fact"),
+    **dict.fromkeys(("update", "edit", "fix"), "memory_correct_fact"),
+    **dict.fromkeys(("start", "begin", "init"), "memory_start_session"),
+    **dict.fromkeys(("end", "close", "finish"), "memory_end_session"),
 }
 """What agents call an operation whose name they do not know, by the verb that they use."""
+_OF_MEMORY = frozenset(
+    "memory memories bigmind mind my fact facts it this all from to of the".split()  # noqa: SIM905
+)
+"""Words of such a name that say no more than that memory is meant."""
 
 
 def operations_for(actor: Actor, toolsets: Collection[str] = ("core",)) -> Iterator[Operation]:
     """Yield what this actor may call, in the toolsets asked for; `all` means every toolset."""
     for operation in CATALOGUE.values():
-        asked = "all" in toolsets or operation.toolset in toolsets
-        if asked and operation.scope in actor.scopes and actor.may_use(operation.toolset):
+        if operation.is_listed_in(toolsets) and operation.scope in actor.scopes and actor.may_use(operation.toolsets):
             yield operation
+
+
+def find_operation(name: str) -> Operation | None:
+    """Return an operation by its name, as clients spell it: also `mcp__bigmind__memory_recall`."""
+    return CATALOGUE.get(name.strip().rpartition("__")[2].replace("-", "_").lower())
+
+
+def operation_to_perform(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
+    """Return the operation that a call names to be performed in its place, with its arguments; else the call itself.
+
+    Arguments beside `tool` are taken for those of the tool: agents send them flat as well.
+    """
+    sent = dict(arguments)
+    named = sent.get("tool") if operation.performs_others else None
+    target = find_operation(named) if isinstance(named, str) else None
+    if target is None or target.performs_others:
+        return operation, sent
+    inner = operation.forgive({"arguments": sent.get("arguments")}).get("arguments") or {}
+    if not isinstance(inner, dict):
+        return operation, sent
+    beside = {name: value for name, value in sent.items() if name not in {"tool", "arguments", "find"}}
+    return target, {**beside, **inner}
 
 
 def nearest_names(name: str, known: Collection[str]) -> list[str]:
     """Return the operations that an unknown name was probably meant to be, the likeliest first: at most three."""
-    words = name.lower().replace("-", "_").split("_")
-    by_verb = [OTHER_NAMES[word] for word in words if word in OTHER_NAMES]
-    # `memory_recall` is spelled like `memory_correct_fact`: a known verb says more than similar letters.
+    by_verb = [OTHER_NAMES[word] for word in _words_of(name) if word in OTHER_NAMES]
+    # `memory_recall_all` is spelled like `memory_correct_fact`: a known verb says more than similar letters.
     nearest = dict.fromkeys([*by_verb, *get_close_matches(name, known, n=3, cutoff=0.8 if by_verb else 0.6)])
     return [one for one in nearest if one in known][:3]
+
+
+def guess_operation(name: str) -> Operation | None:
+    """Return the one operation that a made-up name can only mean, such as `search_memory`; None where it is a guess."""
+    words = set(_words_of(name))
+    meant = {OTHER_NAMES[word] for word in words if word in OTHER_NAMES}
+    return CATALOGUE[meant.pop()] if len(meant) == 1 and words <= OTHER_NAMES.keys() | _OF_MEMORY else None
+
+
+def _words_of(name: str) -> list[str]:
+    # `saveMemory` is two words, as `save_memory` is.
+    spaced = "".join(f"_{char}" if char.isupper() else char for char in name[:100].rpartition("__")[2])
+    return [word for word in spaced.lower().replace("-", "_").split("_") if word]

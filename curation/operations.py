@@ -25,6 +25,7 @@ OPERATIONS: tuple[Operation, ...] = (
         shape=ProposalShape,
         route="POST company/",
         toolset="company",
+        in_core=True,
         effect=Effect.WRITE,
         idempotent=True,
         template="proposal.md",

@@ -26,28 +26,28 @@ CompanyTitle = Annotated[
     Field(max_length=TITLE_CHARS),
     AfterValidator(clean_name),
     NoSecrets,
-    Field(min_length=1, max_length=TITLE_CHARS, description="Title, up to 80 characters."),
+    Field(min_length=1, max_length=TITLE_CHARS, description="Up to 80 characters."),
 ]
 CompanyText = Annotated[
     SharedContent,
     AfterValidator(_within_tokens),
-    Field(description="Markdown, up to 500 tokens: one thing, for everybody."),
+    Field(description="Markdown, up to 500 tokens, for everybody."),
 ]
 CompanyEntryId = Annotated[RowId, Handle("company"), Field(description="The number in its handle: 142 for C142.")]
 Revision = Annotated[
     int, Field(ge=1, le=2**31 - 1, description="The revision you have read. Refused when it has changed since.")
 ]
 Notes = Annotated[SharedLongText, Field(max_length=2_000, description="Why. The proposer reads it.")]
-Evidence = Annotated[SharedLongText, Field(max_length=4_000, description="What shows that it is true: links, figures.")]
+Evidence = Annotated[SharedLongText, Field(max_length=4_000, description="What shows it: links, figures.")]
 OriginName = Annotated[
     Literal["user", "inferred", "tool", "imported"],
-    Field(description="Where it comes from: the user said it, you inferred it, a tool put it out, it was imported."),
+    Field(description="Who says so: the user, you (inferred), a tool, an import."),
 ]
-KeepHere = Annotated[bool, Field(description="Do not send it to the company server, where this BigMind has one.")]
-SourceKind = Annotated[Literal["fact", "chunk", "entry", "hypothesis"], Field(description="Kind of what to promote.")]
+KeepHere = Annotated[bool, Field(description="Not for a company server.")]
+SourceKind = Literal["fact", "chunk", "entry", "hypothesis"]
 SourceId = Annotated[
     str,
     Handle(kind_in="source_kind"),
     AfterValidator(check_content),
-    Field(min_length=1, max_length=36, description="Id of what to promote."),
+    Field(min_length=1, max_length=36, description="Id or handle."),
 ]

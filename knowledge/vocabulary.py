@@ -26,8 +26,8 @@ from bigmind.core.vocabulary import (
 )
 
 CategoryName = Literal["preference", "decision", "codebase", "constraint", "identity"]
-FactText = Annotated[Content, Field(description="One atomic truth, in one sentence.", examples=["Prefers pytest."])]
-FactId = Annotated[RowId, Handle("fact"), Field(description="The number of the fact.")]
+FactText = Annotated[Content, Field(description="One truth, in one sentence.", examples=["Prefers pytest."])]
+FactId = Annotated[RowId, Handle("fact"), Field(description="Its number.")]
 HypothesisText = Annotated[Content, Field(description="“I believe X because Y.”")]
 HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="The number of the hypothesis.")]
 ChunkId = Annotated[RowId, Handle("chunk"), Field(description="The number of the chunk.")]
@@ -60,12 +60,12 @@ OneLiner = Annotated[
     Field(min_length=1, max_length=120, description="Headline, up to 120 characters."),
 ]
 Topics = Annotated[Tags, Field(description="Topic tags.", examples=[["deploys", "postgres"]])]
-Outcome = Annotated[LongText, Field(description="One sentence: what was decided or built.")]
-SummaryText = Annotated[LongText, Field(description="Narrative in markdown, up to 2,000 tokens.")]
+Outcome = Annotated[LongText, Field(description="What was decided or built.")]
+SummaryText = Annotated[LongText, Field(description="Markdown, up to 2,000 tokens.")]
 KeyFacts = Annotated[Lines, Field(description="A sentence each.")]
-CodeRefs = Annotated[Lines, Field(description="Files, repositories, pull requests.")]
+CodeRefs = Annotated[Lines, Field(description="Files, pull requests.")]
 Role = Annotated[Literal["user", "assistant", "system"], Field(description="Who said it.")]
-FlagReason = Annotated[LongText, Field(description="Why this exchange matters.")]
+FlagReason = LongText
 Used = Annotated[Tags, Field(description="Handles that helped: C142.", examples=[["C142"]])]
 Misleading = Annotated[Tags, Field(description="Handles that misled.")]
 Domain = Annotated[
@@ -80,9 +80,7 @@ Key = Annotated[
     AfterValidator(clean_name),
     Field(min_length=1, max_length=TITLE_CHARS, description="Name within the domain, such as dymon-packages."),
 ]
-CompanyCategoryName = Annotated[
-    Literal["architecture", "standard", "decision", "pattern", "glossary"], Field(description="What sort it is.")
-]
+CompanyCategoryName = Literal["architecture", "standard", "decision", "pattern", "glossary"]
 
 
 def _storable(metadata: dict[str, Any]) -> dict[str, Any]:

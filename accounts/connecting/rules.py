@@ -12,7 +12,7 @@ Rules (mandatory):
 - ALWAYS call memory_end_session() as the very last action before closing a conversation.
 - Call memory_flag_important() whenever a significant decision, code change, or new
   preference is mentioned — do not wait to be asked.
-- If asked "do you remember…", call memory_semantic_search() or
+- If asked "do you remember…", call memory_recall() or
   memory_get_session_detail() before answering from your own knowledge.
 """
 

@@ -4,37 +4,74 @@ This applies to agents and to people at a command line. REST is strict: its docu
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin
 
-from django.utils import timezone
 from pydantic import BaseModel
 
 from bigmind.core.errors import Invalid
-from bigmind.core.handles import Handle, id_in
+from bigmind.core.handles import Handle, id_in, read_handle
+from bigmind.core.periods import read_period
 
-_DAYS = {"today": 0, "yesterday": 1}
 _CLOSED_BY = {"[": "]", "{": "}"}
+_ABSENT = frozenset({"", "null", "none", "undefined"})
+_WRAPPERS = frozenset({"arguments", "params", "parameters", "input", "args", "kwargs"})
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+UNTIL = frozenset({"until", "till", "to", "end", "end_date", "to_date"})
+"""Names of an argument for the last day that is meant: `before` is the end of that day."""
+_OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "query": ("question", "q", "search", "search_query", "search_term", "prompt", "keywords", "text"),
+    "find": ("query", "question", "search", "description", "task", "want"),
+    "tool": ("name", "tool_name", "operation", "function"),
+    "fact": ("content", "text", "memory", "statement", "new_fact", "value"),
+    "content": ("text", "message", "body", "memory", "note", "value", "exchange"),
+    "hypothesis": ("belief", "text", "content", "statement"),
+    "text": ("query", "q", "search", "contains"),
+    "reason": ("why", "note", "deprecation_reason", "comment"),
+    "flag_reason": ("reason", "why"),
+    "one_liner": ("headline", "oneliner", "title", "one_line_summary"),
+    "topics": ("tags", "labels", "keywords"),
+    "tags": ("topics", "labels"),
+    "project": ("repo", "repository", "project_name"),
+    "category": ("type", "kind"),
+    "since": ("from", "after", "start", "start_date", "from_date"),
+    "before": (*UNTIL, "to_moment"),
+    "limit": ("top_k", "k", "n", "max_results", "num_results", "count", "size", "page_size"),
+    "max_tokens": ("token_budget", "budget", "token_limit"),
+    "session_id": ("session", "source_session", "id"),
+    "source_session": ("session_id", "session"),
+    "verdict": ("rating", "feedback", "usefulness"),
+    "note": ("comment", "reason"),
+    "fact_id": ("id", "handle"),
+    "hypothesis_id": ("id", "handle"),
+    "chunk_id": ("id", "handle"),
+    "entry_id": ("id", "handle"),
+    "id": ("handle", "fact_id", "entry_id", "source_id"),
+}
+"""What agents call an argument whose name they do not know."""
 
 
 def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments in the form of their schema where their meaning is clear; all others unchanged.
 
     `null` counts as not sent; the JSON text of a list or an object becomes that list or object; the case of a choice
-    does not matter; a handle such as `F12` becomes the id it names; `yesterday` becomes the start of that day.
+    does not matter; a handle such as `F12` becomes the id it names; `yesterday` becomes the start of that day; another
+    name for an argument, such as `question`, becomes its own.
 
     Raises:
         Invalid: a handle names another kind than the argument takes, or a text that looks like JSON is not valid.
     """
     properties, handles = schema.get("properties", {}), _handles_of(model)
-    sent = {name: value for name, value in arguments.items() if value is not None or name not in properties}
+    named, until = _rename(_unwrap(arguments, properties), properties)
+    sent = {name: value for name, value in named.items() if not _is_absent(name, value, properties, schema)}
+    _fill_in_kinds(sent, handles)
     problems = []
     # Choices first: an argument that names a kind decides which handles another argument accepts.
     for name in sorted(sent.keys() & properties.keys(), key=handles.__contains__):
         try:
-            sent[name] = _convert(sent[name], properties[name])
+            sent[name] = _convert(sent[name], properties[name], is_end=name == until)
             if name in handles:
                 sent[name] = _without_handle(sent[name], handles[name], sent, properties[name])
         except ValueError as error:
@@ -54,44 +91,99 @@ def list_in(text: str) -> list[Any] | None:
     return found
 
 
-def _convert(value: Any, schema: Mapping[str, Any]) -> Any:
+def _unwrap(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Take arguments out of an object that they were all put into, such as `{"arguments": {…}}`."""
+    if len(arguments) != 1:
+        return arguments
+    name, value = next(iter(arguments.items()))
+    if name not in _WRAPPERS or name in properties:
+        return arguments
+    inner = _json_in(value, "{") if isinstance(value, str) else value
+    return inner if isinstance(inner, dict) and all(isinstance(key, str) for key in inner) else arguments
+
+
+def _rename(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Give arguments their own names, and say which of them was sent as the last day that is meant.
+
+    An argument is renamed when only one that was not sent can be meant, and no other one means it, too.
+    """
+    meant: dict[str, list[str]] = {}
+    for name in arguments.keys() - properties.keys():
+        for own in _own_names(name, properties, arguments):
+            meant.setdefault(own, []).append(name)
+    claims = [other for others in meant.values() for other in others]
+    renamed = {others[0]: own for own, others in meant.items() if len(others) == 1 and claims.count(others[0]) == 1}
+    until = next((own for other, own in renamed.items() if own == "before" and other.lower() in UNTIL), "")
+    return {renamed.get(name, name): value for name, value in arguments.items()}, until
+
+
+def _own_names(name: str, properties: Mapping[str, Any], sent: Mapping[str, Any]) -> list[str]:
+    plain = _CAPITAL.sub("_", name[:100]).replace("-", "_").replace(" ", "_").lower()
+    free = [own for own in properties if own not in sent]
+    return [plain] if plain in free else [own for own in free if plain in _OTHER_NAMES.get(own, ())]
+
+
+def _is_absent(name: str, value: Any, properties: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+    """Return whether an argument says nothing: null, or an empty text where it may be left out and no text is meant."""
+    part = properties.get(name)
+    if part is None or value is None:
+        return part is not None
+    is_text = part.get("type") == "string" and not part.keys() & {"enum", "format"}
+    is_optional = name not in schema.get("required", ())
+    return isinstance(value, str) and is_optional and not is_text and value.strip().lower() in _ABSENT
+
+
+def _fill_in_kinds(sent: dict[str, Any], handles: Mapping[str, Handle]) -> None:
+    """Add the kind that a handle names where an argument for it was left out: `C3` is a company entry."""
+    for name, handle in handles.items():
+        value = sent.get(name)
+        if handle.kind_in and handle.kind_in not in sent and isinstance(value, str) and (found := read_handle(value)):
+            sent[handle.kind_in] = found[0]
+
+
+def _convert(value: Any, schema: Mapping[str, Any], *, is_end: bool = False) -> Any:
     if schema.get("type") == "array":
-        found = _convert_list(value)
+        found = _convert_list(value, schema.get("items", {}))
         return [_convert(item, schema.get("items", {})) for item in found] if isinstance(found, list) else found
     if schema.get("type") == "object" and isinstance(value, str):
         found = _json_in(value, "{")
         return value if found is None else found
     if isinstance(value, str) and "enum" in schema:
-        return next((choice for choice in schema["enum"] if choice.casefold() == value.strip().casefold()), value)
-    if isinstance(value, str) and schema.get("format") == "date-time":
-        return _convert_moment(value)
+        plain = {_plain(choice): choice for choice in schema["enum"]}
+        return plain.get(_plain(value), plain.get(_plain(value).removesuffix("s"), value))
+    if schema.get("format") == "date-time" and isinstance(value, str) and (period := read_period(value)):
+        return (period.end if is_end else period.start).isoformat()
     return value
 
 
-def _convert_list(value: Any) -> Any:
+def _plain(choice: str) -> str:
+    return choice.strip().casefold().replace("-", "_").replace(" ", "_")
+
+
+def _convert_list(value: Any, items: Mapping[str, Any]) -> Any:
     # Some models send a list as JSON text, and some wrap that text in a list of one.
     text = value[0] if isinstance(value, list) and len(value) == 1 else value
     found = list_in(text) if isinstance(text, str) else None
-    return value if found is None else found
+    if found is not None:
+        return found
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return [value]
+    if isinstance(value, str) and (items.get("type") != "string" or "enum" in items):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
 
 
 def _json_in(text: str, opening: str) -> Any:
     shown = text.strip()
-    if not shown.startswith(opening) or not shown.endswith(_CLOSED_BY[opening]) or ("\n" in shown and opening == "["):
+    if not shown.startswith(opening) or not shown.endswith(_CLOSED_BY[opening]):
         return None
     try:
         return json.loads(shown)
     except (ValueError, RecursionError) as error:
+        if "\n" in shown and opening == "[":
+            return None  # Such as a list of tasks: "[ ] One", "[x] Two".
         example = '["a", "b"]' if opening == "[" else '{"a": 1}'
         raise ValueError(f"looks like JSON and cannot be read as such. Send {example}") from error
-
-
-def _convert_moment(text: str) -> str:
-    days = _DAYS.get(text.strip().lower())
-    if days is None:
-        return text
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    return (midnight - timedelta(days=days)).isoformat()
 
 
 def _without_handle(value: Any, handle: Handle, sent: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:

@@ -8,9 +8,10 @@ _HEXADECIMAL = {"session", "summary", "entry", "reference"}
 """Kinds whose ids may begin with a letter and go on with digits: `c1234567` is a session."""
 _OTHER_NAMES = {"session": "summary"}
 _IN_WORDS = {"company": "a company entry", "entry": "a shared entry", "hypothesis": "a hypothesis"}
-_LETTER = re.compile(r"([A-Za-z])(\d{1,19})")
-_KIND = re.compile(r"([A-Za-z_]{1,20}):\s?([0-9A-Fa-f-]{1,36})")
-_AROUND = " []()`…"
+_LETTER = re.compile(r"([A-Za-z])[-# ]?(\d{1,19})")
+_KIND = re.compile(r"([A-Za-z_]{1,20})[:#] ?([0-9A-Fa-f-]{1,36})")
+_NUMBERED = re.compile(r"([A-Za-z_]{2,20})[:# ] ?([A-Za-z]?)(\d{1,19})")
+_AROUND = " []()`…#\"'"
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,18 @@ def read_handle(text: str) -> tuple[str, str] | None:
     shown = text.strip(_AROUND)
     if (found := _LETTER.fullmatch(shown)) and found[1].upper() in LETTERS:
         return LETTERS[found[1].upper()], found[2]
+    # `fact 12`, `fact:F12`: a kind whose ids are numbers, with or without its letter.
+    if (found := _NUMBERED.fullmatch(shown)) and (kind := found[1].lower()) not in _HEXADECIMAL:
+        return (kind, found[3]) if LETTERS.get(found[2].upper(), kind) == kind else None
     if found := _KIND.fullmatch(shown):
         return found[1].lower(), found[2].lower()
     return None
+
+
+def handle_of(kind: str, id: str) -> str:
+    """Return the short name of a thing, as agents read it: `F12`, `C3`, `H2`; of other kinds `note:7`."""
+    letter = next((letter for letter, named in LETTERS.items() if named == kind), "")
+    return f"{letter}{id}" if letter else f"{kind}:{id}"
 
 
 def _in_words(kind: str) -> str:

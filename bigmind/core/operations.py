@@ -5,7 +5,7 @@ builds a pydantic model from them; MCP, REST, the command line and the generated
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
@@ -38,11 +38,14 @@ class Operation:
         call: The service function: `call(actor, *, …)`. Its keyword-only arguments are what a caller may send.
         shape: The pydantic model of the reply, read from the attributes of what `call` returns.
         route: REST method and path below `/api/v1/`; arguments in braces are taken from the path.
-        toolset: The group of tools in which MCP lists it.
+        toolset: The group of tools to which it belongs.
+        in_core: Whether the toolset `core` lists it too.
+        with_core: Whether a key that is limited to `core` may call it, though `core` does not list it.
         effect: Whether it reads, writes or destroys.
         template: The markdown template below `templates/agent/` that renders the reply for an agent.
         scope: The scope a key needs. Default: `read` or `write`, depending on the effect.
         idempotent: Whether repeating it with the same arguments has no further effect.
+        performs_others: Whether a call may name another operation, which is then performed in its place.
     """
 
     name: str
@@ -55,6 +58,9 @@ class Operation:
     title: str
     scope: str = ""
     idempotent: bool = False
+    in_core: bool = False
+    with_core: bool = False
+    performs_others: bool = False
 
     def __post_init__(self) -> None:
         if not self.scope:
@@ -69,6 +75,15 @@ class Operation:
     def path(self) -> str:
         """The path of the REST route, below `/api/v1/`."""
         return self.route.partition(" ")[2]
+
+    @property
+    def toolsets(self) -> frozenset[str]:
+        """The toolsets of which a limited key needs one to call it."""
+        return frozenset({self.toolset, "core"} if self.in_core or self.with_core else {self.toolset})
+
+    def is_listed_in(self, toolsets: Collection[str]) -> bool:
+        """Return whether one of these toolsets lists it; `all` lists everything."""
+        return self.toolset in toolsets or (self.in_core and "core" in toolsets) or "all" in toolsets
 
     @cached_property
     def description(self) -> str:

@@ -46,8 +46,9 @@ def _split_commas(names: Any) -> Any:
         if (listed := list_in(names)) is not None:
             return listed
         return [name.strip() for name in names.split(",") if name.strip()]
-    if isinstance(names, list) and len(names) == 1 and isinstance(names[0], str) and "," in names[0]:
-        return _split_commas(names[0])
+    # A list of one is that one, whatever commas are in it: “Lisbon, Portugal”. Forms and queries send JSON so, too.
+    if isinstance(names, list) and len(names) == 1 and isinstance(names[0], str):
+        return names if (listed := list_in(names[0])) is None else listed
     return names
 
 
@@ -143,5 +144,5 @@ Cursor = Annotated[
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]
 Importance = Annotated[int, Field(ge=1, le=10, description="1 to 10.")]
 RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
-Since = Annotated[Moment, Field(description="From this moment on, ISO 8601.")]
-Before = Annotated[Moment, Field(description="Before this moment, ISO 8601.")]
+Since = Annotated[Moment, Field(description="From this date on.")]
+Before = Annotated[Moment, Field(description="Before this date.")]

@@ -89,11 +89,10 @@ def promote_to_global(
     origin: OriginName = "inferred",
     keep_here: KeepHere = False,
 ) -> Proposal:
-    """Propose that everybody here should know this: a decision, standard, pattern, term or piece of architecture.
+    """Propose that everybody here should know this. A curator decides.
 
-    Call this when what was learned holds beyond this user, with a text, or with source_kind and source_id of what is
-    stored already. Returns the entry with its handle: `pending` until a curator decides (you hear of it at the next
-    session start), `approved` at once in personal mode; a company server, where there is one, decides besides.
+    Call this when something holds beyond this user: with content, or source_kind and source_id of what is stored.
+    Returns the entry with its handle and status. You hear the decision when a later session starts.
     """
     # Of two simultaneous calls with the same text, the second waits, and then finds the first as a duplicate.
     wait_for_turn(_LOCK, actor.user.pk)

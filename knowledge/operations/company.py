@@ -32,6 +32,7 @@ OPERATIONS = (
         shape=ToldFeedbackShape,
         route="POST feedback/",
         toolset="company",
+        in_core=True,
         effect=Effect.WRITE,
         idempotent=True,
         template="feedback.md",

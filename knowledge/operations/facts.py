@@ -43,6 +43,7 @@ OPERATIONS = (
         shape=FactShape,
         route="POST facts/{fact_id}/correct/",
         toolset="memory",
+        in_core=True,
         effect=Effect.WRITE,
         template="fact_corrected.md",
     ),

@@ -2,16 +2,27 @@
 
 from bigmind.core.operations import Effect, Operation
 from knowledge.services import recall, semantic
-from knowledge.shapes.recall import HitsShape, RecollectionsShape
+from knowledge.shapes.recall import HitsShape, RecallShape, RecollectionsShape
 
 OPERATIONS = (
+    Operation(
+        name="memory_recall",
+        title="Recall",
+        call=recall.recall,
+        shape=RecallShape,
+        route="GET recall/",
+        toolset="core",
+        effect=Effect.READ,
+        template="recall.md",
+    ),
     Operation(
         name="memory_semantic_search",
         title="Search everything",
         call=semantic.semantic_search,
         shape=RecollectionsShape,
         route="GET search/",
-        toolset="core",
+        toolset="memory",
+        with_core=True,
         effect=Effect.READ,
         template="hits.md",
     ),

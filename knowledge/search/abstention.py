@@ -42,10 +42,11 @@ def judge(query: str, found: Findings, *, names: Callable[[], Iterable[str]] = t
 
 def is_answered(found: Findings) -> bool:
     """Return whether any finding may answer the question."""
-    return any(_may_answer(item) for item in found.items)
+    return any(may_answer(item) for item in found.items)
 
 
-def _may_answer(item: Finding) -> bool:
+def may_answer(item: Finding) -> bool:
+    """Return whether one finding clears the floor, so that it may answer the question."""
     words = item.keyword or 0.0
     if item.vector is None:
         return words >= WORDS_ALONE

@@ -34,7 +34,7 @@ from knowledge.search.retrievers import (
     tune,
 )
 
-__all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search"]
+__all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search", "search_each"]
 
 _SHOWN = """
 SELECT passage.id, substr(passage.text, passage.head + 1), passage.created_at, passage.project, ARRAY(
@@ -156,7 +156,21 @@ def search(
     """
     started = perf_counter()
     question = replace(_question(query), synonyms=synonyms)
-    embedded = perf_counter()
+    return _answer(question, owner, filters, limit, offset, embedding=perf_counter() - started)
+
+
+def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[Findings]:
+    """Return what fits a question best, for each of several filters: the question is embedded once for all of them."""
+    started = perf_counter()
+    question = _question(query)
+    embedding = perf_counter() - started
+    return [_answer(question, owner, one, limit, embedding=embedding) for one in filters]
+
+
+def _answer(
+    question: _Question, owner: User, filters: Filters, limit: int, offset: int = 0, *, embedding: float
+) -> Findings:
+    started = perf_counter()
     with transaction.atomic(savepoint=False), tune(_SHORT):
         found = _candidates(question, owner, filters)
     answered = perf_counter()
@@ -164,7 +178,7 @@ def search(
     items = _read_findings(ranked[offset : offset + limit], question, found)
     took = {
         "keyword": found.keyword_seconds,
-        "vector": embedded - started + answered - embedded - found.keyword_seconds,
+        "vector": embedding + answered - started - found.keyword_seconds,
         "fusion": perf_counter() - answered,
     }
     milliseconds = {step: round(seconds * 1000, 2) for step, seconds in took.items()}

@@ -15,7 +15,7 @@ MaxTokens = Annotated[
     Field(
         ge=100,
         le=100_000,
-        description="Tokens the reply may cost as text: excerpts become shorter, then hits fewer, but for the best.",
+        description="Tokens the reply may cost.",
     ),
 ]
 

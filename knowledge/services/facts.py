@@ -57,10 +57,10 @@ def store_fact(
     project: Project = "",
     source_session: SessionId | None = None,
 ) -> StoredFact:
-    """Remember one atomic truth about the user or their work, for every session to come.
+    """Remember one truth about the user or their work, for every session to come.
 
     Call this when the user states a preference, a decision, a constraint or something lasting. Returns the fact with
-    its id; the same fact is not stored twice (`duplicate`), and `similar` ones are named.
+    its id and `similar` ones; a known one is not stored twice.
     """
     session = current_session(actor, source_session, project=project)
     stored, is_new = Fact.objects.get_or_create(
@@ -95,7 +95,7 @@ def list_facts(
 ) -> Page[Fact]:
     """List stored facts, the newest first, by category, project or a piece of their text.
 
-    Call this when the context says that there are more, or before you correct one. Returns each with its id.
+    Call this when there are more than you were told. Returns each with its id.
     """
     facts = Fact.objects.of(actor.user).newest_first()
     if not include_deprecated:
@@ -113,8 +113,8 @@ def list_facts(
 def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
     """Set aside a fact that is no longer true.
 
-    Call this when the user contradicts something you recalled. The fact stays on record with your reason, and is
-    never recalled again. Returns the fact.
+    Call this when the user contradicts something you recalled. Returns the fact, which stays
+    on record and is not recalled again.
     """
     fact = own_fact(actor, fact_id)
     if not fact.is_current:
@@ -125,9 +125,9 @@ def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
 
 @transaction.atomic
 def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: CategoryName | None = None) -> Fact:
-    """Replace a fact by what is true instead; the old one is set aside and points to the new one.
+    """Replace a fact by what is true instead; the old one is set aside.
 
-    Call this when a fact is nearly right. Returns the new fact, which keeps category, project and confidence.
+    Call this when a fact is nearly right. Returns the new one, with the category, project and confidence of the old.
     """
     old = own_fact(actor, fact_id)
     if not old.is_current:

@@ -26,14 +26,14 @@ STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0
 
 RecalledKind = Annotated[
     Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company", "reference"],
-    Field(description="Kind of what it is about, as the search said."),
+    Field(description="Its kind; a handle says it."),
 ]
 
 RecalledId = Annotated[
     str,
     Handle(kind_in="kind"),
     AfterValidator(check_content),
-    Field(min_length=1, max_length=36, description="Its id or handle (C142)."),
+    Field(min_length=1, max_length=36, description="Id or handle: C142."),
 ]
 
 
@@ -51,13 +51,12 @@ def give_feedback(
     *,
     kind: RecalledKind,
     id: RecalledId,
-    verdict: Annotated[Literal["useful", "wrong", "outdated"], Field(description="What you say of it.")],
+    verdict: Literal["useful", "wrong", "outdated"],
     note: Annotated[SharedLongText, Field(max_length=2_000, description="What is true instead.")] = "",
 ) -> ToldFeedback:
     """Say whether something you recalled was useful, wrong or outdated.
 
-    Call this when it helped, or when it turned out not to be true. A complaint about company knowledge brings it back
-    to the curators; the confidence of a shared entry moves. Returns what follows from it.
+    Call this when it helped or proved untrue: curators hear complaints about company knowledge. Returns what follows.
     """
     source_id = id_of_visible(actor, kind, id)
     wait_for_turn(_TURNS, f"{kind} {source_id}")

@@ -1,5 +1,6 @@
 """Hits: what a question finds, each with what a reader needs to judge it. Every search of several kinds answers so."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,6 +17,9 @@ from knowledge.search.hybrid import Filters, Finding, Findings, search
 from knowledge.search.names import SUGGEST_FROM
 from knowledge.services.gaps import note_gap
 from knowledge.services.sources import Things, read_things
+
+_WORD = re.compile(r"\w+")
+_ARTICLES = frozenset({"a", "an", "the"})
 
 
 @dataclass(frozen=True)
@@ -102,9 +106,9 @@ def find(
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
     # The first page has said it already of all that follow.
-    judgement = Judgement() if offset else judge(query, found, names=lambda: _names(actor, things))
+    judgement = Judgement() if offset else judge(query, found, names=lambda: names_for(actor, things))
     return Hits(
-        items=_each_once(hits),
+        items=each_once(hits),
         total=found.total,
         limit=limit,
         offset=offset,
@@ -126,13 +130,18 @@ def findings(
     """
     if not things:
         return Findings([], 0, fallback=False)
-    filters = Filters(
+    filters = filters_of(things, is_narrowed=is_narrowed, project=project)
+    return search(query, owner=actor.user, filters=filters, limit=limit, offset=offset)
+
+
+def filters_of(things: Things, *, is_narrowed: bool, project: str = "") -> Filters:
+    """Return the filters by which a search finds these things and nothing else."""
+    return Filters(
         kinds=[Kind(kind) for kind in things],
         shared=any(KINDS[kind].is_shared for kind in things),
         project=project,
         eligible={kind: rows for kind, rows in things.items() if is_narrowed or KINDS[kind].lapses},
     )
-    return search(query, owner=actor.user, filters=filters, limit=limit, offset=offset)
 
 
 def hits_of(found: Sequence[Finding], actor: Actor, things: Things, *, explain: bool = False) -> list[Hit]:
@@ -142,12 +151,16 @@ def hits_of(found: Sequence[Finding], actor: Actor, things: Things, *, explain: 
     return [_hit(finding, thing, actor, explain=explain) for finding, thing in read if thing is not None]
 
 
-def _each_once(hits: Iterable[Hit]) -> list[Hit]:
-    """Put those that say the same in the same words together, with the best of them, and count them."""
-    same: dict[tuple[str, str], list[Hit]] = {}
+def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:
+    """Put hits that say the same in the same words together, with the best of them, and count them.
+
+    Case, punctuation and articles do not count. All else does: two ports or a “not” apart, they do not say the same.
+    """
+    same: dict[tuple[str, ...], list[Hit]] = {}
     for hit in hits:
-        same.setdefault((hit.kind, " ".join(hit.excerpt.casefold().split())), []).append(hit)
-    return [replace(first, alike=len(others)) for first, *others in same.values()]
+        words = [word for word in _WORD.findall(hit.excerpt.casefold()) if word not in _ARTICLES]
+        same.setdefault(("" if of_any_kind else hit.kind, *(words or [hit.excerpt])), []).append(hit)
+    return [replace(first, alike=sum(1 + other.alike for other in others)) for first, *others in same.values()]
 
 
 def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
@@ -176,8 +189,8 @@ def _reckoning(finding: Finding) -> Reckoning:
     return Reckoning(finding.keyword, finding.vector, finding.support, *shares)
 
 
-def _names(actor: Actor, things: Things) -> list[str]:
-    """What the actor may see that has a name: their topics and note keys, the tags of shared entries."""
+def names_for(actor: Actor, things: Things) -> list[str]:
+    """Return names that the actor may see: their topics and note keys, the tags of shared entries."""
     topics = Session.objects.of(actor.user).in_view().newest_first().values_list("topics", flat=True)[:SUGGEST_FROM]
     keys = Note.objects.of(actor.user).current().values_list("key", flat=True)[:SUGGEST_FROM]
     tags = Entry.objects.exclude(tags=[]).values_list("tags", flat=True)[:SUGGEST_FROM] if Kind.ENTRY in things else []

@@ -1,11 +1,127 @@
-"""Recall: finding what is remembered, of one kind, by the words and the meaning of a question."""
+"""Recall: one question over everything, joined so that nothing drowns the rest; and searches of one kind."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from accounts.actor import Actor
-from bigmind.core.vocabulary import Limit, Offset, Project, Query
+from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since
 from knowledge.models import Kind
-from knowledge.services.hits import Hits, find
-from knowledge.services.sources import visible_things
+from knowledge.search.abstention import judge, may_answer
+from knowledge.search.excerpts import excerpt_of
+from knowledge.search.hybrid import Finding, Findings, search_each
+from knowledge.services.exposures import Exposure, serve_found
+from knowledge.services.gaps import note_gap
+from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, hits_of, names_for
+from knowledge.services.budgets import MaxTokens, within_tokens
+from knowledge.services.sources import Things, visible_things
 from knowledge.vocabulary import Domain
+
+GROUPS: tuple[tuple[int, tuple[Kind, ...]], ...] = (
+    (3, (Kind.FACT, Kind.NOTE, Kind.HYPOTHESIS)),
+    (2, (Kind.COMPANY,)),
+    (2, (Kind.CHUNK, Kind.SUMMARY)),
+    (1, (Kind.ENTRY,)),
+    (1, (Kind.REFERENCE, Kind.APP_TABLE, Kind.APP_ENTITY, Kind.APP_WORKFLOW)),
+)
+"""What is searched apart, and how many of each are shown in turn. One search over everything keeps the best 200
+passages: an import of ten thousand with the words of the question would leave no room for the one fact that answers."""
+SAME_PROJECT = 0.1
+"""Added to the score of what belongs to the project that the question is about."""
+CONCISE_CHARS = 200
+
+RecallStyle = Literal["concise", "detailed"]
+
+
+@dataclass(frozen=True)
+class Recollections:
+    """What a question brought back, the best of each group in turn; `unknown`: nothing that is stored answers it.
+
+    `left` counts what answers too and did not fit.
+    """
+
+    items: list[Hit]
+    style: str
+    unknown: bool = False
+    did_you_mean: list[str] = field(default_factory=list)
+    fallback: bool = False
+    reason: str | None = None
+    notice: str = ""
+    left: int = 0
+
+
+def recall(
+    actor: Actor,
+    *,
+    query: Query,
+    project: Project = "",
+    since: Since | None = None,
+    before: Before | None = None,
+    style: RecallStyle = "concise",
+    max_tokens: MaxTokens = 800,
+    limit: Limit = 10,
+) -> Recollections:
+    """Ask all you may know: facts, sessions, notes, company knowledge, documentation, app maps.
+
+    Call this before you answer from your own knowledge, ask the user or search elsewhere. Returns what answers, with
+    handle and date, or that it is unknown.
+    """
+    things = visible_things(actor.user, [kind for _, kinds in GROUPS for kind in kinds], since=since, before=before)
+    is_narrowed = bool(since or before)
+    groups: list[Things] = [{str(kind): things[kind] for kind in kinds} for _, kinds in GROUPS]
+    filters = [filters_of(group, is_narrowed=is_narrowed) for group in groups]
+    found = search_each(query, owner=actor.user, filters=filters, limit=limit)
+    everything = _join(found)
+    if not is_narrowed:
+        note_gap(actor, query, everything)
+    hits = each_once(hits_of(_in_turns(found, project), actor, things), of_any_kind=True)
+    reply = Recollections(
+        items=[_shorten(hit, style) for hit in hits[:limit]],
+        style=style,
+        unknown=not hits,
+        did_you_mean=[] if hits else _suggest(actor, query, everything, things),
+        fallback=everything.fallback,
+        reason=everything.reason or None,
+        notice=everything.notice,
+    )
+    fitting = within_tokens(
+        reply, max_tokens, template="recall.md", hit_template="_hit.md" if style == "detailed" else "_recall_line.md"
+    )
+    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in fitting.items])
+    return replace(fitting, left=len(hits) - len(fitting.items))
+
+
+def _in_turns(found: list[Findings], project: str) -> list[Finding]:
+    """Return what clears the floor, each group in turn and its best first: as many at a time as its share."""
+    ordered: list[tuple[float, float, Finding]] = []
+    for (share, _), one in zip(GROUPS, found, strict=True):
+        answering = [(_score(item, project), item) for item in one.items if may_answer(item)]
+        answering.sort(key=lambda scored: -scored[0])
+        ordered += [(rank // share, -score, item) for rank, (score, item) in enumerate(answering)]
+    ordered.sort(key=lambda row: row[:2])
+    return [item for *_, item in ordered]
+
+
+def _score(item: Finding, project: str) -> float:
+    is_same = bool(project) and item.project.casefold() == project.casefold()
+    return item.score + SAME_PROJECT if is_same else item.score
+
+
+def _join(found: list[Findings]) -> Findings:
+    """Return what all groups found as one: what a question that nothing answers is kept and judged by."""
+    waiting = sum(one.waiting for one in found)
+    items = sorted((item for one in found for item in one.items), key=lambda item: -item.score)
+    searched = sum(one.searched for one in found)
+    return replace(found[0], items=items, total=len(items), waiting=waiting, searched=searched)
+
+
+def _shorten(hit: Hit, style: str) -> Hit:
+    if style == "detailed":
+        return hit
+    return replace(hit, excerpt=excerpt_of(hit.excerpt, hit.matched, chars=CONCISE_CHARS))
+
+
+def _suggest(actor: Actor, query: str, found: Findings, things: Things) -> list[str]:
+    return judge(query, found, names=lambda: names_for(actor, things)).did_you_mean
 
 
 def search_chunks(actor: Actor, *, query: Query, project: Project = "", limit: Limit = 5, offset: Offset = 0) -> Hits:

@@ -62,8 +62,7 @@ class StartedSession:
 def start_session(actor: Actor, *, project: Project = "", topics: Topics | None = None) -> StartedSession:
     """CALL THIS FIRST, at the start of EVERY conversation, before anything else.
 
-    Opens a session, to which this conversation then writes, and returns what BigMind remembers: company knowledge, the
-    user, facts, recent and open sessions. Closes those open for over 24 hours.
+    Opens a session for this conversation. Returns what is remembered: company knowledge, the user, facts, sessions.
     """
     closed = close_sessions(Session.objects.of(actor.user).stale())
     context = build_context(actor, project=project, topics=topics or [])
@@ -158,7 +157,7 @@ def append_chunk(
 def get_session_detail(actor: Actor, *, session_id: ReadSessionId) -> Session:
     """Read one session: outcome, summary, key facts, code references and flagged chunks.
 
-    Call this when the context or a search points to a session that matters now. Returns all that is kept of it.
+    Call this when one that you were told of matters now. Returns all that is kept of it.
     """
     sessions = Session.objects.select_related("summary", "agent").prefetch_related("chunks")
     if session_id != LATEST:

@@ -65,3 +65,16 @@ class RecollectionsShape(HitsShape):
     def left(self) -> int:
         """How many more there are after these."""
         return super().left
+
+
+class RecallShape(Shape):
+    """What a question brought back, from everything that is stored."""
+
+    items: list[HitShape]
+    style: str
+    unknown: bool = Field(description="True: nothing stored answers the question.")
+    did_you_mean: list[str] = Field(description="When it is unknown: words and names that exist and look alike.")
+    fallback: bool = Field(description="True: by words alone; `reason` says why.")
+    reason: str | None
+    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
+    left: int = Field(description="How many more answer, and did not fit.")

@@ -6,6 +6,7 @@ from typing import Any
 from django import template
 
 from bigmind.core import text as texts
+from bigmind.core.handles import handle_of
 from bigmind.core.tokens import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
 
@@ -45,7 +46,7 @@ def hit_label(hit: Any) -> str:
 
     It stands behind the opening fence, so no text of anybody's can pass for it; what was stored comes last.
     """
-    handle = f"C{hit.id}" if hit.kind == "company" else f"{hit.kind}:{hit.id}"
+    handle = handle_of(hit.kind, hit.id)
     by = f"approved by {hit.approver}" if hit.approver else f"by {hit.owner or 'someone who has left'}"
     shown = hit.role or (by if hit.tier in SHARED_TIERS else "")
     session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""

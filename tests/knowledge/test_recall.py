@@ -294,7 +294,7 @@ def test_a_hit_says_in_a_short_line_who_spoke_when_and_where():
     assert labels == {
         "chunk": f"chunk:{ids['chunk']} user {day} session {str(session.pk)[:8]} atlas “Moved the deploys to Tuesday”",
         "note": f"note:{ids['note']} {day} “email/deploys”",
-        "fact": f"fact:{ids['fact']} {day}",
+        "fact": f"F{ids['fact']} {day}",
     }
     assert f"```{labels['chunk']}\nDeploys go out on Tuesdays.\n```" in _markdown(hits)
     assert all(count_tokens(label) <= HEADER_TOKENS for kind, label in labels.items() if kind != "chunk"), labels

@@ -42,9 +42,9 @@ def test_the_recall_prompt_holds_what_matches_the_question(served: Served) -> No
     wire.call("memory_start_session")
     wire.call("memory_flag_important", {"content": "We keep PostgreSQL for the depot."})
 
-    prompt = wire.send("prompts/get", {"name": "recall", "arguments": {"question": "Which database for the depot?"}})
+    prompt = wire.send("prompts/get", {"name": "recall", "arguments": {"question": "What do we keep for the depot?"}})
 
-    assert "Which database for the depot?" in _text_of_prompt(prompt)
+    assert "What do we keep for the depot?" in _text_of_prompt(prompt)
     assert "We keep PostgreSQL for the depot." in _text_of_prompt(prompt)
 
 

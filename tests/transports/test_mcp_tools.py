@@ -1,6 +1,7 @@
 """Tools over MCP: which are listed, what they cost, and what their answers look like."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from jsonschema import validate  # type: ignore[import-untyped]
 from accounts.keys import rotate_key
 from accounts.models import SCOPES, Call, Role
 from bigmind.core.tokens import count_tokens
-from bigmind.operations import CATALOGUE, nearest_names
+from bigmind.operations import CATALOGUE, TOOLSETS, nearest_names
 from bigmind.transports.mcp.server import server_instructions
 from knowledge.models import Fact
 from tests.factories import make_key, make_user
@@ -27,7 +28,13 @@ def test_a_default_connection_lists_the_dozen_that_most_sessions_need(served: Se
     names = _names(Wire(served, make_key().text))
 
     assert len(names) <= 12
-    assert {"memory_start_session", "memory_store_fact", "memory_semantic_search", "memory_end_session"} <= set(names)
+    assert {
+        "memory_start_session",
+        "memory_store_fact",
+        "memory_recall",
+        "memory_use_tool",
+        "memory_end_session",
+    } <= set(names)
 
 
 @pytest.mark.parametrize("asked", ["memory,notes", "memory&toolsets=notes", " Notes ,memory"])
@@ -103,8 +110,35 @@ def test_the_default_list_is_cheap(served: Served) -> None:
     assert count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":"))) <= 3_000
 
 
-def test_the_instructions_of_the_server_are_short() -> None:
-    assert count_tokens(server_instructions()) <= 300
+@pytest.mark.parametrize("toolsets", [*({name} for name in TOOLSETS), {"all"}, set(TOOLSETS) - {"core"}])
+def test_the_instructions_of_the_server_are_short(toolsets: set[str]) -> None:
+    instructions = server_instructions(toolsets)
+
+    assert count_tokens(instructions) <= 300
+    assert len(instructions) <= 2_048
+
+
+@pytest.mark.parametrize("toolset", TOOLSETS)
+def test_the_instructions_name_tools_of_their_own_toolset_alone(toolset: str) -> None:
+    named = set(re.findall(r"[a-z]+(?:_[a-z]+)+", server_instructions({toolset}))) & CATALOGUE.keys()
+    elsewhere = {"memory_restore", "lesson_for"}
+
+    assert named
+    assert {name for name in named - elsewhere if not CATALOGUE[name].is_listed_in({toolset})} == set()
+
+
+@pytest.mark.parametrize("revision", [HANDSHAKE_REVISIONS[-1], STATELESS_REVISION])
+def test_each_toolset_greets_with_words_of_its_own(served: Served, revision: str) -> None:
+    greetings = {}
+    for toolset in ("core", "docs"):
+        wire = Wire(served, make_key().text, revision=revision, path=f"/mcp?toolsets={toolset}")
+        is_stateless = revision == STATELESS_REVISION
+        reply = wire.send("server/discover").json()["result"] if is_stateless else wire.initialize()
+        greetings[toolset] = reply["instructions"]
+
+    assert "memory_start_session first" in greetings["core"]
+    assert "check_command" in greetings["docs"]
+    assert "memory_start_session" not in greetings["docs"]
 
 
 CONVERSATION: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -252,10 +286,52 @@ def test_a_key_that_ends_soon_says_so_in_every_result_and_once_in_words(served: 
 @pytest.mark.parametrize(
     ("name", "first"),
     [
-        *((name, "memory_semantic_search") for name in ("memory_recall", "memory_search", "recall", "search_memory")),
-        *((name, "memory_store_fact") for name in ("remember", "memory_store_facts", "save-memory")),
+        *((name, "memory_recall") for name in ("memory_search", "recall", "search_memory", "searchMemories", "ask")),
+        *((name, "memory_store_fact") for name in ("remember", "memory_store_facts", "save-memory", "add_memory")),
+        ("delete_memory", "memory_deprecate_fact"),
         ("get_comand", "get_command"),
     ],
 )
 def test_a_name_that_is_none_leads_to_the_tool_that_does_it(name: str, first: str) -> None:
     assert nearest_names(name, CATALOGUE)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("memory_search", {"query": "tea or coffee"}),
+        ("recall", {"question": "tea or coffee"}),
+        ("searchMemories", {"q": "tea or coffee", "limit": "5"}),
+        ("mcp__bigmind__search_memory", {"query": "tea or coffee"}),
+    ],
+)
+def test_a_name_that_can_only_mean_reading_is_answered_as_it_was_meant(
+    served: Served, name: str, arguments: dict[str, Any]
+) -> None:
+    wire = Wire(served, make_key().text)
+    wire.call("memory_store_fact", {"category": "preference", "fact": "Prefers tea to coffee."})
+
+    answer = wire.call(name, arguments)
+
+    assert not answer.get("isError")
+    told, reply = (part["text"] for part in answer["content"])
+    assert "Prefers tea to coffee." in reply
+    assert told == f"There is no tool {name}: this is the reply of memory_recall."
+
+
+def test_a_name_that_means_writing_is_answered_with_the_call_and_writes_nothing(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+
+    call = {"name": "save_memory", "arguments": {"content": "Prefers tea.", "category": "Preference"}}
+    error = wire.send("tools/call", call).json()["error"]
+
+    assert 'Call memory_store_fact({"fact": "Prefers tea.", "category": "preference"})' in error["message"]
+    assert not Fact.objects.exists()
+
+
+def test_a_name_that_may_mean_anything_is_not_performed(served: Served) -> None:
+    wire = Wire(served, make_key().text)
+
+    error = wire.send("tools/call", {"name": "search_web", "arguments": {"query": "tea"}}).json()["error"]
+
+    assert error["message"].startswith("Unknown tool: search_web. The nearest: memory_recall")

@@ -171,7 +171,7 @@ def _streams_of(user_id: UUID) -> list[Stream]:
 
 
 def _may_hear(actor: Actor, operation: Operation) -> bool:
-    return operation.scope in actor.scopes and actor.may_use(operation.toolset)
+    return operation.scope in actor.scopes and actor.may_use(operation.toolsets)
 
 
 def _changes(outcome: Outcome) -> Iterator[ResourceChange]:

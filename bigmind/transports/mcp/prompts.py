@@ -43,7 +43,7 @@ PROMPTS = {
             title="Recall",
             description="Answers a question from memory, and says where each part of the answer comes from.",
             arguments={"question": "What to recall, in plain words."},
-            recalls="memory_semantic_search",
+            recalls="memory_recall",
             passes={"question": "query"},
         ),
         Prompt(

@@ -1,5 +1,6 @@
 """Replies: what an operation returned or refused, as the result of a tool call."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.template.loader import render_to_string
@@ -7,6 +8,7 @@ from mcp import types
 
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Operation
+from bigmind.core.repairs import repair
 from bigmind.gate import Outcome
 from bigmind.transports.mcp.notices import notices
 from bigmind.transports.mcp.request_context import RequestContext
@@ -27,13 +29,17 @@ def reply_of(context: RequestContext, outcome: Outcome) -> types.CallToolResult:
     )
 
 
-def refusal_of(context: RequestContext, operation: Operation, refusal: BigMindError) -> types.CallToolResult:
-    """Return a refusal: what is wrong, field by field, with an example, and what to do next.
+def refusal_of(
+    context: RequestContext, operation: Operation, arguments: Mapping[str, Any], refusal: BigMindError
+) -> types.CallToolResult:
+    """Return a refusal: what is wrong, field by field, with an example, the call put right, and what to do next.
 
     The details for programs are in `_meta`: structured content would have to follow the tool's output schema.
     """
     problems = _with_examples(operation, refusal)
-    text = render_to_string("agent/refusal.md", {"refusal": refusal, "problems": problems}, using="agent")
+    call = repair(operation, arguments, refusal) if isinstance(refusal, Invalid) else ""
+    shown = {"refusal": refusal, "problems": problems, "call": call}
+    text = render_to_string("agent/refusal.md", shown, using="agent")
     error = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint, **refusal.details}
     return error_of(text, meta_of(context) | {"error": error | ({"problems": problems} if problems else {})})
 

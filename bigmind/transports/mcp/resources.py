@@ -113,7 +113,7 @@ def _notes_of(context: RequestContext, uri: str) -> str:
 
 def _domains(context: RequestContext) -> dict[str, int]:
     operation = CATALOGUE["knowledge_get"]
-    permitted = operation.scope in context.actor.scopes and context.actor.may_use(operation.toolset)
+    permitted = operation.scope in context.actor.scopes and context.actor.may_use(operation.toolsets)
     if not permitted:
         return {}
     with rls_scope(context.actor.user.pk):

@@ -1,20 +1,21 @@
 """The MCP server: each method of the protocol, answered on a worker thread for the caller of the request."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.template.loader import render_to_string
 from mcp import types
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from bigmind import __version__
+from bigmind.operations import TOOLSETS
 from bigmind.transports.mcp import changes, prompts, resources, tools
 from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_error
 from bigmind.transports.mcp.replies import error_of
-from bigmind.transports.mcp.request_context import Caller, ClientName, RequestContext, conversation_of
+from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, Caller, ClientName, RequestContext, conversation_of
 from bigmind.transports.mcp.threads import on_a_thread
 
 Context = ServerRequestContext[Any, Any]
@@ -23,6 +24,8 @@ Params = TypeVar("Params")
 Result = TypeVar("Result")
 
 HOUR_MS = 60 * 60 * 1000
+GREETING = frozenset({"initialize", "server/discover"})
+"""The methods whose reply carries the instructions."""
 
 
 def build_server(caller_of: CallerOf) -> Server[Any]:
@@ -39,12 +42,11 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
         actor = await _make_handler(changes.listener, caller_of)(ctx, params)
         return await changes.listen(actor, ctx, params)
 
-    return Server(
+    server = Server(
         "bigmind",
         version=__version__,
         title="BigMind",
         description="Persistent, institutional memory for AI agents, curated by people.",
-        instructions=server_instructions(),
         # What is listed depends on the key and changes with a release, or when a domain of notes appears.
         cache_hints={
             "tools/list": CacheHint(ttl_ms=HOUR_MS, scope="private"),
@@ -64,10 +66,29 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
         on_subscriptions_listen=listen,
     )
 
+    async def greet(ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Give a client the instructions of the toolsets that it asked for: the SDK knows one text for all."""
+        result = await call_next(ctx)
+        if ctx.method in GREETING and isinstance(result, dict):
+            return {**result, "instructions": server_instructions(caller_of(ctx).toolsets)}
+        return result
 
-def server_instructions() -> str:
-    """Return the instructions that every client receives on connecting: when to start, store, recall and end."""
-    return render_to_string("agent/server_instructions.md", using="agent").strip()
+    server.middleware.append(greet)
+    return server
+
+
+def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS) -> str:
+    """Return the instructions that a client receives on connecting: when to call what, in the toolsets it lists.
+
+    A toolset alone is described in full. Of several, `core` is, and a line says what each of the others is for.
+    """
+    asked = [name for name in TOOLSETS if name in toolsets or "all" in toolsets]
+    whole = ["core"] if "core" in asked else asked if len(asked) == 1 else []
+    context = {
+        "texts": [render_to_string(f"agent/greetings/{name}.md", using="agent").strip() for name in whole],
+        "further": [(name, TOOLSETS[name]) for name in asked if name not in whole],
+    }
+    return render_to_string("agent/greetings/several.md", context, using="agent").strip()
 
 
 def _make_handler(

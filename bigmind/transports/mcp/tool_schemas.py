@@ -13,7 +13,7 @@ FOR_VALIDATORS = frozenset(
     {"additionalProperties", "examples", "format", "maximum", "maxItems", "maxLength", "minimum", "minItems"}
     | {"minLength", "pattern"}
 )
-SELF_EXPLAINING = frozenset({"cursor", "limit", "offset", "project", "text"})
+SELF_EXPLAINING = frozenset({"cursor", "limit", "offset", "project", "source_session", "text", "topics"})
 
 
 def outline_of_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:

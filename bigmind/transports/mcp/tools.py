@@ -9,8 +9,16 @@ from mcp import MCPError, types
 from accounts.services.agents import note_listing
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
+from bigmind.core.repairs import complete
 from bigmind.gate import PART, perform
-from bigmind.operations import CATALOGUE, nearest_names, operations_for
+from bigmind.operations import (
+    CATALOGUE,
+    find_operation,
+    guess_operation,
+    nearest_names,
+    operation_to_perform,
+    operations_for,
+)
 from bigmind.transports.mcp.changes import announce
 from bigmind.transports.mcp.replies import refusal_of, reply_of
 from bigmind.transports.mcp.request_context import RequestContext
@@ -36,27 +44,48 @@ def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> t
     Raises:
         MCPError: there is no such tool.
     """
-    operation = CATALOGUE.get(params.name)
-    if operation is None:
-        raise _no_such_tool(context, params.name)
+    operation, arguments = _read_call(context, params)
     try:
         outcome = perform(
             operation,
             context.actor,
-            params.arguments or {},
+            arguments,
             transport="mcp",
             idempotency_key=_idempotency_key(params.meta or {}),
         )
     except BigMindError as refusal:
-        return refusal_of(context, operation, refusal)
+        return refusal_of(context, operation, arguments, refusal)
     announce(context.actor.user.pk, outcome)
-    return reply_of(context, outcome)
+    reply = reply_of(context, outcome)
+    if params.name in CATALOGUE:
+        return reply
+    told = f"There is no tool {params.name[:40]}: this is the reply of {operation.name}."
+    return reply.model_copy(update={"content": [types.TextContent(text=told), *reply.content]})
+
+
+def _read_call(context: RequestContext, params: types.CallToolRequestParams) -> tuple[Operation, dict[str, Any]]:
+    """Return the operation that a call is for, and its arguments.
+
+    A made-up name that can only mean reading is taken for it. One that means writing is answered with the call to send:
+    what a guess stored would have to be found and taken back.
+
+    Raises:
+        MCPError: there is no such tool.
+    """
+    arguments = params.arguments or {}
+    operation = CATALOGUE.get(params.name) or find_operation(params.name)
+    if operation:
+        return operation_to_perform(operation, arguments)
+    meant = guess_operation(params.name)
+    if meant is None or meant.effect is not Effect.READ:
+        raise _no_such_tool(context, params.name, arguments, meant)
+    return meant, dict(arguments)
 
 
 @cache
 def tool_of(operation: Operation, *, structured: bool = False) -> types.Tool:
     """Return an operation as MCP lists it. Keep it short: each conversation pays for every word."""
-    reads = operation.effect is Effect.READ
+    reads = operation.effect is Effect.READ and not operation.performs_others
     arguments = outline_of_arguments(operation.input_schema())
     if reads:
         arguments["properties"] = {**arguments["properties"], PART: {"type": "integer"}}
@@ -68,7 +97,7 @@ def tool_of(operation: Operation, *, structured: bool = False) -> types.Tool:
         output_schema=outline_of_reply(operation.shape) if structured else None,
         annotations=types.ToolAnnotations(
             read_only_hint=reads,
-            destructive_hint=operation.effect is Effect.DESTROY,
+            destructive_hint=operation.effect is Effect.DESTROY or operation.performs_others,
             idempotent_hint=reads or operation.idempotent,
             open_world_hint=False,
         ),
@@ -82,8 +111,13 @@ def _idempotency_key(meta: Mapping[str, Any]) -> str | None:
     return key
 
 
-def _no_such_tool(context: RequestContext, name: str) -> MCPError:
+def _no_such_tool(
+    context: RequestContext, name: str, arguments: Mapping[str, Any], meant: Operation | None
+) -> MCPError:
     known = [operation.name for operation in operations_for(context.actor, {"all"})]
     nearest = nearest_names(name[:100], known)
+    if meant and meant.name in known:
+        call = complete(meant, arguments)
+        return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:100]}. Call {call}.", {"nearest": [meant.name]})
     advice = f"The nearest: {', '.join(nearest)}." if nearest else "tools/list names those there are."
     return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:100]}. {advice}", {"nearest": nearest})

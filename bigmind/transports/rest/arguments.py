@@ -127,7 +127,14 @@ def _from_query(operation: Operation, request: Request) -> dict[str, Any]:
     for name, text in _query_of(request):
         sent.setdefault(name, []).append(text)
     _refuse([name for name, texts in sent.items() if len(texts) > 1 and name not in lists], "is given more than once")
-    return {name: texts if name in lists else texts[0] for name, texts in sent.items()}
+    return {name: _split(texts) if name in lists else texts[0] for name, texts in sent.items()}
+
+
+def _split(texts: list[str]) -> list[str]:
+    """Read `topics=a,b` as `topics=a&topics=b`. A list in a body is never split: its items may have commas."""
+    if len(texts) > 1 or "," not in texts[0] or texts[0].lstrip().startswith("["):
+        return texts
+    return [part.strip() for part in texts[0].split(",") if part.strip()]
 
 
 def _from_body(operation: Operation, request: Request) -> dict[str, Any]:

@@ -110,6 +110,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "kb_stats": {},
     "lesson_for": {"error": "Error: connect ECONNREFUSED 127.0.0.1:5432\n    at connect (/srv/shop/db.js:12:5)"},
     "memory_semantic_search": {"query": "why did we choose blue-green deploys", "limit": 5},
+    "memory_recall": {"query": "why did we choose blue-green deploys", "max_tokens": 300},
+    "memory_use_tool": {"find": "rename a note"},
     "search_knowledge": {"query": "list all users", "type": "command", "limit": 5},
     "get_command": {"command": "helios gw users list"},
     "list_commands": {"category": "google-workspace", "limit": 20},
