@@ -33,7 +33,7 @@ HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="The num
 ChunkId = Annotated[RowId, Handle("chunk"), Field(description="The number of the chunk.")]
 SessionId = Annotated[
     str,
-    Handle("session"),
+    Handle("session", defaults_to_ours=True),
     Field(
         min_length=8,
         max_length=36,

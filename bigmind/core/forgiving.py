@@ -17,6 +17,8 @@ from bigmind.core.periods import read_period
 
 _CLOSED_BY = {"[": "]", "{": "}"}
 _ABSENT = frozenset({"", "null", "none", "undefined"})
+_THIS_ONE = frozenset({"current", "latest", "this", "active", "default"})
+"""What agents call their own session where it may be left out: the one of this conversation is the default."""
 _WRAPPERS = frozenset({"arguments", "params", "parameters", "input", "args", "kwargs"})
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 UNTIL = frozenset({"until", "till", "to", "end", "end_date", "to_date"})
@@ -65,7 +67,7 @@ def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mappin
     """
     properties, handles = schema.get("properties", {}), _handles_of(model)
     named, until = _rename(_unwrap(arguments, properties), properties)
-    sent = {name: value for name, value in named.items() if not _is_absent(name, value, properties, schema)}
+    sent = {name: value for name, value in named.items() if not _is_absent(name, value, schema, handles)}
     _fill_in_kinds(sent, handles)
     problems = []
     # Choices first: an argument that names a kind decides which handles another argument accepts.
@@ -123,14 +125,16 @@ def _own_names(name: str, properties: Mapping[str, Any], sent: Mapping[str, Any]
     return [plain] if plain in free else [own for own in free if plain in _OTHER_NAMES.get(own, ())]
 
 
-def _is_absent(name: str, value: Any, properties: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+def _is_absent(name: str, value: Any, schema: Mapping[str, Any], handles: Mapping[str, Handle]) -> bool:
     """Return whether an argument says nothing: null, or an empty text where it may be left out and no text is meant."""
-    part = properties.get(name)
+    part = schema.get("properties", {}).get(name)
     if part is None or value is None:
         return part is not None
-    is_text = part.get("type") == "string" and not part.keys() & {"enum", "format"}
-    is_optional = name not in schema.get("required", ())
-    return isinstance(value, str) and is_optional and not is_text and value.strip().lower() in _ABSENT
+    is_text = part.get("type") == "string" and not part.keys() & {"enum", "format", "pattern"}
+    if not isinstance(value, str) or name in schema.get("required", ()) or is_text:
+        return False
+    is_ours = name in handles and handles[name].defaults_to_ours
+    return value.strip().lower() in (_ABSENT | _THIS_ONE if is_ours else _ABSENT)
 
 
 def _fill_in_kinds(sent: dict[str, Any], handles: Mapping[str, Handle]) -> None:

@@ -23,6 +23,8 @@ class Handle:
 
     kind: str = ""
     kind_in: str = ""
+    defaults_to_ours: bool = False
+    """Whether leaving it out means that of this conversation."""
 
 
 def id_in(text: str, kind: str) -> str:

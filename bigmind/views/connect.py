@@ -54,8 +54,8 @@ def connect(request: HttpRequest) -> HttpResponse:
     chosen_client = client_called(request.GET.get("client", ""))
     context = {
         "offers": offers,
-        "tools": sum(offer.tools for offer in offers if offer.is_chosen),
-        "tokens": sum(offer.tokens for offer in offers if offer.is_chosen),
+        "tools": len(_listed(actor, chosen)),
+        "tokens": sum(_price_of(operation) for operation in _listed(actor, chosen)),
         "listed": sorted(chosen),
         "ways_in": ways_in(door(toolsets=listed)),
         "chosen": chosen_client,
@@ -83,11 +83,14 @@ def _toolsets_parameter(chosen: Collection[str]) -> list[str]:
 
 
 def _offer(actor: Actor, name: str, chosen: Collection[str]) -> Offer:
-    # The price is that of the keys this page makes: what a key may not call is not listed.
-    with_key = replace(actor, scopes=frozenset(DEFAULT_SCOPES))
-    operations = list(operations_for(with_key, {name}))
+    operations = _listed(actor, {name})
     tokens = sum(_price_of(operation) for operation in operations)
     return Offer(name, TOOLSETS[name], len(operations), tokens, name in chosen or "all" in chosen)
+
+
+def _listed(actor: Actor, toolsets: Collection[str]) -> list[Operation]:
+    """Return what a key that this page makes is listed: each operation once, and none that such a key may not call."""
+    return list(operations_for(replace(actor, scopes=frozenset(DEFAULT_SCOPES)), toolsets))
 
 
 @cache

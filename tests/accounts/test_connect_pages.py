@@ -69,6 +69,14 @@ def test_the_page_offers_every_toolset_with_its_price(browser: Client) -> None:
     assert offers[0].tokens == sum(map(count_tokens, tools))
 
 
+def test_what_two_toolsets_list_is_paid_for_once(browser: Client) -> None:
+    page = browser.get(reverse("connect"), {"toolsets": ["core", "memory"]})
+
+    operations = [operation for operation in CATALOGUE.values() if operation.is_listed_in({"core", "memory"})]
+    assert f"Chosen now: {len(operations)} tools" in page.text
+    assert sum(offer.tools for offer in page.context["offers"] if offer.is_chosen) > len(operations)
+
+
 def test_the_price_of_a_choice_is_its_sum(browser: Client) -> None:
     page = browser.get(reverse("connect"), {"toolsets": ["core", "notes"]})
 

@@ -12,7 +12,7 @@ from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
-from knowledge.services.recall import search_chunks, search_notes
+from knowledge.services.recall import recall, search_chunks, search_notes
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from knowledge.shapes.company import CompanyHitsShape
@@ -68,6 +68,21 @@ def test_there_are_enough_questions_to_tell():
 def test_what_is_not_known_is_told_as_such_and_what_is_known_is_not(flagged):
     assert flagged(answerable.UNANSWERABLE) >= 0.9
     assert flagged(answerable.ANSWERABLE) <= 0.05
+
+
+def test_a_recall_says_so_too_and_tells_what_answers_and_little_else(settings):
+    settings.EMBEDDING_PROVIDER = "builtin"
+    actor = _remember()
+
+    known = [recall(actor, query=question) for question in answerable.ANSWERABLE]
+    unknown = [recall(actor, query=question).unknown for question in answerable.UNANSWERABLE]
+
+    assert sum(unknown) / len(unknown) >= 0.9
+    assert sum(found.unknown for found in known) / len(known) <= 0.05
+    assert sum(len(found.items) for found in known) / len(known) <= 3
+    for question, found in zip(answerable.ANSWERABLE, known, strict=True):
+        best = semantic_search(actor, query=question, limit=1).items[0]
+        assert best.id in [hit.id for hit in found.items[:3]], question
 
 
 def test_what_is_beside_something_known_is_not_noticed_yet(flagged):

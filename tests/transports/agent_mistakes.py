@@ -168,6 +168,12 @@ MISTAKES = (
         lambda ids: ("memory_get_session_detail", {"session_id": ids["session"]}),
     ),
     Mistake(
+        'a word for the session of this conversation: `session_id: "current"`',
+        FORGIVEN,
+        lambda ids: _end(session_id="current"),
+        lambda ids: _end(),
+    ),
+    Mistake(
         'a day in words: `since: "yesterday"`',
         FORGIVEN,
         lambda ids: _recall(since="yesterday"),
