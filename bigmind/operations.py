@@ -60,7 +60,8 @@ def _cannot_perform(actor: Actor, name: str) -> Invalid | NotFound:
     """Return why a tool that was named is not performed here: the gate performs what there is for agents."""
     if known := find_operation(name):
         return Invalid.of("tool", f"is performed at its own route: {known.route}")
-    nearest = nearest_names(name, [operation.name for operation in operations_for(actor, {"all"})])
+    permitted = [operation for operation in operations_for(actor, {"all"}) if not operation.performs_others]
+    nearest = [operation.name for operation in rank_operations(name, permitted)[:3]]
     hint = f"The nearest: {', '.join(nearest)}." if nearest else "Ask with `find` and plain words."
     return NotFound(f"There is no tool {name}.", hint=hint)
 

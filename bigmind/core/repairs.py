@@ -59,7 +59,7 @@ def _mend(value: Any, schema: Mapping[str, Any], problem: str | None) -> Any:
         return value
     if "enum" in schema:
         nearest = get_close_matches(str(value).lower(), schema["enum"], 1, 0.6)
-        return nearest[0] if nearest else f"<{' | '.join(map(str, schema['enum']))}>"
+        return nearest[0] if nearest else _placeholder("", schema)
     if schema.get("type") in {"integer", "number"}:
         return _number(value, schema)
     if schema.get("format") == "date-time":
@@ -98,9 +98,11 @@ def _list(text: str) -> Any:
 
 
 def _placeholder(name: str, schema: Mapping[str, Any]) -> str:
+    if choices := schema.get("enum"):
+        return f"<{' | '.join(map(str, choices))}>"
     if examples := schema.get("examples"):
         return f"<such as {json.dumps(examples[0], ensure_ascii=False)}>"
-    about = schema.get("description") or " ".join(map(str, schema.get("enum", []))) or name or "…"
+    about = schema.get("description") or name or "…"
     return f"<{about.rstrip('.')}>"
 
 

@@ -50,7 +50,8 @@ def hit_label(hit: Any) -> str:
     by = f"approved by {hit.approver}" if hit.approver else f"by {hit.owner or 'someone who has left'}"
     shown = hit.role or (by if hit.tier in SHARED_TIERS else "")
     session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
-    title = "" if hit.title in hit.excerpt else _quote(hit.title)
+    named = hit.title.removeprefix(f"[{handle}] ")
+    title = "" if named in hit.excerpt else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""
     return _label(handle, shown, hit.created_at, session, alike, hit.project, title)
 

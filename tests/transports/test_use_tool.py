@@ -123,7 +123,7 @@ def test_a_tool_that_there_is_not_is_answered_with_the_nearest(served: Served) -
     refusal = Wire(served, make_key().text).call("memory_use_tool", {"tool": "knowledge_remove", "arguments": {}})
 
     assert refusal["isError"]
-    assert "There is no tool knowledge_remove" in text_of(refusal)
+    assert "There is no tool knowledge_remove. The nearest: knowledge_delete" in text_of(refusal)
 
 
 def test_nothing_is_out_of_reach_of_an_agent_that_lists_core_alone(served: Served) -> None:
