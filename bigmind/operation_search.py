@@ -13,33 +13,33 @@ from bigmind.core.operations import Operation
 
 _WORD = re.compile(r"[^\W_]+")
 _SAME = (
-    ("delete", "erase", "remove", "forget", "destroy", "discard", "wipe"),
-    ("list", "show", "browse", "display", "view", "see"),
-    ("search", "find", "lookup", "query", "look"),
-    ("add", "create", "store", "save", "write", "make", "new", "set", "keep"),
-    ("update", "edit", "change", "modify", "correct", "fix", "revise"),
-    ("hypothesis", "hypotheses", "belief", "assumption", "guess"),
-    ("global", "company", "organization", "organisation", "everybody", "everyone", "team"),
-    ("kb", "entry", "entries", "shared"),
-    ("reference", "references", "documentation", "docs", "doc", "manual"),
-    ("directory", "people", "person", "who", "colleague", "expert", "coworker"),
-    ("vacuum", "prune", "clean", "cleanup"),
-    ("export", "download", "backup", "dump"),
-    ("profile", "role", "preferences", "pinned", "pin"),
-    ("app", "apps", "table", "schema", "workflow"),
-    ("api", "endpoint", "route", "rest"),
-    ("command", "cli", "shell", "terminal", "option"),
-    ("lesson", "error", "exception", "traceback", "crash"),
-    ("instance", "server", "installation"),
-    ("stats", "statistics", "numbers", "count"),
-    ("restore", "undo", "unarchive"),
-    ("aside", "archive", "hide"),
-    ("resolve", "confirm", "refute"),
-    ("note", "notes"),
-    ("chunk", "chunks", "exchange", "message", "quote"),
+    "delete erase remove forget destroy discard wipe",
+    "list show browse display view see",
+    "search find lookup query look",
+    "add create store save write make new set keep",
+    "update edit change modify correct fix revise",
+    "hypothesis hypotheses belief assumption guess",
+    "global company organization organisation everybody everyone team",
+    "kb entry entries shared",
+    "reference references documentation docs doc manual",
+    "directory people person who colleague expert coworker",
+    "vacuum prune clean cleanup",
+    "export download backup dump",
+    "profile role preferences pinned pin",
+    "app apps table schema workflow",
+    "api endpoint route rest",
+    "command cli shell terminal option",
+    "lesson error exception traceback crash",
+    "instance server installation",
+    "stats statistics numbers count",
+    "restore undo unarchive",
+    "aside archive hide",
+    "resolve confirm refute",
+    "note notes",
+    "chunk chunks exchange message quote",
 )
 """Words that mean the same here: whoever looks for an operation does not know what it calls things."""
-_MEANING = {word: group[0] for group in _SAME for word in group}
+_MEANING = {word: group.split()[0] for group in _SAME for word in group.split()}
 _PLAIN = frozenset(
     """a an and any are as at be by can do for from has have how i in into is it its me my of on one or please that the
     this to tool want was what which with you your""".split()  # noqa: SIM905 (a list of quotes reads worse)

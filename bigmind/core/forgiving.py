@@ -172,7 +172,7 @@ def _convert_list(value: Any, items: Mapping[str, Any]) -> Any:
         return found
     if isinstance(value, int | float) and not isinstance(value, bool):
         return [value]
-    if isinstance(value, str) and (items.get("type") != "string" or "enum" in items):
+    if isinstance(value, str) and (items.get("type") == "integer" or "enum" in items):
         return [part.strip() for part in value.split(",") if part.strip()]
     return value
 

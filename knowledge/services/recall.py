@@ -5,6 +5,7 @@ from typing import Literal
 
 from accounts.actor import Actor
 from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since
+from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import Kind
 from knowledge.search.abstention import judge, may_answer
 from knowledge.search.excerpts import excerpt_of
@@ -16,15 +17,18 @@ from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.sources import Things, visible_things
 from knowledge.vocabulary import Domain
 
-GROUPS: tuple[tuple[int, tuple[Kind, ...]], ...] = (
-    (3, (Kind.FACT, Kind.NOTE, Kind.HYPOTHESIS)),
-    (2, (Kind.COMPANY,)),
-    (2, (Kind.CHUNK, Kind.SUMMARY)),
-    (1, (Kind.ENTRY,)),
-    (1, (Kind.REFERENCE, Kind.APP_TABLE, Kind.APP_ENTITY, Kind.APP_WORKFLOW)),
+GROUPS: tuple[tuple[int, frozenset[str]], ...] = (
+    (3, frozenset({"1"})),
+    (2, frozenset({"G"})),
+    (2, frozenset({"2", "3"})),
+    (1, frozenset({"kb"})),
+    (1, frozenset({"docs", "apps"})),
 )
-"""What is searched apart, and how many of each are shown in turn. One search over everything keeps the best 200
-passages: an import of ten thousand with the words of the question would leave no room for the one fact that answers."""
+"""The tiers that are searched apart, and how many hits of each are shown in turn.
+
+One search over everything keeps the best 200 passages: an import of ten thousand with the words of the question would
+leave no room for the one fact that answers.
+"""
 SAME_PROJECT = 0.1
 """Added to the score of what belongs to the project that the question is about."""
 CONCISE_CHARS = 200
@@ -65,9 +69,11 @@ def recall(
     Call this before you answer from your own knowledge, ask the user or search elsewhere. Returns what answers, with
     handle and date, or that it is unknown.
     """
-    things = visible_things(actor.user, [kind for _, kinds in GROUPS for kind in kinds], since=since, before=before)
+    things = visible_things(actor.user, SEARCHED, since=since, before=before)
     is_narrowed = bool(since or before)
-    groups: list[Things] = [{str(kind): things[kind] for kind in kinds} for _, kinds in GROUPS]
+    groups: list[Things] = [
+        {kind: rows for kind, rows in things.items() if KINDS[kind].tier in tiers} for _, tiers in GROUPS
+    ]
     filters = [filters_of(group, is_narrowed=is_narrowed) for group in groups]
     found = search_each(query, owner=actor.user, filters=filters, limit=limit)
     everything = _join(found)

@@ -12,10 +12,11 @@ from bigmind.core.text import digest
 from bigmind.core.tokens import count_tokens
 from curation.proposals.proposals import promote_to_global
 from knowledge.embeddings.providers import provider
+from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import Fact, Kind, Passage, PassageVector, Reference, ReferenceCollection, UnansweredQuestion
 from knowledge.services.embedding import embed_pending, space_of
 from knowledge.services.entries import add_entry
-from knowledge.services.recall import Recollections, recall
+from knowledge.services.recall import GROUPS, Recollections, recall
 from knowledge.services.sessions import end_session
 from knowledge.shapes.recall import RecallShape
 from tests.factories import make_actor, make_agent
@@ -51,6 +52,12 @@ def test_one_question_is_answered_from_every_kind_there_is():
     kinds = {"fact", "note", "hypothesis", "chunk", "summary", "entry", "company", "reference"}
     assert {hit.kind for hit in reply.items} == kinds
     assert not reply.unknown
+
+
+def test_each_kind_that_is_searched_is_in_one_group():
+    tiers = [tier for _, group in GROUPS for tier in group]
+
+    assert sorted(tiers) == sorted({KINDS[kind].tier for kind in SEARCHED})
 
 
 def test_a_hit_is_one_line_with_its_handle_and_date():
