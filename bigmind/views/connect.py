@@ -54,8 +54,8 @@ def connect(request: HttpRequest) -> HttpResponse:
     chosen_client = client_called(request.GET.get("client", ""))
     context = {
         "offers": offers,
-        "tools": len(_listed(actor, chosen)),
-        "tokens": sum(_price_of(operation) for operation in _listed(actor, chosen)),
+        "tools": len(_operations_in(actor, chosen)),
+        "tokens": sum(_price_of(operation) for operation in _operations_in(actor, chosen)),
         "listed": sorted(chosen),
         "ways_in": ways_in(door(toolsets=listed)),
         "chosen": chosen_client,
@@ -83,12 +83,12 @@ def _toolsets_parameter(chosen: Collection[str]) -> list[str]:
 
 
 def _offer(actor: Actor, name: str, chosen: Collection[str]) -> Offer:
-    operations = _listed(actor, {name})
+    operations = _operations_in(actor, {name})
     tokens = sum(_price_of(operation) for operation in operations)
     return Offer(name, TOOLSETS[name], len(operations), tokens, name in chosen or "all" in chosen)
 
 
-def _listed(actor: Actor, toolsets: Collection[str]) -> list[Operation]:
+def _operations_in(actor: Actor, toolsets: Collection[str]) -> list[Operation]:
     """Return what a key that this page makes is listed: each operation once, and none that such a key may not call."""
     return list(operations_for(replace(actor, scopes=frozenset(DEFAULT_SCOPES)), toolsets))
 

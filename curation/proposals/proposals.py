@@ -276,7 +276,7 @@ def source_of(actor: Actor, kind: str | None, id: str | None) -> PromotedText | 
         raise Invalid.of("source_kind", f"must be one of: {promoted}")
     thing = row.readable(actor.user).filter(pk=row.key_in(id)).first()
     if thing is None or row.time_of_archiving(thing):
-        raise NotFound(f"You have no {kind} {id}.", hint="memory_semantic_search shows ids.")
+        raise NotFound(f"You have no {kind} {id}.", hint="memory_recall shows handles.")
     session = getattr(thing, row.session) if row.session else None
     return PromotedText(kind, str(thing.pk), row.promoted(thing), row.project(thing), session)
 

@@ -10,10 +10,10 @@ from knowledge.models import Kind
 from knowledge.search.abstention import judge, may_answer
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Finding, Findings, search_each
+from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, hits_of, names_for
-from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.sources import Things, visible_things
 from knowledge.vocabulary import Domain
 
