@@ -12,6 +12,9 @@ ON_TEST_DATABASE := --settings=tests.settings
 PIP_INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
 	--custom-compile-command "make requirements"
+# npm writes these last. The programs of the clients are in packages of their own, so no script has to run.
+CLIENTS := tests/clients/node_modules/.package-lock.json
+OTHER_CLIENTS := tests/clients/others/node_modules/.package-lock.json
 # What starts browsers, servers or other programs, or tries everything with every operation, page, pattern or model.
 SLOW_FOLDERS := $(addprefix tests/,browser embedded growing backup torture)
 SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deployment before_keys health tracing web \
@@ -20,14 +23,14 @@ SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deplo
 	seed_commands abstention minilm,'*/test_$(name).py')
 
 # A file stays in one process, which makes its world once; files of one folder follow each other and share a browser.
-TOGETHER := -m "not torture" -n auto --dist loadfile --no-loadscope-reorder
+TOGETHER := -m "not torture and not clients" -n auto --dist loadfile --no-loadscope-reorder
 
 export PIP_NO_INPUT := 1
 # Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
-test test-fast check docs bench torture migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
+test test-fast check docs bench torture clients migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check format docs bench torture migrations requirements clean
+.PHONY: help run test test-fast check format docs bench torture clients clients-short migrations requirements clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="	" read -r name says; do printf '  make %-14s %s\n' "$$name" "$$says"; done
@@ -68,6 +71,12 @@ bench: $(VENV)/.dev ## Measure, in ratios of one run on this machine
 torture: $(VENV)/.dev ## Run the long tests: kill -9, floods, large imports
 	$(BIN)/python -m pytest -m torture tests/torture tests/browser $(ARGS)
 
+clients: $(VENV)/.dev $(CLIENTS) $(OTHER_CLIENTS) ## Install real clients (1.6 GB) and see what their models are shown; ARGS picks
+	$(BIN)/python -m pytest -m clients tests/clients $(ARGS)
+
+clients-short: $(VENV)/.dev $(CLIENTS) ## The same for Claude Code, Codex and Gemini CLI alone
+	$(BIN)/python -m pytest -m clients tests/clients --ignore tests/clients/test_other_clients.py $(ARGS)
+
 migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_changed
 	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)
 
@@ -79,7 +88,11 @@ requirements: $(VENV)/.dev ## Pin the newest versions that pyproject.toml allows
 	$(COMPILE) --upgrade requirements/virtualenv.in -c requirements/dev.txt -o requirements/virtualenv.txt
 
 clean: ## Remove what make made in this folder; your data in BIGMIND_HOME stays
-	rm -rf $(VENV) .make build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(dir $(CLIENTS) $(OTHER_CLIENTS)) .make build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(CLIENTS) $(OTHER_CLIENTS): %/node_modules/.package-lock.json: %/package-lock.json
+	npm ci --prefix $* --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 # The stamps lie inside the environment, so they go with it.
 $(VENV)/.run: requirements/run.txt pyproject.toml $(VENV)/.made

@@ -11,8 +11,8 @@ from bigmind.core.tokens import count_tokens
 REPLY_TOKENS = 6_000
 PART_TOKENS = REPLY_TOKENS - 100
 """What is left for the text beside the line that says how to go on."""
-PART_BYTES = 24_000
-"""Codex shows about 12 KB, head and tail, of a reply of 30 KB and more; Claude Code keeps one of 49 KB in a file."""
+PART_BYTES = 11_000
+"""Of more than 12,000 bytes, notices included, Codex shows head and tail, if it does not know its model."""
 LAST_PART = 10_000
 
 _FENCE = re.compile(r" {0,3}(`{3,})([^`\n]*)$")

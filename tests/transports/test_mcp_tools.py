@@ -18,6 +18,7 @@ from tests.serving import Served
 from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, Wire, text_of
 
 FACT = {"category": "preference", "fact": "Prefers tea."}
+CLAUDE_CODE_CUTS_AT = 2_048
 
 
 def _names(wire: Wire) -> list[str]:
@@ -86,7 +87,7 @@ def test_every_tool_says_what_it_is_and_does(served: Served) -> None:
 
     for tool in tools:
         assert tool["title"]
-        assert tool["description"]
+        assert 0 < len(tool["description"]) <= CLAUDE_CODE_CUTS_AT
         assert tool["inputSchema"]["type"] == "object"
         assert tool["annotations"]["openWorldHint"] is False
         assert {"readOnlyHint", "destructiveHint", "idempotentHint"} <= tool["annotations"].keys()

@@ -1,0 +1,52 @@
+"""What the tests with real clients share: BigMind served, a model's stand-in, and each client in a home of its own."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from accounts.connecting.server_config import ServerConfig
+from accounts.keys import NewKey
+from tests.clients.installed import CLIENTS, MODULES, RealClient
+from tests.clients.model import ModelStandIn
+from tests.connecting.homes import Home
+from tests.factories import make_key
+from tests.serving import Served, served, web_process
+
+__all__ = ["served", "web_process"]
+
+
+@pytest.fixture
+def model() -> Iterator[ModelStandIn]:
+    """A stand-in for the model of a client."""
+    with ModelStandIn() as model:
+        yield model
+
+
+@pytest.fixture
+def key(served: Served) -> NewKey:
+    """A key of somebody new."""
+    return make_key()
+
+
+@pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
+def client(
+    request: pytest.FixtureRequest, served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
+) -> RealClient:
+    """Each client in turn, connected to BigMind as `bigmind connect` does it."""
+    if not MODULES.exists():
+        _go_without("The clients are not installed: make clients")
+    folder = tmp_path / "freight-api"
+    folder.mkdir()
+    client: RealClient = request.param(Home(tmp_path), folder, model)
+    client.configure()
+    client.connect(ServerConfig(served.url, key.text))
+    return client
+
+
+def _go_without(reason: str) -> NoReturn:
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

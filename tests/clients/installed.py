@@ -1,0 +1,232 @@
+"""Real clients, installed from npm, as a person runs them: each in a home of its own, its model a stand-in."""
+
+import json
+import os
+import re
+import subprocess
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from accounts.connecting.server_config import ServerConfig
+from tests.clients.dialects import SEARCHES
+from tests.clients.model import ModelStandIn
+from tests.connecting.homes import Home
+
+FOLDER = Path(__file__).parent
+MODULES = FOLDER / "node_modules"
+FINISHES_WITHIN = 120
+# What a client may inherit: nothing of the developer's own clients, keys or proxies.
+INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a client, to its end."""
+
+    code: int
+    printed: str
+    remarked: str
+
+
+@dataclass
+class RealClient(ABC):
+    """A client in a home of its own, at work in a folder of its own.
+
+    Attributes:
+        slug: What `bigmind connect` calls it.
+        name: What a test calls it.
+        shows_instructions: Whether its model reads the instructions of a server whole, and not their first line alone.
+        prefers_structured_content: Whether its model reads structured content in place of the text, where there is any.
+        lists_tools: Whether its model reads a tool's description, at the latest after it searched for the tool.
+        variables: What its environment has besides what it needs itself.
+    """
+
+    home: Home
+    folder: Path
+    model: ModelStandIn
+    variables: dict[str, str] = field(default_factory=dict)
+    slug = ""
+    name = ""
+    shows_instructions = True
+    prefers_structured_content = True
+    lists_tools = True
+
+    @property
+    @abstractmethod
+    def program(self) -> list[str]:
+        """The command that starts it."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that it starts with."""
+        inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        return inherited | {"HOME": str(self.home.folder), "NO_COLOR": "1"} | self.variables
+
+    @abstractmethod
+    def configure(self) -> None:
+        """Write what tells it about the model, as its user would have before BigMind came."""
+
+    @abstractmethod
+    def command(self, prompt: str, *, resume: bool = False) -> list[str]:
+        """Return the command that answers one prompt and ends; `resume` goes on with the last conversation."""
+
+    @property
+    def replies(self) -> list[str]:
+        """What BigMind's tools answered in the last conversation, as the model read it."""
+        read = self.model.last
+        calls = [name for name in read.calls if name]
+        assert len(calls) == len(read.results), read
+        return [result for name, result in zip(calls, read.results, strict=True) if name not in SEARCHES]
+
+    def connect(self, server: ServerConfig) -> None:
+        """Do what `bigmind connect` does."""
+        self.home.connect(self.slug, door=server)
+
+    def ask(self, prompt: str = "Remember things.", *, resume: bool = False) -> Run:
+        """Let it answer one prompt, to its end."""
+        done = subprocess.run(
+            self.command(prompt, resume=resume),
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=FINISHES_WITHIN,
+        )
+        return Run(done.returncode, done.stdout, done.stderr)
+
+    def unwrap(self, result: str) -> str:
+        """Return a tool's result without what this client puts around it."""
+        return result
+
+
+class ClaudeCode(RealClient):
+    """Claude Code."""
+
+    slug = name = "claude-code"
+
+    @property
+    def program(self) -> list[str]:
+        """The program itself; the script that npm links would have to be replaced by it after the installation."""
+        return [str(next(MODULES.glob("@anthropic-ai/claude-code-*/claude")))]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that it starts with."""
+        return super().environment | {
+            "ANTHROPIC_BASE_URL": self.model.url,
+            "ANTHROPIC_API_KEY": "none",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
+
+    def configure(self) -> None:
+        """Write nothing: its model is in the environment."""
+
+    def command(self, prompt: str, *, resume: bool = False) -> list[str]:
+        """Return the command that answers one prompt and ends."""
+        allowed = ["--allowedTools", "mcp__bigmind", "ToolSearch"]
+        return [*self.program, "-p", prompt, *(["--continue"] if resume else []), *allowed]
+
+
+class Codex(RealClient):
+    """Codex with a model that it does not know, as with a provider of one's own: it lists all tools, and cuts early."""
+
+    slug = name = "codex"
+    model_name = "stand-in"
+    before_result = "Output:\n"
+
+    @property
+    def program(self) -> list[str]:
+        """The script that npm links."""
+        return [str(MODULES / ".bin" / "codex")]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that it starts with."""
+        return super().environment | {"STAND_IN_KEY": "none"}
+
+    def configure(self) -> None:
+        """Name the model, and trust what it does here."""
+        self.home.write(
+            ".codex/config.toml",
+            f'model = "{self.model_name}"\nmodel_provider = "stand-in"\napproval_policy = "never"\n'
+            'sandbox_mode = "danger-full-access"\n\n[model_providers.stand-in]\nname = "stand-in"\n'
+            f'base_url = "{self.model.url}/v1"\nwire_api = "responses"\nenv_key = "STAND_IN_KEY"\n',
+        )
+
+    def command(self, prompt: str, *, resume: bool = False) -> list[str]:
+        """Return the command that answers one prompt and ends."""
+        command = [*self.program, "exec", "--skip-git-repo-check"]
+        return [*command, "resume", "--last", prompt] if resume else [*command, prompt]
+
+    def unwrap(self, result: str) -> str:
+        """Leave out the lines that say how long it took."""
+        return result.partition(self.before_result)[2]
+
+
+class SearchingCodex(Codex):
+    """Codex with a model to which it names the servers alone: the model searches for their tools."""
+
+    name = "codex-gpt-5.5"
+    model_name = "gpt-5.5"
+    shows_instructions = False
+
+
+class CodingCodex(Codex):
+    """Codex with the model it prefers today, which calls tools by writing programs."""
+
+    name = "codex-gpt-6.1-sol"
+    model_name = "gpt-6.1-sol"
+    shows_instructions = False
+    prefers_structured_content = False
+    lists_tools = False
+    before_result = "Output:\n\n"
+
+
+class GeminiCli(RealClient):
+    """Gemini CLI."""
+
+    slug = name = "gemini-cli"
+    prefers_structured_content = False
+
+    @property
+    def program(self) -> list[str]:
+        """The script that npm links."""
+        return [str(MODULES / ".bin" / "gemini")]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that it starts with."""
+        return super().environment | {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": self.model.url}
+
+    def configure(self) -> None:
+        """Choose a key for the model, and send no statistics."""
+        settings = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "privacy": {"usageStatisticsEnabled": False},
+        }
+        self.home.write(".gemini/settings.json", json.dumps(settings, indent=2))
+
+    def command(self, prompt: str, *, resume: bool = False) -> list[str]:
+        """Return the command that answers one prompt and ends."""
+        again = ["--resume", "latest"] if resume else []
+        return [*self.program, "-p", prompt, *again, "--yolo", "-m", "gemini-2.5-flash", "--skip-trust"]
+
+    def unwrap(self, result: str) -> str:
+        """Leave out the fence that Gemini CLI puts around what comes from servers.
+
+        Of a refusal it shows the whole protocol, as JSON in JSON.
+        """
+        if refused := re.search(
+            r"with response: (\[.*\])", json.loads(result).get("error", "") if result.startswith('{"error') else ""
+        ):
+            (part,) = json.loads(refused[1])[0]["functionResponse"]["response"]["content"]
+            return str(part["text"])
+        return result.removeprefix("<untrusted_context>\n").removesuffix("\n</untrusted_context>")
+
+
+CLIENTS: tuple[type[RealClient], ...] = (ClaudeCode, Codex, SearchingCodex, CodingCodex, GeminiCli)
