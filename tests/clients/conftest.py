@@ -37,7 +37,7 @@ def client(
 ) -> RealClient:
     """Each client in turn, connected to BigMind as `bigmind connect` does it."""
     if not MODULES.exists():
-        _go_without("The clients are not installed: make clients")
+        go_without("The clients are not installed: make clients")
     folder = tmp_path / "freight-api"
     folder.mkdir()
     client: RealClient = request.param(Home(tmp_path), folder, model)
@@ -46,7 +46,8 @@ def client(
     return client
 
 
-def _go_without(reason: str) -> NoReturn:
+def go_without(reason: str) -> NoReturn:
+    """Skip a test for which something is missing, but not where it has to run."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)

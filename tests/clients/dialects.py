@@ -35,11 +35,12 @@ class Step:
 
 
 class ToolKind(Enum):
-    """What a tool is to its model: a function, a search for functions not listed, or a program that calls functions."""
+    """What a tool is: a function, what calls or finds functions that are not listed, or a program that calls them."""
 
     FUNCTION = 1
-    SEARCH = 2
-    CODE = 3
+    BRIDGE = 2
+    SEARCH = 3
+    CODE = 4
 
 
 SEARCHES = {"ToolSearch", "tool_search"}
@@ -59,7 +60,7 @@ class OfferedTool:
         """What the tool is for."""
         if self.name in SEARCHES:
             return ToolKind.SEARCH
-        return ToolKind.CODE if self.name == "exec" else ToolKind.FUNCTION
+        return {"tool_call": ToolKind.BRIDGE, "exec": ToolKind.CODE}.get(self.name, ToolKind.FUNCTION)
 
 
 @dataclass(frozen=True)
@@ -304,8 +305,12 @@ def _item(step: Step, tool: OfferedTool | None) -> Json:
 
 
 def _arguments(step: Step, tool: OfferedTool | None) -> Json:
-    """Return the arguments of a call: those of the step, or what to look for."""
-    return {"query": f"select:{step.tool}"} if tool and tool.kind is ToolKind.SEARCH else dict(step.arguments)
+    """Return the arguments of a call: those of the step, or what to look for or to pass on."""
+    if tool and tool.kind is ToolKind.SEARCH:
+        return {"query": f"select:{step.tool}"}
+    if tool and tool.kind is ToolKind.BRIDGE:
+        return {"name": f"mcp__bigmind__{step.tool}", "arguments": dict(step.arguments)}
+    return dict(step.arguments)
 
 
 def _tools_of_responses(tools: Iterable[Json]) -> Iterator[OfferedTool]:
