@@ -1,6 +1,7 @@
 """What the tests with real clients share: BigMind served, a model's stand-in, and each client in a home of its own."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -9,7 +10,7 @@ import pytest
 
 from accounts.connecting.server_config import ServerConfig
 from accounts.keys import NewKey
-from tests.clients.installed import CLIENTS, MODULES, RealClient
+from tests.clients.installed import CLIENTS, RealClient
 from tests.clients.model import ModelStandIn
 from tests.connecting.homes import Home
 from tests.factories import make_key
@@ -36,13 +37,19 @@ def client(
     request: pytest.FixtureRequest, served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
 ) -> RealClient:
     """Each client in turn, connected to BigMind as `bigmind connect` does it."""
-    if not MODULES.exists():
-        go_without("The clients are not installed: make clients")
-    folder = tmp_path / "freight-api"
-    folder.mkdir()
-    client: RealClient = request.param(Home(tmp_path), folder, model)
-    client.configure()
+    client = new_client(request.param, model, tmp_path)
     client.connect(ServerConfig(served.url, key.text))
+    return client
+
+
+def new_client(kind: type[RealClient], model: ModelStandIn, place: Path) -> RealClient:
+    """Return a client in a new home, which knows its model, in an empty repository."""
+    if not kind.is_installed():
+        go_without(f"{kind.name} is not installed: make clients")
+    folder = place / "freight-api"
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    client = kind(Home(place), folder, model)
+    client.configure()
     return client
 
 

@@ -107,7 +107,7 @@ class Dialect(Protocol):
     def read(self, body: Json) -> ModelRequest:
         """Return what the request shows the model."""
 
-    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, number: int, stream: bool) -> bytes:
+    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, unique: str, stream: bool) -> bytes:
         """Return the reply that takes this step; `tool` is the one to call, if the step calls one."""
 
 
@@ -133,12 +133,12 @@ class AnthropicMessages:
             body=body,
         )
 
-    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, number: int, stream: bool) -> bytes:
+    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, unique: str, stream: bool) -> bytes:
         """Return a message of one block."""
         arguments = _arguments(step, tool)
-        head = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": body.get("model")}
+        head = {"id": f"msg_{unique}", "type": "message", "role": "assistant", "model": body.get("model")}
         if tool:
-            opened: Json = {"type": "tool_use", "id": f"toolu_{number:06}", "name": tool.name, "input": {}}
+            opened: Json = {"type": "tool_use", "id": f"toolu_{unique}", "name": tool.name, "input": {}}
             block = {**opened, "input": arguments}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
         else:
@@ -184,12 +184,12 @@ class OpenAIResponses:
             body=body,
         )
 
-    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, number: int, stream: bool) -> bytes:
+    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, unique: str, stream: bool) -> bytes:
         """Return a response of one item."""
-        item = {**_item(step, tool), "id": f"item_{number}", "status": "completed"}
+        item = {**_item(step, tool), "id": f"item_{unique}", "status": "completed"}
         if tool:
-            item["call_id"] = f"call_{number}"
-        response = {"id": f"resp_{number}", "object": "response", "status": "completed", "output": [item]}
+            item["call_id"] = f"call_{unique}"
+        response = {"id": f"resp_{unique}", "object": "response", "status": "completed", "output": [item]}
         details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         response["usage"] = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, **details}
         if not stream:
@@ -230,7 +230,7 @@ class GeminiContents:
             body=body,
         )
 
-    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, number: int, stream: bool) -> bytes:
+    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, unique: str, stream: bool) -> bytes:
         """Return one candidate of one part."""
         part = {"functionCall": {"name": tool.name, "args": _arguments(step, tool)}} if tool else {"text": step.words}
         candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
@@ -266,14 +266,14 @@ class OpenAIChat:
             body=body,
         )
 
-    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, number: int, stream: bool) -> bytes:
+    def answer(self, body: Json, step: Step, tool: OfferedTool | None, *, unique: str, stream: bool) -> bytes:
         """Return one choice, in one chunk where it is streamed."""
         said: Json = {"role": "assistant", "content": step.words}
         if tool:
             function = {"name": tool.name, "arguments": json.dumps(_arguments(step, tool))}
-            call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+            call = {"index": 0, "id": f"call_{unique}", "type": "function", "function": function}
             said = {"role": "assistant", "content": None, "tool_calls": [call]}
-        head = {"id": f"chat_{number}", "created": 1, "model": body.get("model")}
+        head = {"id": f"chat_{unique}", "created": 1, "model": body.get("model")}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         finish = "tool_calls" if tool else "stop"
         if not stream:

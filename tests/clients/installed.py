@@ -4,7 +4,9 @@ import json
 import os
 import re
 import subprocess
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +54,11 @@ class RealClient(ABC):
     prefers_structured_content = True
     lists_tools = True
 
+    @classmethod
+    def is_installed(cls) -> bool:
+        """Whether npm has installed it."""
+        return MODULES.exists()
+
     @property
     @abstractmethod
     def program(self) -> list[str]:
@@ -82,6 +89,32 @@ class RealClient(ABC):
     def connect(self, server: ServerConfig) -> None:
         """Do what `bigmind connect` does."""
         self.home.connect(self.slug, door=server)
+
+    def connect_with_hooks(self, url: str, key: str, toolsets: str = "core") -> None:
+        """Run `bigmind connect`, hooks included."""
+        named = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        places = {"HOME": str(self.home.folder), "BIGMIND_HOME": str(self.bigmind_home), "BIGMIND_API_KEY": key}
+        command = ["connect", self.slug, "--hooks", "--url", url, "--toolsets", toolsets]
+        done = subprocess.run(
+            [sys.executable, "manage.py", *command],
+            cwd=FOLDER.parents[1],
+            env=named | places,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+    def replace_in_files(self, old: str, new: str) -> None:
+        """Change a text in the files of its home."""
+        for name, (content, _) in self.home.files().items():
+            if old.encode() in content:
+                (self.home.folder / name).write_bytes(content.replace(old.encode(), new.encode()))
+
+    @property
+    def bigmind_home(self) -> Path:
+        """Where the hook program, its configuration and its spool are."""
+        return self.home.folder.parent / "bigmind"
 
     def ask(self, prompt: str = "Remember things.", *, resume: bool = False) -> Run:
         """Let it answer one prompt, to its end."""
@@ -131,6 +164,27 @@ class ClaudeCode(RealClient):
         allowed = ["--allowedTools", "mcp__bigmind", "ToolSearch"]
         return [*self.program, "-p", prompt, *(["--continue"] if resume else []), *allowed]
 
+    def converse(self, prompts: Sequence[str]) -> None:
+        """Let one process answer prompts one after the other, as an interactive one does: `/clear` forgets."""
+        speaking = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        process = subprocess.Popen(
+            [*self.command("")[:2], *speaking, *self.command("")[3:]],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process:
+            for prompt in prompts:
+                message = {"type": "user", "message": {"role": "user", "content": prompt}}
+                print(json.dumps(message), file=process.stdin, flush=True)
+                next(line for line in process.stdout if json.loads(line)["type"] == "result")
+            process.stdin.close()
+
 
 class Codex(RealClient):
     """Codex with a model that it does not know, as with a provider of one's own: it lists all tools, and cuts early."""
@@ -160,8 +214,8 @@ class Codex(RealClient):
 
     def command(self, prompt: str, *, resume: bool = False) -> list[str]:
         """Return the command that answers one prompt and ends."""
-        command = [*self.program, "exec", "--skip-git-repo-check"]
-        return [*command, "resume", "--last", prompt] if resume else [*command, prompt]
+        trusting = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+        return [*self.program, "exec", *trusting, *(["resume", "--last"] if resume else []), prompt]
 
     def unwrap(self, result: str) -> str:
         """Leave out the lines that say how long it took."""

@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from threading import Thread
 from typing import Any, Self
+from uuid import uuid4
 
 from tests.clients.dialects import (
     AnthropicMessages,
@@ -31,7 +32,8 @@ class ModelStandIn:
         self.script: Sequence[Step] = ()
         self.requests: list[ModelRequest] = []
         self.unknown: list[str] = []
-        self._numbers = count(1)
+        # As with a real model, no two conversations have calls of the same id.
+        self._ids = (f"{uuid4().hex[:8]}{number:04}" for number in count(1))
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
 
     @property
@@ -71,7 +73,7 @@ class ModelStandIn:
         tool = request.tool_for(step.tool) if step.tool else None
         if step.tool and tool is None:
             step = Step(words=f"There is no tool {step.tool}.")
-        return dialect.answer(body, step, tool, number=next(self._numbers), stream=stream)
+        return dialect.answer(body, step, tool, unique=next(self._ids), stream=stream)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         model = self

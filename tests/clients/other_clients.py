@@ -14,6 +14,11 @@ class OtherClient(RealClient):
 
     prefers_structured_content = False
 
+    @classmethod
+    def is_installed(cls) -> bool:
+        """Whether npm has installed it."""
+        return OTHER_MODULES.exists()
+
     @property
     def program(self) -> list[str]:
         """The script that npm links."""

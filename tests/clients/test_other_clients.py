@@ -7,12 +7,11 @@ import pytest
 from accounts.connecting.server_config import ServerConfig
 from accounts.keys import NewKey
 from bigmind.transports.mcp.server import server_instructions
-from tests.clients.conftest import go_without
+from tests.clients.conftest import new_client
 from tests.clients.dialects import Step
 from tests.clients.installed import RealClient
 from tests.clients.model import ModelStandIn
-from tests.clients.other_clients import OTHER_CLIENTS, OTHER_MODULES
-from tests.connecting.homes import Home
+from tests.clients.other_clients import OTHER_CLIENTS
 from tests.serving import Served
 
 pytestmark = pytest.mark.clients
@@ -23,11 +22,7 @@ def other(
     request: pytest.FixtureRequest, served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
 ) -> RealClient:
     """Each client in turn, connected as its documentation says."""
-    if not OTHER_MODULES.exists():
-        go_without("The other clients are not installed: make clients")
-    folder = tmp_path / "freight-api"
-    folder.mkdir()
-    client: RealClient = request.param(Home(tmp_path), folder, model)
+    client = new_client(request.param, model, tmp_path)
     client.connect(ServerConfig(served.url, key.text))
     return client
 
