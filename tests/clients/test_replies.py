@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -16,8 +17,10 @@ from bigmind.core.tokens import count_tokens
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.server import server_instructions
 from knowledge.services.sessions import end_session, start_session
+from tests.clients.conftest import new_client
 from tests.clients.dialects import Step
-from tests.clients.installed import RealClient
+from tests.clients.installed import ClaudeCode, RealClient
+from tests.clients.model import ModelStandIn
 from tests.factories import make_key
 from tests.serving import Served
 
@@ -144,6 +147,18 @@ def test_every_model_reads_the_instructions_whole_or_their_first_line(client: Re
     assert (server_instructions() in before_any_call) == client.shows_instructions
     assert server_instructions().splitlines()[0] in before_any_call
     assert "memory_start_session" in before_any_call
+
+
+def test_claude_code_lists_the_tools_of_core_at_once(
+    served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
+) -> None:
+    client = new_client(ClaudeCode, model, tmp_path)
+    client.connect(ServerConfig(served.url, key.text, ("all",)))
+
+    client.ask()
+
+    listed = {tool.name.removeprefix("mcp__bigmind__") for tool in model.first.tools if "bigmind" in tool.name}
+    assert listed == {name for name, operation in CATALOGUE.items() if operation.is_listed_in({"core"})}
 
 
 def test_every_model_reads_a_description_whole_before_it_calls_the_tool(client: RealClient) -> None:

@@ -24,6 +24,8 @@ from bigmind.transports.mcp.replies import refusal_of, reply_of
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tool_schemas import outline_of_arguments, outline_of_reply
 
+# Claude Code lists the names of tools alone, and lets its model search for the rest, unless a tool says otherwise.
+LOADED_AT_ONCE = {"anthropic/alwaysLoad": True}
 IDEMPOTENCY_KEYS = ("idempotencyKey", "bigmind/idempotencyKey")
 
 
@@ -94,6 +96,7 @@ def tool_of(operation: Operation, *, structured: bool = False) -> types.Tool:
         title=operation.title,
         description=operation.description,
         input_schema=arguments,
+        _meta=LOADED_AT_ONCE if operation.is_listed_in({"core"}) else None,
         output_schema=outline_of_reply(operation.shape) if structured else None,
         annotations=types.ToolAnnotations(
             read_only_hint=reads,
