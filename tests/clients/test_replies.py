@@ -119,7 +119,7 @@ def test_every_model_reads_why_something_was_refused(client: RealClient) -> None
 
     unknown, too_sure = (client.unwrap(text) for text in client.replies)
     assert unknown == "You have no fact 999999. memory_list_facts shows yours."
-    assert too_sure == "confidence must be 1 or less."
+    assert too_sure.startswith("confidence must be 1 or less.")
 
 
 def test_a_long_reply_reaches_every_model_whole(client: RealClient, key: NewKey) -> None:
