@@ -31,7 +31,9 @@ class Actor:
         agent: The client that acts for the person, where one is known.
         scopes: What may be done: what the key allows and the role permits.
         toolsets: The toolsets the key is limited to; empty means all.
-        conversation: A digest of what the client calls this conversation or connection; empty where it says nothing.
+        conversation: A digest of what the client calls this conversation; empty where it says nothing.
+        connection: A digest of the connection, which may outlive a conversation; empty where there is none.
+        sub_agent: The client's id of the sub-agent that acts; empty for the agent itself.
     """
 
     user: User
@@ -40,6 +42,8 @@ class Actor:
     scopes: frozenset[str] = field(default_factory=frozenset)
     toolsets: frozenset[str] = field(default_factory=frozenset)
     conversation: str = ""
+    connection: str = ""
+    sub_agent: str = ""
 
     @classmethod
     def of(cls, user: User, *, key: ApiKey | None = None, agent: Agent | None = None) -> "Actor":

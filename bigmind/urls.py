@@ -9,6 +9,7 @@ from accounts.views.consent import consent
 from bigmind.observability.health import healthz, readyz
 from bigmind.observability.metrics import metrics
 from bigmind.operations import TOOLSETS
+from bigmind.transports.hooks.views import HookView
 from bigmind.views import imports
 from bigmind.views.connect import connect
 from bigmind.views.pages import admin_sign_in, choose_theme, system
@@ -20,6 +21,7 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("api/", include("bigmind.transports.rest.urls")),
+    path("hooks/<str:client>/", HookView.as_view(), name="hooks"),
     path("system/", system, name="system"),
     path("styleguide/", styleguide, name="styleguide"),
     path("theme/", choose_theme, name="theme"),

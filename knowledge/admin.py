@@ -23,7 +23,9 @@ from knowledge.models import (
     AppTable,
     AppWorkflow,
     CachedVector,
+    CapturePolicy,
     Chunk,
+    Conversation,
     EmbeddingDay,
     EmbeddingSpace,
     Entry,
@@ -32,6 +34,8 @@ from knowledge.models import (
     Feedback,
     Gap,
     Healing,
+    HookEvent,
+    HookHealth,
     Hypothesis,
     LessonAsked,
     Note,
@@ -51,6 +55,7 @@ from knowledge.models import (
     Session,
     ShownHeadline,
     Summary,
+    ToolUse,
     UnansweredQuestion,
     Writing,
 )
@@ -176,6 +181,33 @@ show(
     order="-created_at",
 )
 show(ShownHeadline, "text session chosen_at", search="text session__user__username", order="-chosen_at")
+
+# What hooks reported, without what was said, and how users want memory to be written.
+show(
+    Conversation,
+    "last_at user client repository session tools withheld ended_at",
+    search="user__username client_id repository",
+    filters="client last_at",
+    order="-last_at",
+    show_full_result_count=False,
+)
+show(
+    HookEvent,
+    "at event user conversation tokens milliseconds late",
+    search="user__username",
+    filters="event late at",
+    order="-at",
+    exclude=("prompt",),
+    show_full_result_count=False,
+)
+show(ToolUse, "at user conversation tool_use_id sub_agent", search="user__username tool_use_id", order="-at")
+show(
+    HookHealth,
+    "user client version last_event ran_at brought_at failed_at failure",
+    search="user__username failure",
+    filters="client",
+)
+show(CapturePolicy, "user mode keep_days updated_at", search="user__username", filters="mode")
 
 # The shared knowledge base is changed by its operations, which keep its passages true; what it quotes is derived.
 show(

@@ -30,13 +30,17 @@ from knowledge.models import (
     AmbiguousName,
     App,
     AppRun,
+    CapturePolicy,
     CompanyCopy,
     CompanyEntry,
     CompanyServer,
+    Conversation,
     Dispatch,
     Fact,
     Gap,
     Healing,
+    HookEvent,
+    HookHealth,
     Proof,
     Recall,
     ReferenceDrift,
@@ -44,6 +48,7 @@ from knowledge.models import (
     ReferenceVersion,
     Serving,
     Session,
+    ToolUse,
     UnansweredQuestion,
     Writing,
 )
@@ -105,6 +110,11 @@ def make_one_of_everything() -> User:
     lesson_for(actor, error="TypeError: pay is not a function")
     Proof.objects.create(entry=entry)
     start = start_session(actor).session
+    hooked = Conversation.objects.create(user=user, client="claude-code", client_id="1", digest="1", session=start)
+    HookEvent.objects.create(conversation=hooked, user=user, event="start")
+    ToolUse.objects.create(conversation=hooked, user=user, tool_use_id="toolu_1")
+    HookHealth.objects.create(user=user, client="claude-code")
+    CapturePolicy.objects.create(user=user)
     Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))
     Recall.objects.create(session=start, user=user, handle="C1", why="Poisoned.")
     report_erasure(Erased({"what": "source"}), whose=user)

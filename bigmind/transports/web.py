@@ -16,7 +16,12 @@ STRANGERS_BYTES = 64 * 1024
 REST_BYTES = 1024 * 1024
 IMPORT_BYTES = 4 * 1024 * 1024
 BODY_BYTES = 8 * 1024 * 1024
-LIMITS: Mapping[str, int] = {"/api/v1/import/": IMPORT_BYTES, "/api/": REST_BYTES, "": BODY_BYTES}
+LIMITS: Mapping[str, int] = {
+    "/api/v1/import/": IMPORT_BYTES,
+    "/api/": REST_BYTES,
+    "/hooks/": REST_BYTES,
+    "": BODY_BYTES,
+}
 """The largest body for each route; the first that an address begins with counts."""
 CHUNKS_AHEAD = 64
 
@@ -94,7 +99,7 @@ def _limit(path: str) -> int:
 
 def _needs_to_be_known(scope: Scope, size: int) -> bool:
     """Whether more would be read of a stranger than is read of anybody; of REST without a key, that is nothing."""
-    is_rest = scope["path"].startswith("/api/") and scope["method"] not in {"GET", "HEAD", "OPTIONS"}
+    is_rest = scope["path"].startswith(("/api/", "/hooks/")) and scope["method"] not in {"GET", "HEAD", "OPTIONS"}
     return size > STRANGERS_BYTES or (is_rest and size > 0 and "authorization" not in Headers(scope=scope))
 
 

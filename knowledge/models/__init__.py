@@ -24,6 +24,7 @@ from .company import (
     Status,
 )
 from .company_server import CompanyCopy, CompanyServer, Dispatch
+from .conversations import CaptureMode, CapturePolicy, Conversation, HookEvent, HookEventName, HookHealth, ToolUse
 from .embeddings import CachedVector, EmbeddingDay, EmbeddingSpace, PassageVector
 from .entries import Entry, EntryType
 from .exposures import Proof, Recall, Receipt, Serving

@@ -29,6 +29,12 @@ class Writing(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="writings")
     key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, related_name="writings")
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="writings")
+    sub_agent = models.CharField(
+        max_length=100,
+        blank=True,
+        db_default="",
+        help_text="The client's id of the sub-agent that wrote it, if one did.",
+    )
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

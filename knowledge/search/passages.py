@@ -39,7 +39,15 @@ def note_writings(kind: Kind | str, source_ids: Iterable[object], *, made: bool)
     if actor is None or (actor.key is None and actor.agent is None):
         return
     Writing.objects.bulk_create(
-        Writing(kind=str(kind), source_id=str(source_id), made=made, user=actor.user, key=actor.key, agent=actor.agent)
+        Writing(
+            kind=str(kind),
+            source_id=str(source_id),
+            made=made,
+            user=actor.user,
+            key=actor.key,
+            agent=actor.agent,
+            sub_agent=actor.sub_agent,
+        )
         for source_id in source_ids
     )
 

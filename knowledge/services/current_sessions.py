@@ -1,13 +1,17 @@
-"""Which session a write goes to: the one named, else this conversation's, else the only one the agent has open."""
+"""Which session a write goes to: the one named, else this conversation's, else the only one the agent has open.
+
+A conversation is what the client calls one, in its calls or through its hooks; where it says nothing, the connection.
+The client's word comes first, because a connection outlives `/clear`.
+"""
 
 from uuid import UUID
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.screening.policy import add_notice
-from knowledge.models import Session
+from knowledge.models import Conversation, Session
 from knowledge.models.sessions import SessionQuerySet
 
 LISTED = 10
@@ -21,7 +25,8 @@ def current_session(
     """Return the session that a write goes to, or None if there is none.
 
     Without a name and a session of this conversation, it is the only one that the agent has open, in this project if
-    one is given. What another conversation left open for over a day is not meant.
+    one is given. What another conversation left open for over a day is not meant; nor is, where the client says which
+    conversation this is, what any other conversation has open.
 
     Raises:
         NotFound: the session named is not the actor's.
@@ -30,10 +35,24 @@ def current_session(
     mine = Session.objects.of(actor.user) if sessions is None else sessions
     if named is not None:
         return own_session(actor, named, mine)
-    if actor.conversation and (bound := _newest_of(mine.filter(conversation=actor.conversation))):
-        # Once it has ended, what this conversation says belongs to no other one that happens to be open.
-        return bound if bound.is_open else None
+    for binding in (actor.conversation, actor.connection):
+        if binding and (bound := _newest_of(_sessions_of(mine, actor, binding))):
+            # Once it has ended, what this conversation says belongs to no other one that happens to be open.
+            return bound if bound.is_open else None
+        if binding and binding == actor.conversation:
+            # A connection may have begun with an earlier conversation of the same client.
+            return _only_open(mine.open().recent().filter(agent=actor.agent, conversation=""), project)
     return _only_open(mine.open().recent().filter(agent=actor.agent), project)
+
+
+def session_of_conversation(actor: Actor) -> Session | None:
+    """Return the open session of the conversation that the client names, locked; None where it has or names none.
+
+    The session of a connection is not meant: one that starts a session again there may be the next conversation.
+    """
+    if not actor.conversation:
+        return None
+    return _newest_of(_sessions_of(_lock_sessions(actor), actor, actor.conversation).open())
 
 
 def open_session(actor: Actor, named: str | None) -> Session:
@@ -84,6 +103,12 @@ def own_session(actor: Actor, session_id: str, sessions: QuerySet[Session] | Non
 
 def _lock_sessions(actor: Actor) -> SessionQuerySet:
     return Session.objects.of(actor.user).select_for_update(of=("self",))
+
+
+def _sessions_of(sessions: SessionQuerySet, actor: Actor, binding: str) -> SessionQuerySet:
+    """Return the sessions of a conversation or connection. A fork has an id of its own and its parent's session."""
+    continued = Conversation.objects.filter(user=actor.user, digest=binding).values("session")
+    return sessions.filter(Q(conversation=binding) | Q(pk__in=continued))
 
 
 def _newest_of(sessions: SessionQuerySet) -> Session | None:

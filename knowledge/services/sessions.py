@@ -34,7 +34,7 @@ from knowledge.vocabulary import (
 
 from .context import Context, build_context
 from .context_receipts import keep_receipt, note_erased
-from .current_sessions import open_session, own_session, session_to_end
+from .current_sessions import open_session, own_session, session_of_conversation, session_to_end
 from .exposures import Exposure, note_use, serve
 from .people import index_person
 
@@ -64,11 +64,21 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
 
     Opens a session for this conversation. Returns what is remembered: company knowledge, the user, facts, sessions.
     """
-    closed = close_sessions(Session.objects.of(actor.user).stale())
-    context = build_context(actor, project=project, topics=topics or [])
-    session = Session.objects.create(
-        user=actor.user, agent=actor.agent, project=project, topics=topics or [], conversation=actor.conversation
-    )
+    session = session_of_conversation(actor)
+    stale = Session.objects.of(actor.user).stale()
+    closed = close_sessions(stale.exclude(pk=session.pk) if session else stale)
+    context = build_context(actor, project=project or (session.project if session else ""), topics=topics or [])
+    if session is None:
+        session = Session.objects.create(
+            user=actor.user,
+            agent=actor.agent,
+            project=project,
+            topics=topics or [],
+            conversation=actor.conversation or actor.connection,
+        )
+    elif project or topics:
+        session.project, session.topics = project or session.project, topics or session.topics
+        session.save(update_fields=["project", "topics"])
     # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.
     note_writings(Kind.SUMMARY, [session.pk], made=True)
     keep_receipt(session, context.receipt, tokens=context.tokens)
@@ -145,10 +155,14 @@ def append_chunk(
     Call this only for what matters (a decision, a diagnosis, a preference), never for every turn: filler spoils
     recall. Returns the stored chunk with its place in the session.
     """
-    session = open_session(actor, session_id)
+    return add_chunk(open_session(actor, session_id), role=role, content=content, flag_reason=flag_reason)
+
+
+def add_chunk(session: Session, *, role: str, content: str, flag_reason: str = "") -> Chunk:
+    """Store an exchange at the end of a session, which is locked, and index it."""
     last = session.chunks.aggregate(last=Max("seq"))["last"] or 0
     chunk = Chunk.objects.create(
-        session=session, user=actor.user, role=role, content=content, flag_reason=flag_reason, seq=last + 1
+        session=session, user=session.user, role=role, content=content, flag_reason=flag_reason, seq=last + 1
     )
     index_chunk(chunk, made=True)
     return chunk

@@ -22,6 +22,7 @@ ADMINS = "admins"
 RULES: dict[str, tuple[str, ...]] = {
     ANYONE: (
         *("healthz", "readyz", "metrics", "api-docs", "api-no-route", "openapi", "styleguide", "theme"),
+        "hooks",
         *("sign-in", "sso", "sso-callback", "sign-in-code", "sign-in-link", "sign-out", "invitation"),
     ),
     MEMBERS: (

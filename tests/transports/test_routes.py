@@ -154,6 +154,7 @@ def _ids(owned: Owned) -> dict[str, Any]:
         **dict.fromkeys(nowhere, 999_999),
         "delivery_id": uuid4(),
         "token": "x" * 32,
+        "client": "claude-code",
         "owned": owned,
         "gap_id": question.gap_id,
         "username": owned.username,

@@ -1,20 +1,15 @@
 """The context of one request over MCP: who sent it, and what they asked to be shown."""
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
-from bigmind.core.text import digest
 from bigmind.operations import TOOLSETS
 
 DEFAULT_TOOLSETS = frozenset({"core"})
-CONVERSATION_IDS = ("bigmind/conversation", "sessionId", "threadId")
-"""The last two are what Codex sends with each call."""
-CONVERSATION_CHARS = 200
 
 
 @dataclass(frozen=True)
@@ -85,17 +80,6 @@ def parse_structured(text: str) -> bool:
     if value not in {"", "full"}:
         raise Invalid(f"There is no structured=“{value[:50]}”.", hint="There is: full. Without it replies are text.")
     return value == "full"
-
-
-def conversation_of(caller: Caller, meta: Mapping[str, Any]) -> str:
-    """Return a digest that identifies this conversation; an empty text where nothing does.
-
-    It is the connection. Requests since revision 2026-07-28 have none: then it is the id that the client sends in
-    `_meta`.
-    """
-    ids = (meta.get(name) for name in CONVERSATION_IDS)
-    given = caller.connection or next((text for text in ids if isinstance(text, str) and text), "")
-    return digest(given[:CONVERSATION_CHARS]) if given else ""
 
 
 def this_machine() -> str:

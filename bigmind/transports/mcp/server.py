@@ -1,7 +1,6 @@
 """The MCP server: each method of the protocol, answered on a worker thread for the caller of the request."""
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.template.loader import render_to_string
@@ -13,9 +12,10 @@ from mcp.server.lowlevel import Server
 from bigmind import __version__
 from bigmind.operations import TOOLSETS
 from bigmind.transports.mcp import changes, prompts, resources, tools
+from bigmind.transports.mcp.conversations import bind_request
 from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_error
 from bigmind.transports.mcp.replies import error_of
-from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, Caller, ClientName, RequestContext, conversation_of
+from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, Caller, ClientName, RequestContext
 from bigmind.transports.mcp.threads import on_a_thread
 
 Context = ServerRequestContext[Any, Any]
@@ -103,8 +103,7 @@ def _make_handler(
         caller = caller_of(ctx)
 
         def work() -> Result:
-            identified = caller.identify(_client(ctx, caller))
-            actor = replace(identified, conversation=conversation_of(caller, ctx.meta or {}))
+            actor = bind_request(caller.identify(_client(ctx, caller)), caller, ctx.meta or {})
             return answer(RequestContext(actor, caller.toolsets, caller.request_id, caller.structured), params)
 
         try:

@@ -1,6 +1,7 @@
 """Tools: each operation of the catalogue as MCP lists it, and as MCP calls it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,7 @@ from bigmind.operations import (
     operations_for,
 )
 from bigmind.transports.mcp.changes import announce
+from bigmind.transports.mcp.conversations import bind_call
 from bigmind.transports.mcp.replies import refusal_of, reply_of
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tool_schemas import outline_of_arguments, outline_of_reply
@@ -46,11 +48,13 @@ def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> t
     Raises:
         MCPError: there is no such tool.
     """
+    actor, sent = bind_call(context.actor, params.meta or {}, params.arguments or {})
+    context, params = replace(context, actor=actor), params.model_copy(update={"arguments": sent})
     operation, arguments = _read_call(context, params)
     try:
         outcome = perform(
             operation,
-            context.actor,
+            actor,
             arguments,
             transport="mcp",
             idempotency_key=_idempotency_key(params.meta or {}),

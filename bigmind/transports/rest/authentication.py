@@ -41,7 +41,7 @@ class KeyAuthentication(BaseAuthentication):
         token = bearer_token(header)
         if token is None:
             raise AuthenticationFailed("The Authorization header must read: Bearer, a space, and the key.")
-        client = client_of(request.headers.get("User-Agent", ""))
+        client = self.client_of_request(request)
         try:
             actor = authenticate_key(
                 token, client_name=client.name, client_version=client.version, host=_host_of(request)
@@ -50,6 +50,10 @@ class KeyAuthentication(BaseAuthentication):
             count_guess(token, request.META.get("REMOTE_ADDR", ""))
             raise AuthenticationFailed(str(error)) from error
         return actor.user, actor
+
+    def client_of_request(self, request: Request) -> RestClient:
+        """Return the program that sends a request, as its User-Agent names it."""
+        return client_of(request.headers.get("User-Agent", ""))
 
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge that goes with a 401 (RFC 6750: a key that came and opens nothing is named so)."""

@@ -30,6 +30,7 @@ from bigmind.views import errors
 
 CONTENT_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
+FOR_PROGRAMS = ("/api/", "/hooks/")
 
 TITLES: dict[str, str] = {
     "malformed": "The request cannot be read",
@@ -88,8 +89,8 @@ class StaleCopy(APIException):
 
 
 def is_rest(request: HttpRequest) -> bool:
-    """Whether a request is to be refused with a problem, and not with a page."""
-    return request.path_info.startswith("/api/")
+    """Whether a request comes from a program with a key: it is refused with a problem, and not with a page."""
+    return request.path_info.startswith(FOR_PROGRAMS)
 
 
 def problem(

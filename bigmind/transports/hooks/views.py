@@ -1,0 +1,81 @@
+"""The address that hooks report to: `POST /hooks/<client>/`, with a key, answered as the client's hook prints it."""
+
+from contextlib import suppress
+from typing import Any, cast
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from accounts.actor import Actor
+from accounts.services.calls import count_against_limit, limit_of
+from bigmind.core.errors import BigMindError, NotFound
+from bigmind.core.read_only import require_writable
+from bigmind.core.rls import rls_scope
+from bigmind.transports.hooks.dialects import DIALECTS, Dialect, body_of, body_of_arguments
+from bigmind.transports.hooks.payloads import Payload, complete_arguments, event_of, report_of
+from bigmind.transports.rest.arguments import StrictJSONParser, check_size
+from bigmind.transports.rest.authentication import KeyAuthentication, RestClient, actor_of
+from bigmind.transports.rest.views import JsonOnly
+from knowledge.capture.events import answer_report, note_health
+from knowledge.capture.reports import HookReply, HookReport
+
+
+class HookAuthentication(KeyAuthentication):
+    """A key, as REST takes it; the agent is the client that the hook runs in, as it is called over MCP."""
+
+    def client_of_request(self, request: Request) -> RestClient:
+        """Return the client of the address."""
+        client = request.parser_context["kwargs"]["client"]
+        return RestClient(DIALECTS[client].agent if client in DIALECTS else "", "")
+
+
+class HookView(APIView):
+    """Reports of one client."""
+
+    authentication_classes = [HookAuthentication]
+    content_negotiation_class = JsonOnly
+    parser_classes = [StrictJSONParser]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse a body that says it is too large before a byte of it is read."""
+        super().initial(request, *args, **kwargs)
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        check_size(int(length) if length.isdecimal() else 0, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+
+    def post(self, request: Request, client: str) -> HttpResponse:
+        """Answer one event, in the words of the client. An event that nothing is done about is answered `{}`."""
+        dialect = DIALECTS.get(client)
+        if dialect is None:
+            raise NotFound(f"No hooks of “{client[:30]}” are known.", hint=f"There are: {', '.join(DIALECTS)}.")
+        actor, payload = actor_of(request), cast("Payload", request.data)  # the parser accepts nothing else
+        actor.require("read")
+        require_writable()
+        count_against_limit(actor, per_minute=limit_of(actor))
+        return HttpResponse(
+            _answer(actor, client, dialect, payload), "application/json", headers={"Cache-Control": "no-store"}
+        )
+
+
+def _answer(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> bytes:
+    report = report_of(client, dialect, payload)
+    if report is None:
+        return b"{}"
+    with rls_scope(actor.user.pk):
+        reply = _reply_to(actor, report)
+    if dialect.completes_arguments and (completed := complete_arguments(report, payload)):
+        return body_of_arguments(event_of(payload), completed)
+    return body_of(dialect, event_of(payload), reply)
+
+
+def _reply_to(actor: Actor, report: HookReport) -> HookReply:
+    """Return what an event is answered. A failure is shown on Home, and then answered like any other."""
+    try:
+        return answer_report(actor, report)
+    except Exception as error:
+        why = str(error) if isinstance(error, BigMindError) else f"{type(error).__name__}: see the log of BigMind."
+        with suppress(DatabaseError):
+            note_health(actor, report, failure=why)
+        raise

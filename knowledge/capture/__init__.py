@@ -1,0 +1,1 @@
+"""Capture: what hooks of clients report, what they get back, and what is kept of it."""

@@ -1,0 +1,109 @@
+"""Which session a conversation of a client writes to: opened, continued, closed, and found again by calls over MCP."""
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from accounts.actor import Actor
+from bigmind.core.text import digest
+from knowledge.models import Conversation, Session, ToolUse
+from knowledge.models.conversations import TOOL_USE_LASTS
+
+from .reports import HookReport
+
+CLIENT_ID_CHARS = 200
+FORK_WITHIN = timedelta(days=1)
+
+
+def digest_of_id(client_id: str) -> str:
+    """Return what a conversation is bound by: the same for a hook that reports it and for a call over MCP."""
+    return digest(client_id[:CLIENT_ID_CHARS])
+
+
+def find_conversation(actor: Actor, report: HookReport) -> Conversation | None:
+    """Return the conversation that a report is about, if an earlier one was."""
+    known = Conversation.objects.filter(user=actor.user, client=report.client, client_id=_id_of(report))
+    return known.select_related("session").first()
+
+
+def note_conversation(actor: Actor, report: HookReport, *, tools: int = 0) -> Conversation:
+    """Return the conversation that a report is about, made at its first report, and note that it is at work."""
+    now = report.at or timezone.now()
+    told = {
+        "version": report.version[:60],
+        "folder": report.folder[:1000],
+        "repository": report.repository[:200],
+        "branch": report.branch[:200],
+    }
+    conversation, is_new = Conversation.objects.select_related("session").get_or_create(
+        user=actor.user,
+        client=report.client,
+        client_id=_id_of(report),
+        defaults=told
+        | {"digest": digest_of_id(report.conversation), "started_at": now, "last_at": now, "tools": tools},
+    )
+    if not is_new:
+        changed = {name: value for name, value in told.items() if value and value != getattr(conversation, name)}
+        for name, value in changed.items():
+            setattr(conversation, name, value)
+        conversation.last_at = max(now, conversation.last_at)
+        Conversation.objects.filter(pk=conversation.pk).update(
+            **changed, last_at=conversation.last_at, tools=F("tools") + tools
+        )
+    return conversation
+
+
+def find_fork(actor: Actor, report: HookReport, conversation: Conversation) -> Session | None:
+    """Return the session that a conversation goes on with although the client gave it a new id.
+
+    That is the one the hook names, or for one that is resumed the only one of this client in this folder within a day.
+    """
+    others = Conversation.objects.filter(user=actor.user, client=report.client).exclude(pk=conversation.pk)
+    if report.continues:
+        parent = others.filter(client_id=report.continues[:CLIENT_ID_CHARS]).select_related("session").first()
+        return parent.session if parent else None
+    if report.source != "resume" or not report.folder:
+        return None
+    here = others.filter(folder=report.folder[:1000], last_at__gt=timezone.now() - FORK_WITHIN).exclude(session=None)
+    found = list(here.select_related("session")[:2])
+    return found[0].session if len(found) == 1 else None
+
+
+def continue_session(session: Session) -> None:
+    """Open a session again whose conversation goes on."""
+    if not session.is_open:
+        session.ended_at, session.auto_closed = None, False
+        session.save(update_fields=["ended_at", "auto_closed"])
+
+
+@transaction.atomic
+def bind_tool_use(actor: Actor, conversation: Conversation, report: HookReport) -> None:
+    """Keep which conversation a call of a tool belongs to, for the call that follows."""
+    ToolUse.objects.bulk_create(
+        [
+            ToolUse(
+                user=actor.user,
+                conversation=conversation,
+                tool_use_id=report.tool_use[:200],
+                sub_agent=report.sub_agent[:100],
+            )
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def find_by_tool_use(actor: Actor, tool_use_id: str) -> tuple[str, str] | None:
+    """Return the digest of the conversation, and the sub-agent, whose hook announced this call; None if none did."""
+    announced = ToolUse.objects.filter(user=actor.user, tool_use_id=tool_use_id[:200])
+    return announced.values_list("conversation__digest", "sub_agent").first()
+
+
+def forget_tool_uses() -> None:
+    """Delete what hooks announced over an hour ago: the calls have come long since."""
+    ToolUse.objects.filter(at__lt=timezone.now() - TOOL_USE_LASTS).delete()
+
+
+def _id_of(report: HookReport) -> str:
+    return report.conversation[:CLIENT_ID_CHARS]

@@ -1,0 +1,407 @@
+"""Events: what happens when a hook reports one, and what it is answered.
+
+Start brings the context and opens the session, a prompt brings recall, a tool is bound to its conversation, a stop and
+a compaction keep what was said, an end closes the session. Each may be reported several times.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from django.db import transaction
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from accounts.actor import Actor, acts
+from knowledge.models import (
+    CaptureMode,
+    CapturePolicy,
+    Chunk,
+    Conversation,
+    Fact,
+    HookEvent,
+    HookEventName,
+    HookHealth,
+    Hypothesis,
+    Kind,
+    Session,
+    Speaker,
+    Summary,
+)
+from knowledge.search.passages import erase_passages
+from knowledge.services.context import build_context
+from knowledge.services.sessions import StartedSession, add_chunk, end_session, start_session
+
+from .conversations import (
+    bind_tool_use,
+    continue_session,
+    digest_of_id,
+    find_conversation,
+    find_fork,
+    note_conversation,
+)
+from .policies import is_excluded, policy_of
+from .recall import RecalledLine, list_told, markdown_of, recall_for
+from .reports import Cleaned, Closing, HookReply, HookReport, Said, clean
+
+CAPTURED = "captured"
+"""Why a chunk was flagged that nobody flagged: a hook kept what was said."""
+PROMPT_CHARS = 4_000
+HEADLINE_CHARS = 120
+CODE_REFS = 50
+LEAST_WORDS = 5
+"""An exchange of fewer words (“go on”, “done”) is not worth keeping."""
+REMINDED_AFTER = 3
+"""Prompts before a conversation is worth a reminder."""
+NO_HEADLINE = "[closed by its client, without a headline]"
+CONTEXT_OF_PROFILE = "profile"
+
+
+@dataclass(frozen=True)
+class _Occasion:
+    """One report with all that answering it needs."""
+
+    actor: Actor
+    report: HookReport
+    conversation: Conversation
+    policy: CapturePolicy
+    mode: CaptureMode
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what was said is kept without anyone asking."""
+        return self.mode is CaptureMode.AUTOMATIC
+
+    @property
+    def keeps_prompts(self) -> bool:
+        """Whether the page shows which prompt something was recalled before."""
+        return self.mode in {CaptureMode.AUTOMATIC, CaptureMode.ASK}
+
+    @property
+    def writes(self) -> bool:
+        """Whether a session may be opened and closed."""
+        return self.mode is not CaptureMode.READ_ONLY
+
+
+def answer_report(actor: Actor, report: HookReport) -> HookReply:
+    """Do what an event of a client asks for, and return what its hook is answered.
+
+    A folder that the user excluded is answered with nothing, and nothing of it is kept.
+    """
+    policy = policy_of(actor)
+    if not report.conversation or is_excluded(policy, report.folder) or _is_known(actor, report):
+        reply = HookReply()
+    else:
+        mode = CaptureMode(policy.mode) if "write" in actor.scopes else CaptureMode.READ_ONLY
+        bound = replace(actor, conversation=digest_of_id(report.conversation), sub_agent=report.sub_agent[:100])
+        with transaction.atomic(), acts(bound):
+            reply = _ANSWERS[report.event](bound, report, policy, mode)
+    note_health(actor, report, brought=reply.brings_something)
+    return HookReply() if report.late else reply
+
+
+def note_health(actor: Actor, report: HookReport, *, brought: bool = False, failure: str = "") -> None:
+    """Record that a hook of this client ran, that it brought something, or why it failed."""
+    now = timezone.now()
+    values: dict[str, object] = {"last_event": report.event, "version": report.version[:60]}
+    values |= {"failed_at": now, "failure": failure[:300]} if failure else {"ran_at": now}
+    if brought:
+        values["brought_at"] = now
+    changed = [name for name in values if name != "version" or report.version]
+    HookHealth.objects.bulk_create(
+        [HookHealth(user=actor.user, client=report.client, **values)],
+        update_conflicts=True,
+        unique_fields=["user", "client"],
+        update_fields=changed,
+    )
+
+
+def _is_known(actor: Actor, report: HookReport) -> bool:
+    """Whether this event was delivered before."""
+    return bool(report.event_id) and HookEvent.objects.filter(user=actor.user, event_id=report.event_id).exists()
+
+
+def _occasion(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> _Occasion:
+    return _Occasion(actor, report, note_conversation(actor, report), policy, mode)
+
+
+def _start(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+    """Open the session and bring the context; a conversation that is resumed has both already."""
+    began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
+    if report.source == "resume" and _resume(occasion):
+        _record(occasion)
+        session = occasion.conversation.session
+        return HookReply(context=_render("agent/hook_resumed.md", session=session))
+    started = _open(occasion)
+    lines = _lines_of(started)
+    _record(occasion, recalled=lines, tokens=started.context.tokens, began=began)
+    return HookReply(context=_context(occasion, started))
+
+
+def _prompt(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+    """Bring what answers the prompt. Where no start was reported, bring the context with it."""
+    began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
+    prompt = clean(report.prompt, PROMPT_CHARS)
+    _count_withheld(occasion, prompt)
+    parts: list[str] = []
+    told = list_told(occasion.conversation, report.sub_agent)
+    if not report.sub_agent and not occasion.conversation.events.exists():
+        started = _open(occasion)
+        parts.append(_context(occasion, started))
+        lines = _lines_of(started)
+        _record(
+            replace(occasion, report=replace(report, event=HookEventName.START, event_id=None)),
+            recalled=lines,
+            tokens=started.context.tokens,
+            began=began,
+        )
+        told |= {(str(line["kind"]), str(line["id"])) for line in lines}
+    recalled: list[RecalledLine] = []
+    if not report.late:
+        recalled = recall_for(actor, prompt.text, conversation=occasion.conversation, told=told)
+    parts.append(markdown_of(recalled))
+    _record(
+        occasion,
+        prompt=prompt.text if occasion.keeps_prompts else "",
+        recalled=[line.kept for line in recalled],
+        tokens=sum(line.tokens for line in recalled),
+        began=began,
+    )
+    return HookReply(context="\n\n".join(part for part in parts if part))
+
+
+def _tool(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+    """Bind a call of a tool to its conversation."""
+    conversation = note_conversation(actor, report, tools=1)
+    if report.tool_use:
+        bind_tool_use(actor, conversation, report)
+    return HookReply()
+
+
+def _stop(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+    """Keep what was said since, and ask the agent to wrap up, once."""
+    began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
+    chunks = _keep(occasion)
+    reminder = "" if report.is_going_on or report.late or report.sub_agent else _reminder(occasion)
+    if chunks or reminder:
+        _record(occasion, chunks=chunks, began=began)
+    return HookReply(go_on=reminder)
+
+
+def _compact(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+    """Keep what was said, before the client shortens it."""
+    if report.is_frequent and not report.closing.messages:
+        return HookReply()
+    began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
+    if chunks := _keep(occasion):
+        _record(occasion, chunks=chunks, began=began)
+    return HookReply()
+
+
+def _end(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+    """Close the session with what the client's record says of it. Later reports of the same end change nothing."""
+    known = find_conversation(actor, report)
+    if known is None or not known.is_open:
+        return HookReply()
+    began, occasion = perf_counter(), _Occasion(actor, report, known, policy, mode)
+    chunks = _keep(occasion)
+    known.ended_at = known.last_at = max(known.last_at, report.at or timezone.now())
+    known.save(update_fields=["ended_at", "last_at"])
+    _record(occasion, chunks=chunks, began=began)
+    _close(occasion)
+    return HookReply()
+
+
+_ANSWERS: dict[HookEventName, Callable[[Actor, HookReport, CapturePolicy, CaptureMode], HookReply]] = {
+    HookEventName.START: _start,
+    HookEventName.PROMPT: _prompt,
+    HookEventName.TOOL: _tool,
+    HookEventName.STOP: _stop,
+    HookEventName.COMPACT: _compact,
+    HookEventName.END: _end,
+}
+
+
+def _resume(occasion: _Occasion) -> bool:
+    """Go on with the session that this conversation has, or was forked from; False where there is none."""
+    conversation = occasion.conversation
+    session = conversation.session or find_fork(occasion.actor, occasion.report, conversation)
+    if session is None or not session.is_in_view:
+        return False
+    if occasion.writes:
+        continue_session(session)
+    conversation.session, conversation.ended_at = session, None
+    conversation.save(update_fields=["session", "ended_at"])
+    return True
+
+
+def _open(occasion: _Occasion) -> StartedSession:
+    """Start the session of a conversation, or go on with the one it has, and return it with the context.
+
+    In read-only nothing is opened: the context alone is read.
+    """
+    conversation, project = occasion.conversation, occasion.report.repository[:100]
+    if not occasion.writes:
+        context = build_context(occasion.actor, project=project, topics=[])
+        return StartedSession(Session(user=occasion.actor.user, project=project), context, 0)
+    if conversation.session and conversation.session.is_in_view:
+        continue_session(conversation.session)
+        project = conversation.session.project or project
+    started = start_session(occasion.actor, project=project)
+    conversation.session, conversation.ended_at = started.session, None
+    conversation.save(update_fields=["session", "ended_at"])
+    return started
+
+
+def _context(occasion: _Occasion, started: StartedSession) -> str:
+    return _render("agent/hook_started.md", started=started, mode=str(occasion.mode), is_open=occasion.writes)
+
+
+def _render(template: str, **context: object) -> str:
+    return render_to_string(template, context, using="agent").strip()
+
+
+def _lines_of(started: StartedSession) -> list[dict[str, object]]:
+    """What a context told, as an event keeps it. The profile is no single thing."""
+    return [
+        {"kind": _KINDS_OF_LINES.get(line.kind, line.kind), "id": line.id, "tokens": line.tokens}
+        for line in started.context.receipt
+        if line.kind != CONTEXT_OF_PROFILE
+    ]
+
+
+_KINDS_OF_LINES = {"session": str(Kind.SUMMARY), "decision": str(Kind.COMPANY)}
+
+
+def _record(
+    occasion: _Occasion,
+    *,
+    prompt: str = "",
+    recalled: Sequence[dict[str, object]] = (),
+    tokens: int = 0,
+    chunks: Sequence[Chunk] = (),
+    began: float | None = None,
+) -> None:
+    """Keep the event, as the page Captured shows it."""
+    report = occasion.report
+    HookEvent.objects.create(
+        conversation=occasion.conversation,
+        user=occasion.actor.user,
+        event_id=report.event_id,
+        event=report.event,
+        at=report.at or timezone.now(),
+        late=report.late,
+        sub_agent=report.sub_agent[:100],
+        prompt=prompt,
+        recalled=list(recalled),
+        tokens=tokens,
+        milliseconds=round((perf_counter() - began) * 1000) if began else 0,
+        chunks=[chunk.pk for chunk in chunks],
+    )
+
+
+def _count_withheld(occasion: _Occasion, *texts: Cleaned) -> None:
+    if withheld := sum(text.withheld for text in texts):
+        conversation = occasion.conversation
+        conversation.withheld += withheld
+        conversation.save(update_fields=["withheld"])
+
+
+def _keep(occasion: _Occasion) -> list[Chunk]:
+    """Keep what was said since the last time, as exchanges that nobody flagged."""
+    if not occasion.keeps:
+        return []
+    texts = [(said.role, clean(said.text)) for said in _messages(occasion)]
+    _count_withheld(occasion, *(text for _, text in texts))
+    new = [(role, text.text) for role, text in texts if text.text]
+    if sum(len(text.split()) for _, text in new) < LEAST_WORDS:
+        return []
+    session = occasion.conversation.session or _open(occasion).session
+    session = Session.objects.select_for_update(of=("self",)).get(pk=session.pk)
+    known = set(session.chunks.filter(flag_reason=CAPTURED).values_list("role", "content"))
+    return [
+        add_chunk(session, role=role, content=text, flag_reason=CAPTURED)
+        for role, text in dict.fromkeys(new)
+        if (role, text) not in known
+    ]
+
+
+def _messages(occasion: _Occasion) -> list[Said]:
+    """Return what was said: the messages that the hook read, else the last prompt and the answer it reports."""
+    report = occasion.report
+    if report.closing.messages:
+        known = set(Speaker.values)
+        return [
+            Said(said.role if said.role in known else Speaker.ASSISTANT, said.text) for said in report.closing.messages
+        ]
+    if not report.answer:
+        return []
+    prompt = report.prompt or _last_prompt(occasion)
+    return [Said(Speaker.USER, prompt), Said(Speaker.ASSISTANT, report.answer)]
+
+
+def _last_prompt(occasion: _Occasion) -> str:
+    prompts = occasion.conversation.events.filter(event=HookEventName.PROMPT, sub_agent=occasion.report.sub_agent[:100])
+    return prompts.order_by("-pk").values_list("prompt", flat=True).first() or ""
+
+
+def _reminder(occasion: _Occasion) -> str:
+    """Return what asks the agent to wrap up: once, after some prompts, while it has stored nothing itself."""
+    conversation = occasion.conversation
+    if not occasion.keeps_prompts or conversation.reminded_at:
+        return ""
+    if conversation.events.filter(event=HookEventName.PROMPT, sub_agent="").count() < REMINDED_AFTER:
+        return ""
+    if conversation.session is None or not conversation.session.is_open or _has_stored(conversation.session):
+        return ""
+    conversation.reminded_at = timezone.now()
+    conversation.save(update_fields=["reminded_at"])
+    return _render("agent/hook_reminder.md", mode=str(occasion.mode))
+
+
+def _has_stored(session: Session) -> bool:
+    """Whether an agent stored something in a session, besides what hooks kept."""
+    return (
+        Fact.objects.filter(source_session=session).exists()
+        or session.chunks.exclude(flag_reason=CAPTURED).exists()
+        or Hypothesis.objects.filter(session=session).exists()
+        or Summary.objects.filter(session=session).exists()
+    )
+
+
+def _close(occasion: _Occasion) -> None:
+    """Close the session of a conversation, unless its agent did; one in which nothing happened goes."""
+    session = occasion.conversation.session
+    if session is None or not session.is_open or not occasion.writes:
+        return
+    if _is_empty(occasion.conversation, session):
+        erase_passages(Kind.SUMMARY, [session.pk])
+        session.delete()
+        return
+    closing = occasion.report.closing if occasion.keeps_prompts else Closing()
+    headline = session.one_liner or _headline(occasion, closing.headline)
+    refs = [clean(ref, 300).text for ref in (*closing.files, *closing.commits)][:CODE_REFS]
+    has_summary = Summary.objects.filter(session=session).exists()
+    end_session(
+        occasion.actor,
+        session_id=str(session.pk),
+        one_liner=headline,
+        outcome=session.outcome,
+        importance=session.importance,
+        code_refs=None if has_summary else [ref for ref in refs if ref],
+    )
+
+
+def _is_empty(conversation: Conversation, session: Session) -> bool:
+    prompts = conversation.events.filter(event=HookEventName.PROMPT)
+    return not (prompts.exists() or _has_stored(session) or session.chunks.exists())
+
+
+def _headline(occasion: _Occasion, told: str) -> str:
+    """Return the headline that the client's record gives, else the first prompt, on one line."""
+    prompts = occasion.conversation.events.filter(event=HookEventName.PROMPT, sub_agent="").exclude(prompt="")
+    first = told or (prompts.order_by("pk").values_list("prompt", flat=True).first() or "")
+    words = " ".join(clean(first, PROMPT_CHARS).text.split())
+    if len(words) <= HEADLINE_CHARS:
+        return words or NO_HEADLINE
+    return words[: HEADLINE_CHARS - 1].rsplit(" ", 1)[0] + "…"

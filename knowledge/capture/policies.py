@@ -1,0 +1,78 @@
+"""How a user wants memory to be written, how long what was captured is kept, and folders that nothing is taken from."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from django.db import transaction
+from pydantic import AfterValidator, Field
+
+from accounts.actor import Actor
+from bigmind.core.errors import Forbidden
+from bigmind.core.text import check_content
+from knowledge.models import CaptureMode, CapturePolicy
+
+ModeName = Annotated[
+    Literal["automatic", "ask", "manual", "read_only"],
+    Field(description="How memory is written: by itself, after asking, when told to, not at all."),
+]
+KeepDays = Annotated[int, Field(ge=1, le=3650, description="Days that captured conversations are kept.")]
+Folder = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(check_content)]
+Folders = Annotated[
+    list[Folder], Field(max_length=200, description="Folders nothing is recalled for or kept from; replaces the list.")
+]
+
+
+def policy_of(actor: Actor) -> CapturePolicy:
+    """Return how the user wants memory to be written; what holds for everyone where they have not chosen."""
+    return CapturePolicy.objects.filter(user=actor.user).first() or CapturePolicy(user=actor.user)
+
+
+@transaction.atomic
+def set_policy(
+    actor: Actor,
+    *,
+    mode: ModeName | None = None,
+    keep_days: KeepDays | None = None,
+    never_folders: Folders | None = None,
+) -> CapturePolicy:
+    """Choose how this user's memory is written, how long captured conversations are kept, and which folders never.
+
+    Call this only when the user asks for it. An agent may make it stricter; only the user, on the page Captured, may
+    loosen it. What you leave out stays. Returns what holds now.
+    """
+    policy, _ = CapturePolicy.objects.select_for_update().get_or_create(user=actor.user)
+    if mode is not None:
+        _require_stricter(actor, policy, CaptureMode(mode))
+        policy.mode = mode
+    if keep_days is not None:
+        policy.keep_days = keep_days
+    if never_folders is not None:
+        kept = list(dict.fromkeys(map(plain_folder, never_folders)))
+        if actor.key and not set(policy.never_folders) <= set(kept):
+            raise Forbidden("Only the user may take a folder off this list.", hint="They can on the page Captured.")
+        policy.never_folders = kept
+    policy.save()
+    return policy
+
+
+def is_excluded(policy: CapturePolicy, folder: str) -> bool:
+    """Whether the user wants nothing to be taken from this folder, or from one around it."""
+    path = plain_folder(folder)
+    return any(path == never or path.startswith(f"{never}/") for never in policy.never_folders)
+
+
+def plain_folder(folder: str) -> str:
+    """Return a path with forward slashes and none at its end, as folders are compared."""
+    return folder.strip().replace("\\", "/").rstrip("/") or "/"
+
+
+_STRICTNESS: Sequence[str] = CaptureMode.values
+
+
+def _require_stricter(actor: Actor, policy: CapturePolicy, mode: CaptureMode) -> None:
+    """Refuse an agent that would free itself."""
+    if actor.key and _STRICTNESS.index(mode) < _STRICTNESS.index(policy.mode):
+        raise Forbidden(
+            f"Memory is written “{policy.get_mode_display().lower()}”, and only the user may loosen that.",
+            hint="They can on the page Captured.",
+        )

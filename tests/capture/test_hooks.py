@@ -1,0 +1,316 @@
+"""Hooks: what each event of a client is answered, and what is kept of it."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from knowledge.models import Chunk, Conversation, HookEvent, Passage, Session
+from tests.capture.hooking import HookedClient, choose_mode, context_in
+from tests.factories import make_actor, make_key, make_user
+from tests.knowledge.factories import make_fact
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def actor():
+    return make_actor()
+
+
+def test_a_start_brings_the_context_and_opens_the_session_of_the_repository(actor):
+    make_fact(actor, "Deploys on Mondays.", project="freight-api")
+
+    context = HookedClient(actor.user).start()
+
+    session = Session.objects.get()
+    assert "Deploys on Mondays." in context
+    assert f"session `{session.handle}`, project freight-api" in context
+    assert session.is_open
+
+
+def test_a_start_that_is_reported_twice_opens_one_session(actor):
+    claude = HookedClient(actor.user)
+
+    claude.start()
+    claude.start()
+
+    assert Session.objects.count() == 1
+
+
+def test_a_resumed_conversation_goes_on_in_its_session_and_is_not_told_everything_again(actor):
+    make_fact(actor, "Deploys on Mondays.")
+    claude = HookedClient(actor.user)
+    claude.start()
+    claude.prompt("How do we deploy the service?")
+    claude.end()
+
+    context = claude.start("resume")
+
+    session = Session.objects.get()
+    assert session.is_open
+    assert "Deploys on Mondays." not in context
+    assert session.handle in context
+
+
+def test_after_a_compaction_the_whole_context_is_told_again_in_the_same_session(actor):
+    make_fact(actor, "Deploys on Mondays.")
+    claude = HookedClient(actor.user)
+    claude.start()
+
+    context = claude.start("compact")
+
+    assert "Deploys on Mondays." in context
+    assert Session.objects.count() == 1
+
+
+def test_clear_ends_one_session_and_begins_another(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    claude.prompt("Why is the invoice slow?")
+    claude.end("clear")
+
+    HookedClient(actor.user, key=claude.key).start("clear")
+
+    assert [session.is_open for session in Session.objects.order_by("started_at")] == [False, True]
+
+
+def test_a_fork_goes_on_in_the_session_it_came_from(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    claude.prompt("Why is the invoice slow?")
+
+    fork = HookedClient(actor.user, key=claude.key)
+    fork.start("resume", continues=claude.conversation)
+
+    assert Session.objects.count() == 1
+
+
+def test_a_prompt_brings_what_answers_it_once_and_nothing_when_nothing_does(actor):
+    make_fact(actor, "The invoice service keeps its PDFs in the bucket fernwood-invoices.")
+    claude = HookedClient(actor.user)
+    claude.start()
+    HookEvent.objects.update(recalled=[])  # as if there had been no room for it at the start
+
+    first = claude.prompt("In which bucket does the invoice service keep its PDFs?")
+    again = claude.prompt("Which bucket has the PDFs of the invoice service?")
+    unrelated = claude.prompt("Please sort this list of giraffes alphabetically.")
+
+    assert "fernwood-invoices" in first
+    assert "information, not instructions" in first
+    assert (again, unrelated) == ("", "")
+
+
+def test_what_the_start_told_is_not_recalled_before_a_prompt(actor):
+    make_fact(actor, "The invoice service keeps its PDFs in the bucket fernwood-invoices.")
+    claude = HookedClient(actor.user)
+    claude.start()
+
+    assert claude.prompt("In which bucket does the invoice service keep its PDFs?") == ""
+
+
+def test_where_no_start_was_reported_the_first_prompt_brings_the_context(actor):
+    make_fact(actor, "Deploys on Mondays.")
+
+    context = HookedClient(actor.user, "qwen-code").prompt("Say hi.")
+
+    assert "Deploys on Mondays." in context
+    assert Session.objects.count() == 1
+
+
+def test_by_itself_what_was_said_is_kept_once_and_found_by_a_later_conversation(actor):
+    choose_mode(actor.user, "automatic")
+    claude = HookedClient(actor.user)
+    claude.start()
+    claude.prompt("Where does the ledger keep its lock?")
+
+    claude.stop("The ledger keeps its lock in Redis, under ledger:lock.")
+    claude.stop("The ledger keeps its lock in Redis, under ledger:lock.")
+
+    assert list(Chunk.objects.order_by("seq").values_list("role", "content", "flag_reason")) == [
+        ("user", "Where does the ledger keep its lock?", "captured"),
+        ("assistant", "The ledger keeps its lock in Redis, under ledger:lock.", "captured"),
+    ]
+    later = HookedClient(actor.user, key=claude.key)
+    later.start()
+    assert "ledger:lock" in later.prompt("Where does the ledger keep its lock in Redis?")
+
+
+@pytest.mark.parametrize("mode", ["ask", "manual", "read_only"])
+def test_otherwise_nothing_that_was_said_is_kept(actor, mode):
+    choose_mode(actor.user, mode)
+    claude = HookedClient(actor.user)
+    claude.start()
+    claude.prompt("Where does the ledger keep its lock?")
+
+    claude.stop("The ledger keeps its lock in Redis, under ledger:lock.")
+    claude.end()
+
+    assert not Chunk.objects.exists()
+    assert "ledger:lock" not in "".join(Passage.objects.values_list("text", flat=True))
+
+
+def test_secrets_and_private_passages_are_never_kept(actor):
+    choose_mode(actor.user, "automatic")
+    claude = HookedClient(actor.user)
+    claude.start()
+    claude.prompt("Log in with AKIAIOSFODNN7EXAMPLQ please <PRIVATE>my diagnosis</PRIVATE> and look around.")
+
+    claude.stop("I have logged in. <private>The rest of this is")
+
+    kept = " ".join(
+        [*Chunk.objects.values_list("content", flat=True), *HookEvent.objects.values_list("prompt", flat=True)]
+    )
+    assert "AKIAIOSFODNN7EXAMPLQ" not in kept
+    assert "diagnosis" not in kept
+    assert "The rest" not in kept
+    assert Conversation.objects.get().withheld >= 3
+
+
+def test_an_agent_that_stored_nothing_is_reminded_once(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    for number in range(4):
+        claude.prompt(f"What about the invoice number {number}?")
+
+    first, second = claude.stop(), claude.stop()
+
+    assert first["decision"] == "block"
+    assert "ask the user" in first["reason"]
+    assert second == {}
+
+
+def test_an_agent_that_goes_on_because_it_was_reminded_is_let_go(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    for number in range(4):
+        claude.prompt(f"What about the invoice number {number}?")
+
+    assert claude.stop(stop_hook_active=True) == {}
+
+
+def test_an_end_that_is_reported_three_times_closes_once_with_what_the_record_says(actor):
+    gemini = HookedClient(actor.user, "gemini-cli")
+    gemini.start()
+    gemini.prompt("Why is the invoice slow?")
+
+    for _ in range(3):
+        gemini.end("exit", headline="Traced slow invoices", files=["api/invoices.py"], commits=["1a2b3c4 Add an index"])
+
+    session = Session.objects.select_related("summary").get()
+    assert session.one_liner == "Traced slow invoices"
+    assert session.summary.code_refs == ["api/invoices.py", "1a2b3c4 Add an index"]
+    assert HookEvent.objects.filter(event="end").count() == 1
+
+
+def test_without_a_headline_the_first_prompt_is_it(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    claude.prompt("Why is the invoice slow?")
+
+    claude.end()
+
+    assert Session.objects.get().one_liner == "Why is the invoice slow?"
+
+
+def test_a_conversation_in_which_nothing_happened_leaves_no_session(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+
+    claude.end()
+
+    assert not Session.objects.exists()
+
+
+def test_an_event_that_is_delivered_again_counts_once_and_late_ones_are_answered_with_nothing(actor):
+    claude = HookedClient(actor.user)
+    own = {"event_id": "0b5ab2f2-1111-4c4c-9d9d-000000000001", "late": True, "at": "2026-01-02T03:04:05Z"}
+
+    answers = [claude.send("UserPromptSubmit", prompt="What is the invoice?", own=own) for _ in range(2)]
+
+    assert answers == [{}, {}]
+    assert HookEvent.objects.filter(event="prompt").count() == 1
+
+
+def test_gemini_gets_the_whole_arguments_back_with_its_conversation_and_only_for_our_tools(actor):
+    gemini = HookedClient(actor.user, "gemini-cli")
+    sent = {"tool_name": "mcp_bigmind_memory_store_fact", "tool_input": {"fact": "Uses uv."}}
+
+    ours = gemini.send("BeforeTool", **sent)
+    others = gemini.send("BeforeTool", **sent | {"tool_name": "mcp_probe_probe_echo"})
+
+    assert ours["hookSpecificOutput"]["tool_input"] == {"fact": "Uses uv.", "bigmind_conversation": gemini.conversation}
+    assert others == {}
+
+
+def test_a_hook_before_a_tool_only_observes(actor):
+    claude = HookedClient(actor.user)
+
+    answer = claude.send(
+        "PreToolUse", tool_name="mcp__bigmind__memory_store_fact", tool_input={}, tool_use_id="toolu_1"
+    )
+
+    assert answer == {}
+
+
+def test_an_excluded_folder_is_answered_with_nothing_and_nothing_is_kept(actor):
+    choose_mode(actor.user, "automatic")
+    actor.user.capture_policy.never_folders = ["/src/freight-api"]
+    actor.user.capture_policy.save()
+    claude = HookedClient(actor.user)
+
+    assert claude.start() == ""
+    assert claude.prompt("What is the invoice?") == ""
+    assert not Conversation.objects.exists()
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "SubagentStop", "Notification", "NeverHeardOf"])
+def test_an_event_that_nothing_is_done_about_is_answered_with_nothing(actor, event):
+    assert HookedClient(actor.user).send(event) == {}
+
+
+def test_a_long_context_is_cut_to_what_clients_take(actor):
+    for number in range(60):
+        make_fact(actor, f"{number} 東京タワー" + "日本語の長い文章です。" * 20)
+
+    assert HookedClient(actor.user).start()  # `send` checks the size
+
+
+@pytest.mark.parametrize(
+    ("client", "headers", "body", "status"),
+    [
+        ("claude-code", {}, {}, 401),
+        ("claude-code", {"Authorization": "Bearer bm_wrong"}, {}, 401),
+        ("netscape", None, {}, 404),
+        ("claude-code", None, [], 400),
+    ],
+)
+def test_what_is_no_report_is_refused_with_a_problem(client, headers, body, status):
+    key = make_key(make_user()).text
+    sent = {"Authorization": f"Bearer {key}"} if headers is None else headers
+
+    answer = Client().post(f"/hooks/{client}/", json.dumps(body), "application/json", headers=sent)
+
+    assert answer.status_code == status
+    assert answer["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"session_id": 7, "prompt": ["a"], "bigmind": []},
+        {"prompt": "\x00 half \ud800 a pair", "bigmind": {"closing": 3, "event_id": "x", "at": "9999-99-99"}},
+        {"prompt": "x" * 300_000, "bigmind": {"at": "0001-01-01T00:00:00+14:00", "closing": {"messages": [1, {}]}}},
+        {"session_id": "s" * 5_000, "cwd": "f" * 5_000, "agent_id": "a" * 500, "bigmind": {"repository": "r" * 500}},
+    ],
+)
+@pytest.mark.parametrize(
+    "event", ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreCompact", "SessionEnd"]
+)
+def test_nonsense_is_answered_and_breaks_nothing(actor, event, keys):
+    choose_mode(actor.user, "automatic")
+    claude = HookedClient(actor.user)
+
+    answer = claude.send(event, **keys)
+
+    assert isinstance(context_in(answer), str)
