@@ -28,6 +28,8 @@ from bigmind.core.tokens import count_tokens
 from bigmind.core.tracing import describe, span
 from bigmind.observability.logging import current_request_id, tell_once
 from bigmind.operations import operation_to_perform
+from knowledge.capture.policies import require_agents_may_write
+from knowledge.services.projects import spell_project
 
 Transport = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200
@@ -190,9 +192,11 @@ def _perform(
     actor.require_toolset(operation.toolsets)
     if operation.effect is not Effect.READ:
         require_writable()
+        require_agents_may_write(actor)
     # REST is strict: its OpenAPI document says what it accepts, and a program can follow it to the letter.
     accepted = operation.accept(arguments if transport == "rest" else operation.forgive(arguments))
     count_against_limit(actor, per_minute=limit_of(actor))
+    accepted = spell_project(actor, accepted)
 
     def call() -> BaseModel:
         with acts(actor):

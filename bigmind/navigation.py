@@ -93,6 +93,7 @@ def _memory(here: _Here, queue: QueueSummary | None) -> Group:
         (
             here.link("Home", "home"),
             here.link("My memory", "memory"),
+            here.link("Captured", "captured"),
             here.link("Company knowledge", "company"),
             here.link("Knowledge base", "kb"),
             here.link("Documentation", "docs", note=_to_decide(queue)),

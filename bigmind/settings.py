@@ -317,6 +317,7 @@ CELERY_BEAT_SCHEDULE = {
     "tally-servings": {"task": "knowledge.tasks.tally_servings", "schedule": 600.0, "options": {"expires": 600}},
     "carry-on-app-runs": {"task": "knowledge.tasks.carry_on_app_runs", "schedule": 60.0, "options": {"expires": 60}},
     "forget-old-questions": {"task": "knowledge.tasks.forget_old_questions", "schedule": 86_400.0},
+    "forget-captures": {"task": "knowledge.tasks.forget_captures", "schedule": 3600.0},
     "forget-silent-instances": {"task": "knowledge.tasks.forget_silent_instances", "schedule": 86_400.0},
     "deliver-pending": {"task": "curation.tasks.deliver_pending", "schedule": 60.0},
     # How often it is really asked, the row of the server says.

@@ -4,6 +4,8 @@ from celery import shared_task
 
 from bigmind.core.background import OneAtATime
 from knowledge.app_maps import runs as app_runs
+from knowledge.capture.conversations import forget_tool_uses
+from knowledge.capture.forgetting import forget_old_captures
 from knowledge.models import Session
 from knowledge.search import indexes
 from knowledge.services import (
@@ -76,6 +78,13 @@ def forget_old_questions() -> None:
 def forget_silent_instances() -> None:
     """Forget the instances that nobody has heard of for half a year."""
     instances.forget_silent_instances()
+
+
+@shared_task
+def forget_captures() -> None:
+    """Forget what hooks captured longer ago than its user wants, and the uses of tools that were announced."""
+    forget_old_captures()
+    forget_tool_uses()
 
 
 @shared_task

@@ -30,6 +30,8 @@ from knowledge.models import (
 )
 from knowledge.search.passages import erase_passages
 from knowledge.services.context import build_context
+from knowledge.services.other_agents import others_at_work
+from knowledge.services.projects import known_project
 from knowledge.services.sessions import StartedSession, add_chunk, end_session, start_session
 
 from .conversations import (
@@ -240,10 +242,11 @@ def _open(occasion: _Occasion) -> StartedSession:
 
     In read-only nothing is opened: the context alone is read.
     """
-    conversation, project = occasion.conversation, occasion.report.repository[:100]
+    conversation, project = occasion.conversation, known_project(occasion.actor, occasion.report.repository[:100])
     if not occasion.writes:
         context = build_context(occasion.actor, project=project, topics=[])
-        return StartedSession(Session(user=occasion.actor.user, project=project), context, 0)
+        others = others_at_work(occasion.actor, project, own=None)
+        return StartedSession(Session(user=occasion.actor.user, project=project), context, 0, others)
     if conversation.session and conversation.session.is_in_view:
         continue_session(conversation.session)
         project = conversation.session.project or project

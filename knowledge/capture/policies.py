@@ -55,6 +55,15 @@ def set_policy(
     return policy
 
 
+def require_agents_may_write(actor: Actor) -> None:
+    """Refuse a program with a key while its user has their memory read-only. The user's own pages go on."""
+    if actor.key and CapturePolicy.objects.filter(user=actor.user, mode=CaptureMode.READ_ONLY).exists():
+        raise Forbidden(
+            "This user's memory is read-only for agents: nothing was stored.",
+            hint="Reading and searching go on. The user can change it on the page Captured.",
+        )
+
+
 def is_excluded(policy: CapturePolicy, folder: str) -> bool:
     """Whether the user wants nothing to be taken from this folder, or from one around it."""
     path = plain_folder(folder)

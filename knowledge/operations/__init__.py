@@ -4,6 +4,7 @@ from bigmind.core.operations import Operation
 
 from . import (
     app_maps,
+    capture,
     company,
     directory,
     entries,
@@ -36,4 +37,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *app_maps.OPERATIONS,
     *upkeep.OPERATIONS,
     *exports.OPERATIONS,
+    *capture.OPERATIONS,
 )

@@ -170,7 +170,9 @@ def get_context(
     return build_context(actor, project=project, topics=topics or [], sessions=sessions)
 
 
-def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions: int | None = None) -> Context:
+def build_context(
+    actor: Actor, *, project: str, topics: Sequence[str], sessions: int | None = None, beside: int = 0
+) -> Context:
     """Build the context: at most 1,300 tokens, including what the reply to a start says below it.
 
     Company knowledge gets at most 500 of them: what others decided must not displace one's own memory. The profile
@@ -178,6 +180,7 @@ def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions
 
     Args:
         sessions: How many closed sessions to list; by default as many as fit.
+        beside: Tokens of what stands beside the context, within the same budget.
     """
     context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
     context.known = {
@@ -191,7 +194,7 @@ def build_context(actor: Actor, *, project: str, topics: Sequence[str], sessions
         | _fact_parts(actor, project, topics)
         | {"hypotheses": _hypotheses(actor, project), "sessions": _sessions(actor, project, shown=sessions)}
     )
-    _fill(context)
+    _fill(context, TOTAL_TOKENS - LAST_LINES_TOKENS - beside)
     return context
 
 
@@ -254,9 +257,9 @@ def _start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] = inl
     return shown(text[:chars]) + ("…" if len(text) > chars else "")
 
 
-def _fill(context: Context) -> None:
+def _fill(context: Context, limit: int) -> None:
     """Choose the lines. Headings are estimated first; once it is known what they really cost, the rest is spent."""
-    parts, limit = context.parts.values(), TOTAL_TOKENS - LAST_LINES_TOKENS
+    parts = context.parts.values()
     headings = sum(HEADING_TOKENS for name, part in context.parts.items() if part.items and name not in FACT_PARTS[1:])
     choose(parts, limit - FRAME_TOKENS - headings)
     spend_rest(parts, limit - context.tokens)

@@ -45,6 +45,14 @@ def current_session(
     return _only_open(mine.open().recent().filter(agent=actor.agent), project)
 
 
+def session_at_work(actor: Actor) -> Session | None:
+    """Return the open session of this conversation or connection; None where nothing says which that is."""
+    for binding in (actor.conversation, actor.connection):
+        if binding and (bound := _newest_of(_sessions_of(Session.objects.of(actor.user), actor, binding).open())):
+            return bound
+    return None
+
+
 def session_of_conversation(actor: Actor) -> Session | None:
     """Return the open session of the conversation that the client names, locked; None where it has or names none.
 

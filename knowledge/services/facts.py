@@ -13,13 +13,16 @@ from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Confidence, Cursor, Limit, Offset, Project, Query, Reason
-from knowledge.models import Fact, Kind
+from knowledge.models import Category, Fact, Kind, Session
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
 
 from .context_receipts import note_erased
 from .current_sessions import current_session
 from .near_duplicates import Similar, lookalikes
+from .projects import EVERYWHERE
+
+ABOUT_THE_USER = (Category.IDENTITY, Category.PREFERENCE)
 
 SUCCESSOR = ColumnCopy(
     "the fact that takes the place of a corrected one",
@@ -62,7 +65,7 @@ def store_fact(
     Call this when the user states a preference, a decision, a constraint or something lasting. Returns the fact with
     its id and `similar` ones; a known one is not stored twice.
     """
-    session = current_session(actor, source_session, project=project)
+    session = current_session(actor, source_session, project="" if project == EVERYWHERE else project)
     stored, is_new = Fact.objects.get_or_create(
         user=actor.user,
         digest=digest(fact),
@@ -71,7 +74,7 @@ def store_fact(
             "category": category,
             "fact": fact,
             "confidence": confidence,
-            "project": project or (session.project if session else ""),
+            "project": _project_of(category, project, session),
             "source_session": session,
         },
     )
@@ -80,6 +83,16 @@ def store_fact(
     similar = _point_to_similar(stored)
     index_fact(stored, made=True)
     return StoredFact(stored, duplicate=False, similar=similar)
+
+
+def _project_of(category: str, named: str, session: Session | None) -> str:
+    """Return the project of a new fact: the one named, else for what is about the work that of its session.
+
+    What is about the user is not about a project only because they said it while they worked on one.
+    """
+    if named:
+        return "" if named == EVERYWHERE else named
+    return session.project if session and category not in ABOUT_THE_USER else ""
 
 
 def list_facts(

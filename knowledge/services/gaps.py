@@ -93,6 +93,12 @@ def note_gap(actor: Actor, query: str, found: Findings) -> None:
         log.warning("A question that found nothing was not kept.", error=str(error))
 
 
+def was_asked_in_vain(actor: Actor, query: str, *, since: datetime) -> bool:
+    """Whether the user's agents asked this since then, in these words, and found nothing."""
+    asked = UnansweredQuestion.objects.filter(user=actor.user, digest=_digest_of(query), last_asked__gte=since)
+    return asked.exists()
+
+
 def list_gaps(
     actor: Actor,
     *,
@@ -178,7 +184,7 @@ def forget_old_questions() -> int:
 
 def _keep(actor: Actor, text: str, found: Findings) -> None:
     wait_for_turn(_TURNS, "gaps")
-    key, now = digest(" ".join(_words(text))), timezone.now()
+    key, now = _digest_of(text), timezone.now()
     mine = UnansweredQuestion.objects.filter(user=actor.user, digest=key).select_related("gap").first()
     if mine is None:
         gap = _same_words(key) or _same_meaning(text, found) or Gap.objects.create()
@@ -189,6 +195,10 @@ def _keep(actor: Actor, text: str, found: Findings) -> None:
     _name_anew(Gap.objects.filter(pk=mine.gap_id))
     # The person who marked it as answered will want to know that agents do not find the answer.
     Gap.objects.filter(pk=mine.gap_id, state=GapState.ANSWERED).update(state=GapState.OPEN)
+
+
+def _digest_of(query: str) -> str:
+    return digest(" ".join(_words(one_line(query).strip()[:QUESTION_CHARS])))
 
 
 def _same_words(key: str) -> Gap | None:

@@ -11,11 +11,12 @@ from django.utils import timezone
 from accounts.actor import Actor
 from knowledge.kinds import KINDS
 from knowledge.models import Entry, Kind, Note, Session
-from knowledge.search.abstention import Judgement, judge
+from knowledge.search.abstention import Judgement, is_answered, judge
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.hybrid import Filters, Finding, Findings, search
 from knowledge.search.names import SUGGEST_FROM
-from knowledge.services.gaps import note_gap
+from knowledge.services.current_sessions import session_at_work
+from knowledge.services.gaps import note_gap, was_asked_in_vain
 from knowledge.services.sources import Things, read_things
 
 _WORD = re.compile(r"\w+")
@@ -65,6 +66,8 @@ class Hit:
 class Hits:
     """What was found, the best first. `weak`: nothing of it answers the question, as far as can be told.
 
+    `asked_before`: this conversation asked the same before, and nothing answered it then either.
+
     Something is always nearest in meaning, so that is what these are then; `did_you_mean` has words that exist.
     """
 
@@ -77,6 +80,7 @@ class Hits:
     fallback: bool = False
     reason: str | None = None
     notice: str = ""
+    asked_before: bool = False
 
     @property
     def left(self) -> int:
@@ -103,6 +107,8 @@ def find(
     """
     found = findings(actor, query, things=things, is_narrowed=is_narrowed, project=project, limit=limit, offset=offset)
     hits = hits_of(found.items, actor, things, explain=explain)
+    if not offset and not is_narrowed and not is_answered(found) and _has_asked(actor, query):
+        return Hits([], 0, limit, offset, asked_before=True)
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
     # The first page has said it already of all that follow.
@@ -118,6 +124,14 @@ def find(
         reason=found.reason or None,
         notice=found.notice,
     )
+
+
+def _has_asked(actor: Actor, query: str) -> bool:
+    """Whether this conversation asked the same in vain before. A user on a page asks as often as they like."""
+    if actor.agent is None and actor.key is None:
+        return False
+    session = session_at_work(actor)
+    return session is not None and was_asked_in_vain(actor, query, since=session.started_at)
 
 
 def findings(

@@ -1,18 +1,20 @@
 """Sessions: start, flag, append, end, look back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Case, F, Max, Q, QuerySet, Value, When
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
+from bigmind.core.tokens import count_tokens
 from bigmind.core.vocabulary import Before, Content, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
-from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Dispatch, Kind, Session, Summary
+from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Conversation, Dispatch, Kind, Session, Summary
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
 from knowledge.vocabulary import (
     LATEST,
@@ -36,6 +38,7 @@ from .context import Context, build_context
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import open_session, own_session, session_of_conversation, session_to_end
 from .exposures import Exposure, note_use, serve
+from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
 from .people import index_person
 
 
@@ -46,6 +49,8 @@ class StartedSession:
     session: Session
     context: Context
     auto_closed: int
+    others: list[OtherAgent] = field(default_factory=list)
+    hand_over: str = ""
 
     @property
     def session_id(self) -> UUID:
@@ -67,7 +72,10 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     session = session_of_conversation(actor)
     stale = Session.objects.of(actor.user).stale()
     closed = close_sessions(stale.exclude(pk=session.pk) if session else stale)
-    context = build_context(actor, project=project or (session.project if session else ""), topics=topics or [])
+    about = project or (session.project if session else "")
+    others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
+    beside = render_to_string("agent/_other_agents.md", {"others": others, "hand_over": words_of(left)}, using="agent")
+    context = build_context(actor, project=about, topics=topics or [], beside=count_tokens(beside))
     if session is None:
         session = Session.objects.create(
             user=actor.user,
@@ -88,7 +96,9 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     elsewhere = [int(decision.id) for decision in context.chosen["decisions"] if decision.is_elsewhere]
     CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
     Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
-    return StartedSession(session, context, closed)
+    if left:
+        note_as_heard(left)
+    return StartedSession(session, context, closed, others, words_of(left))
 
 
 @transaction.atomic
@@ -276,6 +286,7 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
     erase_passages(Kind.SUMMARY, [session.pk])
     forget_kept_replies(actor.user)
     note_erased(actor.user, "session", session.pk)
+    Conversation.objects.filter(session=session).delete()
     erased = session.pk
     session.delete()
     index_person(actor.user)

@@ -46,6 +46,7 @@ class HitsShape(PageShape[HitShape]):
     """What was found, the best first."""
 
     weak: bool = Field(description="True: nothing stored matches the question. These only come closest.")
+    asked_before: bool = Field(description="True: this conversation asked the same before, in vain.")
     did_you_mean: list[str] = Field(description="When nothing matches: words and names that exist and look alike.")
     fallback: bool = Field(description="True: by words alone; `reason` says why.")
     reason: str | None

@@ -78,6 +78,15 @@ class ContextShape(Shape):
     facts_left: int
 
 
+class OtherAgentShape(Shape):
+    """Another conversation of the same user that is at work in the same project."""
+
+    agent: str
+    session: str = Field(description="The first eight characters of its id.")
+    since: datetime
+    headline: str
+
+
 class StartedSessionShape(Shape):
     """A session that was just opened."""
 
@@ -85,3 +94,5 @@ class StartedSessionShape(Shape):
     project: str
     context: ContextShape
     auto_closed: int = Field(description="How many forgotten sessions were closed.")
+    others: list[OtherAgentShape] = Field(description="Other conversations at work in this project now.")
+    hand_over: str = Field(description="What the session before left for the next one.")

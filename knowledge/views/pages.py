@@ -18,6 +18,7 @@ from accounts.models import User
 from bigmind.web.forms import Question, choice
 from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, MemoryKind
 from knowledge.models import Category, Fact, Hypothesis, Note, Session
+from knowledge.services.projects import projects_of
 
 CATEGORIES = [(name, name.capitalize()) for name in Category.values]
 
@@ -121,13 +122,6 @@ def counts_of(actor: Actor) -> Counts:
         hypotheses=Hypothesis.objects.filter(user=user, set_aside_at=None).count(),
         aside=things_set_aside(user).count(),
     )
-
-
-def projects_of(user: User) -> list[str]:
-    """Return the projects that a person's facts and sessions belong to."""
-    facts = Fact.objects.of(user).exclude(project="").values_list("project")
-    sessions = Session.objects.of(user).exclude(project="").values_list("project")
-    return sorted(project for (project,) in facts.union(sessions))
 
 
 def _sections(counts: Counts, *, current: str) -> list[MemoryTab]:

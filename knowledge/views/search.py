@@ -19,14 +19,16 @@ from accounts.models import User
 from bigmind.core.pages import Page
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import own_page
+from knowledge.capture.captures import read_status
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import Fact, Session
 from knowledge.services.company import lately_approved
 from knowledge.services.entry_reading import projects_with_entries
 from knowledge.services.explanations import explain_search
 from knowledge.services.hits import Hit
+from knowledge.services.projects import projects_of
 from knowledge.services.semantic import semantic_search
-from knowledge.views.pages import counts_of, projects_of
+from knowledge.views.pages import counts_of
 
 HITS_SHOWN = 20
 FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}
@@ -142,6 +144,7 @@ def _news(actor: Actor) -> dict[str, object]:
         "last_sessions": sessions.exclude(ended_at=None)[:NEW_SHOWN],
         "latest_facts": facts,
         "lately_approved": lately_approved(NEW_SHOWN),
+        "hooks": read_status(actor).clients,
         # Anyone who has replaced a key knows that it ends.
         "ending": keys_ending_soon(actor.user).filter(revoked_at=None),
     }

@@ -29,12 +29,16 @@ from knowledge.models import (
     App,
     AppEntity,
     AppTable,
+    CapturePolicy,
     Chunk,
     CompanyEntry,
+    Conversation,
     Entry,
     Fact,
     Feedback,
     Gap,
+    HookEvent,
+    HookHealth,
     Hypothesis,
     Note,
     Passage,
@@ -83,6 +87,8 @@ class Owned:
     proposal: int
     company: int
     instance: UUID
+    conversation: int
+    event: int
     question: int = 0
     golden: int = 0
     reference: UUID | None = None
@@ -91,7 +97,7 @@ class Owned:
         """Ids and addresses of the same kind, where nothing is."""
         numbers = {
             name: getattr(self, name) + 10_000
-            for name in ("fact", "deprecated_fact", "chunk", "hypothesis", "proposal")
+            for name in ("fact", "deprecated_fact", "chunk", "hypothesis", "proposal", "conversation", "event")
         }
         sessions = {"open_session": str(uuid4()), "ended_session": str(uuid4())}
         address = {"domain": f"{SECRET} desert", "key": f"{SECRET} dune"}
@@ -120,6 +126,7 @@ def own_everything(actor: Actor) -> Owned:
     Passage.objects.filter(kind="fact", source_id=str(lost.pk)).delete()
     _grow_old(actor.user, in_progress)
     made = make_key(actor.user, label=f"{SECRET} laptop")
+    conversation, event = _converse(actor, ended)
     return Owned(
         username=actor.user.username,
         open_session=str(in_progress.pk),
@@ -131,6 +138,8 @@ def own_everything(actor: Actor) -> Owned:
         note=note.pk,
         domain=domain,
         key=key,
+        conversation=conversation,
+        event=event,
         document=export_memory(actor).model_dump(mode="json"),
         api_key=made.key.pk,
         api_key_text=made.text,
@@ -143,6 +152,17 @@ def own_everything(actor: Actor) -> Owned:
         ).instance.identity,
         question=_ask_what_nobody_knows(actor),
     )
+
+
+def _converse(actor: Actor, session: Session) -> tuple[int, int]:
+    """Let hooks report a conversation; return its number, and that of its one event."""
+    CapturePolicy.objects.create(user=actor.user, never_folders=[f"/{SECRET}"])
+    HookHealth.objects.create(user=actor.user, client="claude-code", failure=SECRET)
+    conversation = Conversation.objects.create(
+        user=actor.user, client="claude-code", client_id=SECRET, digest=SECRET, session=session, folder=f"/src/{SECRET}"
+    )
+    event = HookEvent.objects.create(user=actor.user, conversation=conversation, event="prompt", prompt=SECRET)
+    return conversation.pk, event.pk
 
 
 def _connect_an_app(actor: Actor) -> UUID:
@@ -207,7 +227,10 @@ def _digests(user_id: UUID, key_ids: tuple[object, ...], common: bool) -> tuple[
     """Return one statement for all tables: the tests of isolation execute it thousands of times."""
     rows: list[QuerySet[Any]] = [
         model.objects.filter(user=user_id)
-        for model in (UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing, Instance)
+        for model in (
+            *(UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing, Instance),
+            *(Conversation, HookEvent, HookHealth, CapturePolicy),
+        )
     ]
     rows += [
         Summary.objects.filter(session__user=user_id),
@@ -271,6 +294,9 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "memory_correct_session": lambda owned: _sessions(owned, one_liner="Taken over"),
     "memory_erase_session": lambda owned: [{"session_id": owned.ended_session}],
     "memory_correct_chunk": lambda owned: [{"chunk_id": owned.chunk, "content": "Taken over"}],
+    "memory_get_capture": lambda owned: [{}],
+    "memory_set_capture": lambda owned: [{"mode": "ask"}],
+    "memory_forget_conversation": lambda owned: [{"conversation_id": owned.conversation}],
     "memory_erase_chunk": lambda owned: [{"chunk_id": owned.chunk}],
     "memory_store_fact": lambda owned: [
         {"category": "decision", "fact": "Something else", "source_session": owned.ended_session}
@@ -392,6 +418,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     ),
     "hypotheses": ("memory_resolve_hypothesis", "memory_correct_hypothesis", "memory_erase_hypothesis"),
     "notes": ("knowledge_get", "knowledge_delete", "knowledge_rename"),
+    "captured conversations": ("memory_forget_conversation",),
     "any of these, set aside or restored": ("memory_set_aside", "memory_restore"),
     "lists, searches, context, profile, statistics, health, pruning, export, import": (
         "memory_start_session",
@@ -406,6 +433,8 @@ ROWS: dict[str, tuple[str, ...]] = {
         "memory_list_my_proposals",
         "knowledge_set",
         "knowledge_search",
+        "memory_get_capture",
+        "memory_set_capture",
         "memory_update_profile",
         "memory_get_profile",
         "memory_get_profile_url",
@@ -477,6 +506,7 @@ ADDRESSED = (
     "facts",
     "hypotheses",
     "notes",
+    "captured conversations",
     "any of these, set aside or restored",
     "instances: taking one off the list",
 )

@@ -20,6 +20,7 @@ from bigmind.transports.rest.examples import example_arguments
 from curation.proposals.proposals import promote_to_global
 from curation.services.golden_questions import pin_golden_question
 from knowledge.app_maps.learning import learn_app
+from knowledge.models import Conversation
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
@@ -64,7 +65,9 @@ def make_person() -> Person:
     guide = approved_entry(title="Roll back", content="Roll back with the button of the deploy.")
     golden = pin_golden_question(actor, question="How do we roll back a deploy?", kind="company", id=str(guide.pk))
     instance = register_instance(actor, instance_id=uuid4(), name="laptop").instance
+    conversation = Conversation.objects.create(user=actor.user, client="claude-code", client_id="1", digest="1")
     ids = {
+        "conversation_id": conversation.pk,
         "instance_id": str(instance.identity),
         "entry_id": str(entry.pk),
         "reference_id": str(reference.pk),

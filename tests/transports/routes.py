@@ -36,7 +36,7 @@ RULES: dict[str, tuple[str, ...]] = {
         *("company-undo", "curation-keys", "docs", "docs-collection", "docs-coverage", "reference"),
         *("reference-versions", "reference-feedback", "apps", "apps-bootstrap", "apps-default", "apps-export"),
         *("apps-import", "apps-run", "app-map", "app-map-of-entity", "app-map-of-table", "app-map-of-workflow"),
-        *("app-map-entity", "app-map-workflow"),
+        *("app-map-entity", "app-map-workflow", "captured", "captured-settings"),
     ),
     OWNER: (
         *("profile-sharing", "sign-in-end", "erasure-file", "key-new", "key-arrival", "key-rotate", "key-revoke"),
@@ -44,7 +44,8 @@ RULES: dict[str, tuple[str, ...]] = {
         *("memory-note", "memory-note-edit", "memory-hypothesis", "memory-hypothesis-resolve"),
         *("memory-set-aside", "memory-restore", "memory-erase", "insights-question-forget"),
         *("company-entry", "company-revise", "company-withdraw", "company-discuss", "company-feedback"),
-        *("company-assign", "company-server-send", "curation-undo"),
+        *("company-assign", "company-server-send", "curation-undo", "captured-conversation", "captured-forget"),
+        *("captured-exclude", "captured-forget-event"),
     ),
     CURATORS: (
         *("curation", "curation-bulk", "curation-entry", "curation-decide", "curation-comment", "curation-skip"),

@@ -171,15 +171,18 @@ def _ids(owned: Owned) -> dict[str, Any]:
         "entry_id": owned.proposal,
         "kind": "fact",
         "thing_id": str(owned.fact),
+        "conversation_id": owned.conversation,
+        "event_id": owned.event,
     }
 
 
 def _nobodys(owned: Owned) -> dict[str, Any]:
     """Ids of the same kinds, where nothing is."""
     numbers = ("fact_id", "chunk_id", "note_id", "hypothesis_id", "question_id", "pk", "entry_id")
+    captured = ("conversation_id", "event_id")
     return {
         **_ids(owned),
-        **dict.fromkeys(numbers, 999_999),
+        **dict.fromkeys((*numbers, *captured), 999_999),
         "session_id": uuid4(),
         "key_id": uuid4(),
         "username": "nobody",

@@ -1,0 +1,82 @@
+"""Other agents of the same user: which are at work in this project now, and the note that one left for the next."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from accounts.actor import Actor
+from bigmind.core.text import fold_name, inline
+from bigmind.core.tokens import cut_to_tokens
+from knowledge.models import HookEvent, HookEventName, Note, Session
+
+HAND_OVER = "handover"
+"""The domain of notes for the next session: its key is a project, or `next` for whichever comes."""
+NEXT = "next"
+AT_WORK = timedelta(hours=2)
+SHOWN = 3
+HEADLINE_TOKENS = 15
+HAND_OVER_TOKENS = 120
+HEARD_FOR = timedelta(days=1)
+"""How long a note is kept after a session was told it: the agent that heard it may end before it acts on it."""
+
+
+@dataclass(frozen=True)
+class OtherAgent:
+    """Another conversation that is at work in the same project: its agent, its session and what it is about."""
+
+    agent: str
+    session: str
+    since: datetime
+    headline: str
+
+
+def others_at_work(actor: Actor, project: str, *, own: Session | None) -> list[OtherAgent]:
+    """Return the user's other conversations in a project in which something happened lately, the newest first."""
+    if not project:
+        return []
+    lately = timezone.now() - AT_WORK
+    sessions = Session.objects.of(actor.user).in_view().open().filter(project=project)
+    if own is not None:
+        sessions = sessions.exclude(pk=own.pk)
+    active = sessions.annotate(last_at=Max("conversations__last_at")).filter(
+        Q(last_at__gte=lately) | Q(last_at=None, started_at__gte=lately)
+    )
+    newest = active.select_related("agent").newest_first()[:SHOWN]
+    return [
+        OtherAgent(
+            agent=session.agent.client_name if session.agent else "an agent",
+            session=session.handle,
+            since=session.started_at,
+            headline=cut_to_tokens(inline(_headline_of(session)), HEADLINE_TOKENS),
+        )
+        for session in newest
+    ]
+
+
+def note_for_next(actor: Actor, project: str) -> Note | None:
+    """Return the note that an agent left for the next session of this project, or for any."""
+    keys = {fold_name(key) for key in (project, NEXT) if key}
+    left = Note.objects.of(actor.user).current().filter(domain=HAND_OVER).order_by("-updated_at")
+    return next((note for note in left if fold_name(note.key) in keys), None)
+
+
+def note_as_heard(note: Note) -> None:
+    """Let a note lapse within a day: a session was told it."""
+    ends = timezone.now() + HEARD_FOR
+    if note.expires_at is None or note.expires_at > ends:
+        Note.objects.filter(pk=note.pk).update(expires_at=ends)
+
+
+def words_of(note: Note | None) -> str:
+    """Return a note as it stands in a start context: one line, within its budget."""
+    return cut_to_tokens(inline(note.content), HAND_OVER_TOKENS) if note else ""
+
+
+def _headline_of(session: Session) -> str:
+    """Return the headline of a session, else what its user asked last, where hooks keep that."""
+    if session.one_liner:
+        return session.one_liner
+    prompts = HookEvent.objects.filter(conversation__session=session, event=HookEventName.PROMPT).exclude(prompt="")
+    return prompts.order_by("-pk").values_list("prompt", flat=True).first() or "no headline yet"

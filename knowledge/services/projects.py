@@ -1,0 +1,68 @@
+"""Projects: one name for each, however it is spelled: `Freight-API` is `freight api`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rapidfuzz import fuzz
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind.core.screening.policy import add_notice
+from bigmind.core.text import fold_name
+from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Note, Session
+
+EVERYWHERE = "everywhere"
+"""Sent as a project, it says that a fact belongs to none, whatever its session is about."""
+NEARLY = 80
+"""Similarity of 100 from which a new name may be a slip of the pen."""
+
+
+def projects_of(user: User) -> list[str]:
+    """Return the projects that a user's facts and sessions belong to."""
+    facts = Fact.objects.of(user).exclude(project="").values_list("project")
+    sessions = Session.objects.of(user).exclude(project="").values_list("project")
+    return sorted(project for (project,) in facts.union(sessions))
+
+
+def known_project(actor: Actor, name: str) -> str:
+    """Return a project as it is spelled already where only case and separators differ; a new name as it is.
+
+    One that is nearly that of another project is named in a notice.
+    """
+    if not name or Session.objects.of(actor.user).filter(project=name).exists():
+        return name
+    known = _spellings(actor.user)
+    if name in known:
+        return name
+    folded = fold_name(name)
+    same = next((one for one in known if fold_name(one) == folded), "")
+    if not same:
+        _mention_near(name, folded, known)
+    return same or name
+
+
+def spell_project(actor: Actor, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an operation with their project as it is spelled already."""
+    name = arguments.get("project")
+    if not isinstance(name, str) or not name or name == EVERYWHERE:
+        return dict(arguments)
+    return {**arguments, "project": known_project(actor, name)}
+
+
+def _spellings(user: User) -> list[str]:
+    own = (Session.objects.of(user), Fact.objects.of(user), Note.objects.of(user), Hypothesis.objects.filter(user=user))
+    shared = (Entry.objects.all(), CompanyEntry.objects.approved())
+    names = [rows.exclude(project="").order_by().values_list("project") for rows in (*own, *shared)]
+    return sorted(name for (name,) in names[0].union(*names[1:]))
+
+
+def _mention_near(name: str, folded: str, known: list[str]) -> None:
+    near = [one for one in known if fuzz.ratio(folded, fold_name(one)) >= NEARLY]
+    if near:
+        meant = ", ".join(map(_in_ascii, near[:3]))
+        add_notice(f"{_in_ascii(name)} is a new project. Did you mean {meant}?")
+
+
+def _in_ascii(name: str) -> str:
+    """Return a name as a header can hold it."""
+    return name.encode("ascii", "replace").decode()

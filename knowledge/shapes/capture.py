@@ -1,0 +1,46 @@
+"""Replies about hooks and what they captured."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from knowledge.shapes.base import Shape
+
+
+class CapturePolicyShape(Shape):
+    """How a user wants memory to be written."""
+
+    mode: str = Field(description="automatic, ask, manual or read_only.")
+    keep_days: int
+    never_folders: list[str]
+
+
+class HookHealthShape(Shape):
+    """How the hooks of one client do."""
+
+    client: str
+    version: str
+    last_event: str
+    ran_at: datetime | None
+    brought_at: datetime | None = Field(description="When they last brought something that a model read.")
+    failed_at: datetime | None
+    failure: str
+    is_failing: bool
+
+
+class CaptureStatusShape(CapturePolicyShape):
+    """How memory is written, and how the hooks of each client do."""
+
+    clients: list[HookHealthShape]
+    conversations: int = Field(description="How many conversations the page Captured shows.")
+
+
+class ConversationShape(Shape):
+    """One conversation of a client."""
+
+    id: int
+    client: str
+    project: str
+    started_at: datetime
+    last_at: datetime
+    ended_at: datetime | None

@@ -1,0 +1,134 @@
+"""Captured: what hooks read, sent and kept, by client and conversation; forgetting it; how memory is written."""
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.authentication import actor_of
+from bigmind.core.pages import page_of
+from bigmind.web.forms import Lines, OperationForm, form_data
+from bigmind.web.pages import offset_in, own_page, tell
+from knowledge.capture.captures import captured_conversations, events_of, read_status
+from knowledge.capture.forgetting import exclude_folder, forget_conversation, forget_event, own_conversation
+from knowledge.capture.policies import policy_of, set_policy
+from knowledge.models import CaptureMode, HookEventName
+from knowledge.views.pages import Within, form_page
+
+CONVERSATIONS_SHOWN = 30
+EVENTS_SHOWN = 100
+MODES_IN_WORDS = {
+    CaptureMode.AUTOMATIC: "By itself: agents store, and what was said is kept",
+    CaptureMode.ASK: "After asking: agents ask you before they store; nothing that was said is kept by itself",
+    CaptureMode.MANUAL: "By hand: agents store only what you tell them to; prompts are not kept either",
+    CaptureMode.READ_ONLY: "Read-only: agents read and search; nothing is stored",
+}
+
+
+class CaptureSettings(OperationForm):
+    """Says how memory is written, and what is kept of conversations."""
+
+    mode = forms.ChoiceField(
+        label="How memory is written", choices=list(MODES_IN_WORDS.items()), widget=forms.RadioSelect
+    )
+    keep_days = forms.CharField(
+        label="Keep captured conversations for so many days",
+        widget=forms.NumberInput(attrs={"min": 1, "max": 3650}),
+        help_text="Sessions, facts and what agents flagged stay; what hooks kept goes.",
+    )
+    never_folders = Lines(
+        required=False, rows=4, label="Never from these folders", help_text="One a line, with all folders below it."
+    )
+
+
+@own_page
+@require_safe
+def captured(request: HttpRequest) -> HttpResponse:
+    """List the conversations of all clients, or of one."""
+    actor = actor_of(request)
+    client = request.GET.get("client", "")[:30]
+    page = page_of(captured_conversations(actor, client=client), limit=CONVERSATIONS_SHOWN, offset=offset_in(request))
+    return render(
+        request,
+        "knowledge/captured.html",
+        {"page": page, "status": read_status(actor), "client": client, "mode": _mode_in_words(request)},
+    )
+
+
+@own_page
+@require_safe
+def conversation(request: HttpRequest, conversation_id: int) -> HttpResponse:
+    """Show one conversation: each prompt, what was recalled before it, what was kept after it."""
+    actor = actor_of(request)
+    shown = own_conversation(actor, conversation_id)
+    page = page_of(shown.events.order_by("at", "pk"), limit=EVENTS_SHOWN, offset=offset_in(request))
+    prompts = shown.events.filter(event=HookEventName.PROMPT)
+    context = {
+        "conversation": shown,
+        "page": page,
+        "events": events_of(actor, shown, page.items),
+        "prompts": prompts.count(),
+        "answered": prompts.exclude(recalled=[]).count(),
+    }
+    return render(request, "knowledge/conversation.html", context)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: HttpRequest) -> HttpResponse:
+    """Choose how memory is written."""
+    actor = actor_of(request)
+    policy = policy_of(actor)
+    initial = {"mode": policy.mode, "keep_days": policy.keep_days, "never_folders": policy.never_folders}
+    form = CaptureSettings(form_data(request), initial=initial)
+    if form.carry_out(set_policy, actor):
+        tell(request, "Saved. It holds from the next event on.")
+        return redirect("captured")
+    return form_page(
+        request,
+        form,
+        heading="How memory is written",
+        lead="It holds for all of your agents. An agent may make it stricter, and only you may loosen it.",
+        verb="Save",
+        within=Within("Captured", reverse("captured")),
+    )
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def forgetting(request: HttpRequest, conversation_id: int) -> HttpResponse:
+    """Forget one conversation."""
+    actor = actor_of(request)
+    shown = own_conversation(actor, conversation_id)
+    if request.method == "POST":
+        forget_conversation(actor, conversation_id=shown.pk)
+        tell(request, "The conversation is forgotten.")
+        return redirect("captured")
+    return render(request, "knowledge/captured_forget.html", {"conversation": shown, "folder": ""})
+
+
+@own_page
+@require_POST
+def forgetting_event(request: HttpRequest, conversation_id: int, event_id: int) -> HttpResponse:
+    """Forget one prompt, with what was kept of it."""
+    shown = forget_event(actor_of(request), conversation_id=conversation_id, event_id=event_id)
+    tell(request, "It is forgotten.")
+    return redirect("captured-conversation", shown.pk)
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def excluding(request: HttpRequest, conversation_id: int) -> HttpResponse:
+    """Take nothing from the folder of a conversation any more."""
+    actor = actor_of(request)
+    shown = own_conversation(actor, conversation_id)
+    if request.method == "POST":
+        folder = exclude_folder(actor, conversation_id=shown.pk)
+        tell(request, f"Nothing is taken from {folder} any more, and what was captured there is forgotten.")
+        return redirect("captured")
+    return render(request, "knowledge/captured_forget.html", {"conversation": shown, "folder": shown.folder})
+
+
+def _mode_in_words(request: HttpRequest) -> str:
+    return MODES_IN_WORDS[CaptureMode(policy_of(actor_of(request)).mode)]

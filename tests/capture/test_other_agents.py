@@ -1,0 +1,101 @@
+"""Other agents of the same user: who is at work, what one leaves for the next, and what was asked in vain before."""
+
+from dataclasses import replace
+
+import pytest
+
+from bigmind.core.errors import Conflict
+from bigmind.core.text import digest
+from bigmind.core.tokens import count_tokens
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from knowledge.models import Note
+from knowledge.services.notes import set_note
+from knowledge.services.sessions import append_chunk, end_session, start_session
+from tests.capture.hooking import HookedClient
+from tests.factories import make_actor, make_agent
+from tests.knowledge.factories import make_fact
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def actor():
+    return make_actor()
+
+
+def _search(actor, query):
+    return perform(CATALOGUE["memory_semantic_search"], actor, {"query": query}, transport="mcp").markdown()
+
+
+def test_a_conversation_is_told_which_others_are_at_work_in_its_project(actor):
+    one = HookedClient(actor.user)
+    one.start()
+    one.prompt("Rename the table of invoices, please.")
+    HookedClient(actor.user, key=one.key).start(repository="depot")
+
+    context = HookedClient(actor.user, "codex", key=one.key).start()
+
+    assert "Also at work in this project now" in context
+    assert "Rename the table of invoices, please." in context
+    assert context.count("- claude-code, session") == 1
+
+
+def test_another_user_at_work_in_the_same_project_is_not_told(actor):
+    HookedClient(make_actor().user).start()
+
+    assert "Also at work" not in HookedClient(actor.user).start()
+
+
+def test_a_note_that_one_agent_leaves_reaches_the_next_session_of_the_project_in_another_client(actor):
+    set_note(actor, domain="handover", key="Freight API", content="The index is built; the backfill is at row 4,000.")
+
+    elsewhere = HookedClient(actor.user, "codex").start(repository="depot")
+    context = HookedClient(actor.user, "gemini-cli").start()
+
+    assert "backfill is at row" not in elsewhere.partition("Left for you")[2]
+    assert "Left for you by the session before: The index is built; the backfill is at row 4,000." in context
+    assert Note.objects.get().expires_at is not None
+
+
+def test_what_stands_beside_the_context_keeps_within_its_budget(actor):
+    for number in range(80):
+        make_fact(actor, f"Service {number} answers on port {8000 + number} and writes to its own schema.")
+    set_note(actor, domain="handover", key="next", content="Go on with the backfill. " * 100)
+    for client in ("a", "b", "c", "d"):
+        start_session(make_agent(actor.user, client), project="freight-api")
+
+    outcome = perform(CATALOGUE["memory_start_session"], actor, {"project": "freight-api"}, transport="mcp")
+
+    assert count_tokens(outcome.markdown()) <= 1_300
+
+
+def test_a_question_that_found_nothing_is_answered_so_the_second_time_in_a_conversation(actor):
+    agent = replace(make_agent(actor.user, "claude-code"), conversation=digest("one"))
+    start_session(agent)
+
+    first, second = (_search(agent, "Which giraffe won the regatta of Zanzibar?") for _ in range(2))
+    other = replace(agent, conversation=digest("two"))
+    start_session(other)
+
+    assert "Asked before" not in first
+    assert "Asked before in this conversation: unknown." in second
+    assert "Asked before" not in _search(other, "Which giraffe won the regatta of Zanzibar?")
+
+
+def test_what_was_stored_meanwhile_is_found(actor):
+    agent = replace(make_agent(actor.user, "claude-code"), conversation=digest("one"))
+    start_session(agent)
+    _search(agent, "Which giraffe won the regatta of Zanzibar?")
+    make_fact(actor, "The giraffe Melman won the regatta of Zanzibar.")
+
+    assert "Melman" in _search(agent, "Which giraffe won the regatta of Zanzibar?")
+
+
+def test_an_agent_whose_session_was_ended_meanwhile_is_refused(actor):
+    agent = replace(make_agent(actor.user, "claude-code"), conversation=digest("one"))
+    session = start_session(agent).session
+    end_session(actor, session_id=str(session.pk), one_liner="Ended on the page.")
+
+    with pytest.raises(Conflict):
+        append_chunk(agent, role="assistant", content="Too late.")
