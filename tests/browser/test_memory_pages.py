@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
-from knowledge.models import Fact
+from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth, Session
 from knowledge.services.facts import correct_fact
 from knowledge.services.hypotheses import resolve_hypothesis
 from tests.browser.axe import findings, scrolls_sideways
@@ -53,6 +54,7 @@ def _remember(actor: Actor, text: str) -> list[str]:
     note = make_note(actor, text, domain=text[:150], key=text[:150], project=text[:100])
     belief, refuted = make_hypothesis(actor, text, project=text[:100]), make_hypothesis(actor, f"Not: {text}")
     resolve_hypothesis(actor, hypothesis_id=refuted.pk, status="refuted", resolution=text)
+    conversation = _converse(agent, session, text, recalled=fact, kept=chunk)
     old = make_fact(actor, f"Before: {text}")
     correct_fact(actor, fact_id=old.pk, fact=f"After: {text}")
     return [
@@ -62,6 +64,8 @@ def _remember(actor: Actor, text: str) -> list[str]:
         *(reverse("memory-hypothesis", args=[one.pk]) for one in (belief, refuted)),
         reverse("memory-session-correct", args=[ended.pk]),
         reverse("memory-session-end", args=[session.pk]),
+        *(reverse(name) for name in ("captured", "captured-settings")),
+        *(reverse(f"captured-{name}", args=[conversation.pk]) for name in ("conversation", "forget", "exclude")),
         reverse("memory-chunk", args=[chunk.pk]),
         reverse("memory-note", args=[note.pk]),
         reverse("memory-note-edit", args=[note.pk]),
@@ -71,6 +75,36 @@ def _remember(actor: Actor, text: str) -> list[str]:
         "/?query=zzzz",
         "/memory/facts/?category=nonsense",
     ]
+
+
+def _converse(actor: Actor, session: Session, text: str, *, recalled: Fact, kept: Chunk) -> Conversation:
+    """Let hooks report a conversation: what was recalled before a prompt, what was kept, and that they failed."""
+    for client in ("claude-code", "codex"):
+        HookHealth.objects.create(
+            user=actor.user, client=client, ran_at=timezone.now(), failed_at=timezone.now(), failure=text[:300]
+        )
+    conversation = Conversation.objects.create(
+        user=actor.user,
+        session=session,
+        client="claude-code",
+        client_id=text[:200],
+        digest="1",
+        folder=f"/src/{text}"[:1000],
+        repository=text[:200],
+        branch=text[:200],
+        version="2.1",
+        withheld=2,
+        reminded_at=timezone.now(),
+    )
+    told = [{"kind": "fact", "id": str(recalled.pk), "tokens": 30}, {"kind": "fact", "id": "999999", "tokens": 9}]
+    for event, more in (
+        ("start", {"recalled": told, "tokens": 39}),
+        ("prompt", {"prompt": text, "recalled": told, "tokens": 39, "milliseconds": 46}),
+        ("prompt", {"prompt": text, "sub_agent": text[:100], "late": True}),
+        ("stop", {"chunks": [kept.pk]}),
+    ):
+        HookEvent.objects.create(user=actor.user, conversation=conversation, event=event, **more)
+    return conversation
 
 
 def test_every_page_is_usable_by_everyone(visits: Visits):
