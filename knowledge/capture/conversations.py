@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -23,13 +23,13 @@ def digest_of_id(client_id: str) -> str:
 
 
 def find_conversation(actor: Actor, report: HookReport) -> Conversation | None:
-    """Return the conversation that a report is about, if an earlier one was."""
-    known = Conversation.objects.filter(user=actor.user, client=report.client, client_id=_id_of(report))
-    return known.select_related("session").first()
+    """Return the conversation that a report is about, locked, if an earlier one was."""
+    known = _lock_conversations().filter(user=actor.user, client=report.client, client_id=_id_of(report))
+    return known.first()
 
 
 def note_conversation(actor: Actor, report: HookReport, *, tools: int = 0) -> Conversation:
-    """Return the conversation that a report is about, made at its first report, and note that it is at work."""
+    """Return the conversation that a report is about, locked, made at its first report, and note that it is at work."""
     now = report.at or timezone.now()
     told = {
         "version": report.version[:60],
@@ -37,7 +37,7 @@ def note_conversation(actor: Actor, report: HookReport, *, tools: int = 0) -> Co
         "repository": report.repository[:200],
         "branch": report.branch[:200],
     }
-    conversation, is_new = Conversation.objects.select_related("session").get_or_create(
+    conversation, is_new = _lock_conversations().get_or_create(
         user=actor.user,
         client=report.client,
         client_id=_id_of(report),
@@ -103,6 +103,11 @@ def find_by_tool_use(actor: Actor, tool_use_id: str) -> tuple[str, str] | None:
 def forget_tool_uses() -> None:
     """Delete what hooks announced over an hour ago: the calls have come long since."""
     ToolUse.objects.filter(at__lt=timezone.now() - TOOL_USE_LASTS).delete()
+
+
+def _lock_conversations() -> "QuerySet[Conversation]":
+    """Clients report events side by side, and some of them several times: one waits for the other."""
+    return Conversation.objects.select_related("session").select_for_update(of=("self",))
 
 
 def _id_of(report: HookReport) -> str:

@@ -145,6 +145,9 @@ def _prompt(actor: Actor, report: HookReport, policy: CapturePolicy, mode: Captu
     began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
     prompt = clean(report.prompt, PROMPT_CHARS)
     _count_withheld(occasion, prompt)
+    session = occasion.conversation.session
+    if session and session.auto_closed and occasion.writes:
+        continue_session(session)
     parts: list[str] = []
     told = list_told(occasion.conversation, report.sub_agent)
     if not report.sub_agent and not occasion.conversation.events.exists():
@@ -287,7 +290,7 @@ def _record(
 ) -> None:
     """Keep the event, as the page Captured shows it."""
     report = occasion.report
-    HookEvent.objects.create(
+    event = HookEvent(
         conversation=occasion.conversation,
         user=occasion.actor.user,
         event_id=report.event_id,
@@ -301,6 +304,8 @@ def _record(
         milliseconds=round((perf_counter() - began) * 1000) if began else 0,
         chunks=[chunk.pk for chunk in chunks],
     )
+    # The same event may be delivered twice at once.
+    HookEvent.objects.bulk_create([event], ignore_conflicts=True)
 
 
 def _count_withheld(occasion: _Occasion, *texts: Cleaned) -> None:

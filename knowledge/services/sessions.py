@@ -84,6 +84,9 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
             topics=topics or [],
             conversation=actor.conversation or actor.connection,
         )
+        # Whoever ended the session before: what hooks keep from now on belongs to this one.
+        if actor.conversation:
+            Conversation.objects.filter(user=actor.user, digest=actor.conversation).update(session=session)
     elif project or topics:
         session.project, session.topics = project or session.project, topics or session.topics
         session.save(update_fields=["project", "topics"])

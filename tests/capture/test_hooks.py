@@ -1,11 +1,14 @@
 """Hooks: what each event of a client is answered, and what is kept of it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from django.test import Client
 
+from bigmind.core.text import digest
 from knowledge.models import Chunk, Conversation, HookEvent, Passage, Session
+from knowledge.services.sessions import close_sessions, end_session, start_session
 from tests.capture.hooking import HookedClient, choose_mode, context_in
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact
@@ -314,3 +317,38 @@ def test_nonsense_is_answered_and_breaks_nothing(actor, event, keys):
     answer = claude.send(event, **keys)
 
     assert isinstance(context_in(answer), str)
+
+
+def test_what_is_said_after_the_agent_ended_its_session_and_began_another_belongs_to_that_one(actor):
+    choose_mode(actor.user, "automatic")
+    claude = HookedClient(actor.user)
+    claude.start()
+    claude.prompt("Where does the ledger keep its lock?")
+    agent = replace(make_actor(actor.user), conversation=digest(claude.conversation))
+    end_session(agent, one_liner="The first part.")
+    second = start_session(agent).session
+
+    claude.stop("The ledger keeps its lock in Redis, under ledger:lock.")
+    claude.end()
+
+    second.refresh_from_db()
+    assert not second.is_open
+    assert set(Chunk.objects.values_list("session", flat=True)) == {second.pk}
+
+
+def test_a_session_that_was_closed_because_it_was_old_is_opened_by_the_next_prompt(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    close_sessions(Session.objects.all())
+
+    claude.prompt("Where does the ledger keep its lock?")
+
+    assert Session.objects.get().is_open
+
+
+def test_a_key_that_is_limited_to_other_tools_gets_no_memory_by_a_hook(actor):
+    key = make_key(actor.user, scopes={"read", "write"}, toolsets=["kb"]).text
+
+    answer = Client().post("/hooks/codex/", "{}", "application/json", headers={"Authorization": f"Bearer {key}"})
+
+    assert answer.status_code == 403
