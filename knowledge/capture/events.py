@@ -382,7 +382,7 @@ def _close(occasion: _Occasion) -> None:
     session = occasion.conversation.session
     if session is None or not session.is_open or not occasion.writes:
         return
-    if _is_empty(occasion.conversation, session):
+    if _is_empty(occasion, session):
         erase_passages(Kind.SUMMARY, [session.pk])
         session.delete()
         return
@@ -400,9 +400,12 @@ def _close(occasion: _Occasion) -> None:
     )
 
 
-def _is_empty(conversation: Conversation, session: Session) -> bool:
-    prompts = conversation.events.filter(event=HookEventName.PROMPT)
-    return not (prompts.exists() or _has_stored(session) or session.chunks.exists())
+def _is_empty(occasion: _Occasion, session: Session) -> bool:
+    """Whether nothing happened in a conversation. Of one that came late no prompt may be known, and only its record."""
+    closing, prompts = occasion.report.closing, occasion.conversation.events.filter(event=HookEventName.PROMPT)
+    return not (
+        closing.headline or closing.messages or prompts.exists() or _has_stored(session) or session.chunks.exists()
+    )
 
 
 def _headline(occasion: _Occasion, told: str) -> str:

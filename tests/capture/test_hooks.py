@@ -352,3 +352,27 @@ def test_a_key_that_is_limited_to_other_tools_gets_no_memory_by_a_hook(actor):
     answer = Client().post("/hooks/codex/", "{}", "application/json", headers={"Authorization": f"Bearer {key}"})
 
     assert answer.status_code == 403
+
+
+def test_a_conversation_that_came_late_as_a_whole_keeps_its_session_and_headline(actor):
+    claude = HookedClient(actor.user)
+    claude.send("SessionStart", source="startup", own={"late": True, "repository": "freight-api"})
+    said = [{"role": "user", "text": "Why is the invoice slow?"}, {"role": "assistant", "text": "An index is missing."}]
+
+    claude.send("Stop", own={"late": True, "closing": {"messages": said}})
+    claude.send("SessionEnd", reason="other", own={"late": True, "closing": {"headline": "Traced slow invoices"}})
+
+    assert Session.objects.get().one_liner == "Traced slow invoices"
+
+
+def test_what_hooks_put_before_a_prompt_is_no_part_of_it(actor):
+    make_fact(actor, "Releases go out on Tuesdays and Thursdays.")
+    gemini = HookedClient(actor.user, "gemini-cli")
+    gemini.start()
+    HookEvent.objects.update(recalled=[])
+    before = "<hook_context>## BigMind Context of giraffes</hook_context>\n\n"
+
+    context = gemini.prompt(f"{before}{before}On which days do releases go out?")
+
+    assert "Tuesdays and Thursdays" in context
+    assert HookEvent.objects.get(event="prompt").prompt == "On which days do releases go out?"

@@ -17,6 +17,7 @@ from knowledge.capture.reports import Closing, HookReport, Said
 MESSAGES, REFERENCES = 200, 50
 NAME_CHARS = 1_000
 OUR_NAME = "bigmind"
+HOOK_CONTEXT, END_OF_HOOK_CONTEXT = "<hook_context>", "</hook_context>"
 
 Payload = Mapping[str, Any]
 
@@ -38,7 +39,7 @@ def report_of(client: str, dialect: Dialect, payload: Payload) -> HookReport | N
         conversation=_text(payload, "session_id", "sessionId", "conversation_id"),
         source=_text(payload, "source", "reason"),
         is_frequent=name in dialect.frequent,
-        prompt=_text(payload, "prompt", limit=None),
+        prompt=drop_hook_context(_text(payload, "prompt", limit=None)),
         answer=_text(payload, "last_assistant_message", "prompt_response", limit=None),
         is_going_on=payload.get("stop_hook_active") is True or bool(payload.get("loop_count")),
         tool_use=_text(payload, "tool_use_id", "toolUseId"),
@@ -70,6 +71,16 @@ def complete_arguments(report: HookReport, payload: Payload) -> dict[str, Any] |
     return sent | {CONVERSATION_ARGUMENT: report.conversation}
 
 
+def drop_hook_context(text: str) -> str:
+    """Return a text without what hooks put before it: Gemini CLI hands a prompt on with the context of its start."""
+    at = 0
+    while text.startswith(HOOK_CONTEXT, at) and (ends := text.find(END_OF_HOOK_CONTEXT, at)) >= 0:
+        at = ends + len(END_OF_HOOK_CONTEXT)
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return text[at:]
+
+
 def _own(payload: Payload) -> Payload:
     """Return what the hook program added; a client that calls by itself adds nothing."""
     own = payload.get(OUR_NAME)
@@ -84,7 +95,9 @@ def _closing(sent: Any) -> Closing:
         headline=_text(sent, "headline"),
         files=_texts(sent.get("files")),
         commits=_texts(sent.get("commits")),
-        messages=[Said(_text(message, "role"), _text(message, "text", limit=None)) for message in said],
+        messages=[
+            Said(_text(message, "role"), drop_hook_context(_text(message, "text", limit=None))) for message in said
+        ],
     )
 
 
