@@ -15,7 +15,6 @@ from django.utils import timezone
 from accounts.actor import Actor, acts
 from knowledge.models import (
     CaptureMode,
-    CapturePolicy,
     Chunk,
     Conversation,
     Fact,
@@ -32,7 +31,7 @@ from knowledge.search.passages import erase_passages
 from knowledge.services.context import build_context
 from knowledge.services.other_agents import others_at_work
 from knowledge.services.projects import known_project
-from knowledge.services.sessions import StartedSession, add_chunk, end_session, start_session
+from knowledge.services.sessions import StartedSession, add_chunk, begin_session, end_session, start_session
 
 from .conversations import (
     bind_tool_use,
@@ -66,7 +65,6 @@ class _Occasion:
     actor: Actor
     report: HookReport
     conversation: Conversation
-    policy: CapturePolicy
     mode: CaptureMode
 
     @property
@@ -97,7 +95,7 @@ def answer_report(actor: Actor, report: HookReport) -> HookReply:
         mode = CaptureMode(policy.mode) if "write" in actor.scopes else CaptureMode.READ_ONLY
         bound = replace(actor, conversation=digest_of_id(report.conversation), sub_agent=report.sub_agent[:100])
         with transaction.atomic(), acts(bound):
-            reply = _ANSWERS[report.event](bound, report, policy, mode)
+            reply = _ANSWERS[report.event](bound, report, mode)
     note_health(actor, report, brought=reply.brings_something)
     return HookReply() if report.late else reply
 
@@ -123,26 +121,30 @@ def _is_known(actor: Actor, report: HookReport) -> bool:
     return bool(report.event_id) and HookEvent.objects.filter(user=actor.user, event_id=report.event_id).exists()
 
 
-def _occasion(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> _Occasion:
-    return _Occasion(actor, report, note_conversation(actor, report), policy, mode)
+def _occasion(actor: Actor, report: HookReport, mode: CaptureMode) -> _Occasion:
+    return _Occasion(actor, report, note_conversation(actor, report), mode)
 
 
-def _start(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+def _start(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Open the session and bring the context; a conversation that is resumed has both already."""
-    began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
+    began, occasion = perf_counter(), _occasion(actor, report, mode)
     if report.source == "resume" and _resume(occasion):
         _record(occasion)
         session = occasion.conversation.session
         return HookReply(context=_render("agent/hook_resumed.md", session=session))
+    if report.late:
+        _begin(occasion)
+        _record(occasion)
+        return HookReply()
     started = _open(occasion)
     lines = _lines_of(started)
     _record(occasion, recalled=lines, tokens=started.context.tokens, began=began)
     return HookReply(context=_context(occasion, started))
 
 
-def _prompt(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+def _prompt(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Bring what answers the prompt. Where no start was reported, bring the context with it."""
-    began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
+    began, occasion = perf_counter(), _occasion(actor, report, mode)
     prompt = clean(report.prompt, PROMPT_CHARS)
     _count_withheld(occasion, prompt)
     session = occasion.conversation.session
@@ -150,7 +152,7 @@ def _prompt(actor: Actor, report: HookReport, policy: CapturePolicy, mode: Captu
         continue_session(session)
     parts: list[str] = []
     told = list_told(occasion.conversation, report.sub_agent)
-    if not report.sub_agent and not occasion.conversation.events.exists():
+    if not (report.sub_agent or report.late) and not occasion.conversation.events.exists():
         started = _open(occasion)
         parts.append(_context(occasion, started))
         lines = _lines_of(started)
@@ -175,7 +177,7 @@ def _prompt(actor: Actor, report: HookReport, policy: CapturePolicy, mode: Captu
     return HookReply(context="\n\n".join(part for part in parts if part))
 
 
-def _tool(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+def _tool(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Bind a call of a tool to its conversation."""
     conversation = note_conversation(actor, report, tools=1)
     if report.tool_use:
@@ -183,9 +185,9 @@ def _tool(actor: Actor, report: HookReport, policy: CapturePolicy, mode: Capture
     return HookReply()
 
 
-def _stop(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+def _stop(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Keep what was said since, and ask the agent to wrap up, once."""
-    began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
+    began, occasion = perf_counter(), _occasion(actor, report, mode)
     chunks = _keep(occasion)
     reminder = "" if report.is_going_on or report.late or report.sub_agent else _reminder(occasion)
     if chunks or reminder:
@@ -193,22 +195,22 @@ def _stop(actor: Actor, report: HookReport, policy: CapturePolicy, mode: Capture
     return HookReply(go_on=reminder)
 
 
-def _compact(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+def _compact(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Keep what was said, before the client shortens it."""
     if report.is_frequent and not report.closing.messages:
         return HookReply()
-    began, occasion = perf_counter(), _occasion(actor, report, policy, mode)
+    began, occasion = perf_counter(), _occasion(actor, report, mode)
     if chunks := _keep(occasion):
         _record(occasion, chunks=chunks, began=began)
     return HookReply()
 
 
-def _end(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureMode) -> HookReply:
+def _end(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Close the session with what the client's record says of it. Later reports of the same end change nothing."""
     known = find_conversation(actor, report)
     if known is None or not known.is_open:
         return HookReply()
-    began, occasion = perf_counter(), _Occasion(actor, report, known, policy, mode)
+    began, occasion = perf_counter(), _Occasion(actor, report, known, mode)
     chunks = _keep(occasion)
     known.ended_at = known.last_at = max(known.last_at, report.at or timezone.now())
     known.save(update_fields=["ended_at", "last_at"])
@@ -217,7 +219,7 @@ def _end(actor: Actor, report: HookReport, policy: CapturePolicy, mode: CaptureM
     return HookReply()
 
 
-_ANSWERS: dict[HookEventName, Callable[[Actor, HookReport, CapturePolicy, CaptureMode], HookReply]] = {
+_ANSWERS: dict[HookEventName, Callable[[Actor, HookReport, CaptureMode], HookReply]] = {
     HookEventName.START: _start,
     HookEventName.PROMPT: _prompt,
     HookEventName.TOOL: _tool,
@@ -238,6 +240,19 @@ def _resume(occasion: _Occasion) -> bool:
     conversation.session, conversation.ended_at = session, None
     conversation.save(update_fields=["session", "ended_at"])
     return True
+
+
+def _begin(occasion: _Occasion) -> Session:
+    """Open the session of a conversation that nobody waits for: nothing is told, so nothing counts as told."""
+    conversation, report = occasion.conversation, occasion.report
+    session = conversation.session
+    if session is None and occasion.writes:
+        session = begin_session(
+            occasion.actor, project=known_project(occasion.actor, report.repository[:100]), at=report.at
+        )
+        conversation.session = session
+        conversation.save(update_fields=["session"])
+    return session or Session(user=occasion.actor.user)
 
 
 def _open(occasion: _Occasion) -> StartedSession:
@@ -324,7 +339,7 @@ def _keep(occasion: _Occasion) -> list[Chunk]:
     new = [(role, text.text) for role, text in texts if text.text]
     if sum(len(text.split()) for _, text in new) < LEAST_WORDS:
         return []
-    session = occasion.conversation.session or _open(occasion).session
+    session = occasion.conversation.session or _begin(occasion)
     session = Session.objects.select_for_update(of=("self",)).get(pk=session.pk)
     known = set(session.chunks.filter(flag_reason=CAPTURED).values_list("role", "content"))
     return [
@@ -398,6 +413,9 @@ def _close(occasion: _Occasion) -> None:
         importance=session.importance,
         code_refs=None if has_summary else [ref for ref in refs if ref],
     )
+    if occasion.report.late and occasion.report.at:
+        ended_at = max(session.started_at, occasion.report.at)
+        Session.objects.filter(pk=session.pk).update(ended_at=ended_at)
 
 
 def _is_empty(occasion: _Occasion, session: Session) -> bool:

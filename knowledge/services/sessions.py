@@ -1,6 +1,7 @@
 """Sessions: start, flag, append, end, look back."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
@@ -77,21 +78,11 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     beside = render_to_string("agent/_other_agents.md", {"others": others, "hand_over": words_of(left)}, using="agent")
     context = build_context(actor, project=about, topics=topics or [], beside=count_tokens(beside))
     if session is None:
-        session = Session.objects.create(
-            user=actor.user,
-            agent=actor.agent,
-            project=project,
-            topics=topics or [],
-            conversation=actor.conversation or actor.connection,
-        )
-        # Whoever ended the session before: what hooks keep from now on belongs to this one.
-        if actor.conversation:
-            Conversation.objects.filter(user=actor.user, digest=actor.conversation).update(session=session)
+        session = begin_session(actor, project=project, topics=topics)
     elif project or topics:
         session.project, session.topics = project or session.project, topics or session.topics
         session.save(update_fields=["project", "topics"])
-    # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.
-    note_writings(Kind.SUMMARY, [session.pk], made=True)
+        note_writings(Kind.SUMMARY, [session.pk], made=True)
     keep_receipt(session, context.receipt, tokens=context.tokens)
     serve(session, [Exposure(Kind.COMPANY, entry.id) for entry in context.chosen["company"]])
     # Said once: the next session hears of what is decided from now on.
@@ -102,6 +93,26 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     if left:
         note_as_heard(left)
     return StartedSession(session, context, closed, others, words_of(left))
+
+
+def begin_session(
+    actor: Actor, *, project: str = "", topics: list[str] | None = None, at: datetime | None = None
+) -> Session:
+    """Open a session of this conversation, begun now or at a moment, without telling anything."""
+    session = Session.objects.create(
+        user=actor.user,
+        agent=actor.agent,
+        project=project,
+        topics=topics or [],
+        started_at=at or timezone.now(),
+        conversation=actor.conversation or actor.connection,
+    )
+    # Whoever ended the session before: what hooks keep from now on belongs to this one.
+    if actor.conversation:
+        Conversation.objects.filter(user=actor.user, digest=actor.conversation).update(session=session)
+    # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.
+    note_writings(Kind.SUMMARY, [session.pk], made=True)
+    return session
 
 
 @transaction.atomic

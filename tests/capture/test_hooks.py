@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 
 from bigmind.core.text import digest
-from knowledge.models import Chunk, Conversation, HookEvent, Passage, Session
+from knowledge.models import Chunk, Conversation, HookEvent, Note, Passage, Session
+from knowledge.services.notes import set_note
 from knowledge.services.sessions import close_sessions, end_session, start_session
 from tests.capture.hooking import HookedClient, choose_mode, context_in
 from tests.factories import make_actor, make_key, make_user
@@ -356,13 +357,18 @@ def test_a_key_that_is_limited_to_other_tools_gets_no_memory_by_a_hook(actor):
 
 def test_a_conversation_that_came_late_as_a_whole_keeps_its_session_and_headline(actor):
     claude = HookedClient(actor.user)
-    claude.send("SessionStart", source="startup", own={"late": True, "repository": "freight-api"})
+    set_note(actor, domain="handover", key="next", content="Go on.")
+    began = "2026-01-02T03:04:05Z"
+    claude.send("SessionStart", source="startup", own={"late": True, "repository": "freight-api", "at": began})
     said = [{"role": "user", "text": "Why is the invoice slow?"}, {"role": "assistant", "text": "An index is missing."}]
 
     claude.send("Stop", own={"late": True, "closing": {"messages": said}})
     claude.send("SessionEnd", reason="other", own={"late": True, "closing": {"headline": "Traced slow invoices"}})
 
-    assert Session.objects.get().one_liner == "Traced slow invoices"
+    session = Session.objects.get()
+    assert (session.one_liner, session.project) == ("Traced slow invoices", "freight-api")
+    assert session.started_at.isoformat() == "2026-01-02T03:04:05+00:00"
+    assert Note.objects.get().expires_at is None  # nobody heard it yet
 
 
 def test_what_hooks_put_before_a_prompt_is_no_part_of_it(actor):
