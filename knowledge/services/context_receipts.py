@@ -86,8 +86,10 @@ def why_fact(category: str, of_project: str, text: str, project: str, topics: Se
 def keep_receipt(session: Session, lines: Sequence[ReceiptLine], *, tokens: int) -> Receipt:
     """Store the receipt of a session's start context; that of an earlier start of the same session goes."""
     stored = sum(line.kind in STORED for line in lines)
-    told = {"tokens": tokens, "told": stored, "lines": [line.kept for line in lines]}
-    receipt, _ = Receipt.objects.update_or_create(session=session, defaults=told)
+    receipt = Receipt(session=session, tokens=tokens, told=stored, lines=[line.kept for line in lines])
+    Receipt.objects.bulk_create(
+        [receipt], update_conflicts=True, unique_fields=["session"], update_fields=["tokens", "told", "lines"]
+    )
     return receipt
 
 
