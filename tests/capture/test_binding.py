@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -12,7 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from accounts.models import User
-from knowledge.models import Chunk, Session, Writing
+from knowledge.models import Chunk, HookEvent, Session, Writing
 from tests.capture.hooking import HookedClient
 from tests.factories import make_key, make_user
 from tests.serving import Served
@@ -187,3 +188,27 @@ def test_a_conversation_that_says_who_it_is_never_writes_to_the_only_other_one(s
     assert refused
     assert "memory_start_session" in text
     assert not Chunk.objects.filter(user=user).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_events_that_are_reported_side_by_side_open_and_close_one_session(served: Served) -> None:
+    user = make_user()
+    key = make_key(user, scopes={"read", "write"}).text
+    events = [
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        {"hook_event_name": "BeforeAgent", "prompt": "Why is the invoice slow?"},
+        {"hook_event_name": "SessionEnd", "reason": "exit"},
+    ]
+
+    def report(event: dict[str, str]) -> int:
+        headers = {"Authorization": f"Bearer {key}"}
+        sent = {"session_id": "one", "cwd": "/src/depot", "bigmind": {"repository": "depot"}, **event}
+        return httpx2.post(f"{served.url}/hooks/gemini-cli/", json=sent, headers=headers, timeout=30).status_code
+
+    with ThreadPoolExecutor(6) as pool:
+        statuses = [status for event in events for status in pool.map(report, [event] * 6)]
+
+    assert statuses == [200] * 18
+    session = Session.objects.get(user=user)
+    assert (session.one_liner, session.is_open) == ("Why is the invoice slow?", False)
+    assert HookEvent.objects.filter(user=user, event="end").count() == 1
