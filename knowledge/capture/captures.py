@@ -81,7 +81,7 @@ def read_status(actor: Actor) -> CaptureStatus:
     )
 
 
-def captured_conversations(actor: Actor, *, client: str = "") -> QuerySet[Conversation]:
+def list_conversations(actor: Actor, *, client: str = "") -> QuerySet[Conversation]:
     """Return the conversations of a user, the newest first, each with its number of prompts and facts."""
     mine = Conversation.objects.filter(user=actor.user).select_related("session")
     found = mine.filter(client=client) if client else mine

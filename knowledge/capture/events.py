@@ -30,7 +30,7 @@ from knowledge.models import (
 from knowledge.search.passages import erase_passages
 from knowledge.services.context import build_context
 from knowledge.services.other_agents import others_at_work
-from knowledge.services.projects import known_project
+from knowledge.services.projects import canonical_project
 from knowledge.services.sessions import StartedSession, add_chunk, begin_session, end_session, start_session
 
 from .conversations import (
@@ -248,7 +248,7 @@ def _begin(occasion: _Occasion) -> Session:
     session = conversation.session
     if session is None and occasion.writes:
         session = begin_session(
-            occasion.actor, project=known_project(occasion.actor, report.repository[:100]), at=report.at
+            occasion.actor, project=canonical_project(occasion.actor, report.repository[:100]), at=report.at
         )
         conversation.session = session
         conversation.save(update_fields=["session"])
@@ -260,7 +260,7 @@ def _open(occasion: _Occasion) -> StartedSession:
 
     In read-only nothing is opened: the context alone is read.
     """
-    conversation, project = occasion.conversation, known_project(occasion.actor, occasion.report.repository[:100])
+    conversation, project = occasion.conversation, canonical_project(occasion.actor, occasion.report.repository[:100])
     if not occasion.writes:
         context = build_context(occasion.actor, project=project, topics=[])
         others = others_at_work(occasion.actor, project, own=None)

@@ -24,7 +24,7 @@ def projects_of(user: User) -> list[str]:
     return sorted(project for (project,) in facts.union(sessions))
 
 
-def known_project(actor: Actor, name: str) -> str:
+def canonical_project(actor: Actor, name: str) -> str:
     """Return a project as it is spelled already where only case and separators differ; a new name as it is.
 
     One that is nearly that of another project is named in a notice.
@@ -46,7 +46,7 @@ def spell_project(actor: Actor, arguments: Mapping[str, Any]) -> dict[str, Any]:
     name = arguments.get("project")
     if not isinstance(name, str) or not name or name == EVERYWHERE:
         return dict(arguments)
-    return {**arguments, "project": known_project(actor, name)}
+    return {**arguments, "project": canonical_project(actor, name)}
 
 
 def _spellings(user: User) -> list[str]:

@@ -10,7 +10,7 @@ from accounts.authentication import actor_of
 from bigmind.core.pages import page_of
 from bigmind.web.forms import Lines, OperationForm, form_data
 from bigmind.web.pages import offset_in, own_page, tell
-from knowledge.capture.captures import captured_conversations, events_of, read_status
+from knowledge.capture.captures import events_of, list_conversations, read_status
 from knowledge.capture.forgetting import exclude_folder, forget_conversation, forget_event, own_conversation
 from knowledge.capture.policies import policy_of, set_policy
 from knowledge.models import CaptureMode, HookEventName
@@ -44,11 +44,11 @@ class CaptureSettings(OperationForm):
 
 @own_page
 @require_safe
-def captured(request: HttpRequest) -> HttpResponse:
+def conversations(request: HttpRequest) -> HttpResponse:
     """List the conversations of all clients, or of one."""
     actor = actor_of(request)
     client = request.GET.get("client", "")[:30]
-    page = page_of(captured_conversations(actor, client=client), limit=CONVERSATIONS_SHOWN, offset=offset_in(request))
+    page = page_of(list_conversations(actor, client=client), limit=CONVERSATIONS_SHOWN, offset=offset_in(request))
     return render(
         request,
         "knowledge/captured.html",
