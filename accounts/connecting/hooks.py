@@ -100,7 +100,7 @@ class HookConnection:
 
 
 @dataclass(frozen=True)
-class HookEvent:
+class HookedEvent:
     """An event of a client: what it is to BigMind, its name there, and which of its occurrences count."""
 
     kind: HookKind
@@ -124,10 +124,10 @@ class ClientHooks:
     """
 
     slug: str
-    events: tuple[HookEvent, ...]
+    events: tuple[HookedEvent, ...]
     place: Callable[[Machine], Path]
     project_place: str
-    entry: Callable[[str, HookEvent, HookConnection], Entry]
+    entry: Callable[[str, HookedEvent, HookConnection], Entry]
     empty: str = ""
     then: str = ""
 
@@ -135,7 +135,7 @@ class ClientHooks:
         """Return the file in which the hooks stand: the person's, or a project's."""
         return project / self.project_place if project and self.project_place else self.place(machine)
 
-    def entries(self, connection: HookConnection) -> list[tuple[HookEvent, Entry]]:
+    def entries(self, connection: HookConnection) -> list[tuple[HookedEvent, Entry]]:
         """Return each event that was consented to, with its entry."""
         wanted = [event for event in self.events if event.kind in connection.kinds]
         return [(event, self.entry(self.slug, event, connection)) for event in wanted]
@@ -156,11 +156,11 @@ def is_ours(entry: object) -> bool:
     return is_direct or any(isinstance(text, str) and PROGRAM_FILE in text for text in texts)
 
 
-def _group(event: HookEvent, hook: Entry) -> Entry:
+def _group(event: HookedEvent, hook: Entry) -> Entry:
     return {**({"matcher": event.matcher} if event.matcher else {}), "hooks": [hook]}
 
 
-def _claude_code(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+def _claude_code(slug: str, event: HookedEvent, connection: HookConnection) -> Entry:
     """Seconds, also fractions. A hook of the type `http` posts what the program would read, but never at the start."""
     if event.kind in NO_PROCESS and connection.calls_directly:
         headers = {"Authorization": f"Bearer {connection.key}"}
@@ -169,23 +169,23 @@ def _claude_code(slug: str, event: HookEvent, connection: HookConnection) -> Ent
     return _group(event, {"type": "command", "command": connection.program.command(slug), "timeout": 5})
 
 
-def _codex(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+def _codex(slug: str, event: HookedEvent, connection: HookConnection) -> Entry:
     """Seconds. One entry of a type that Codex does not know makes it refuse the whole file: there are only commands."""
     return _group(event, {"type": "command", "command": connection.program.command(slug, syntax="cmd"), "timeout": 5})
 
 
-def _gemini(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+def _gemini(slug: str, event: HookedEvent, connection: HookConnection) -> Entry:
     """Milliseconds. On Windows Gemini CLI runs commands in PowerShell."""
     command = connection.program.command(slug, syntax="powershell")
     return _group(event, {"name": "bigmind", "type": "command", "command": command, "timeout": 5000})
 
 
-def _cursor(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+def _cursor(slug: str, event: HookedEvent, connection: HookConnection) -> Entry:
     """The event is not always named in what Cursor writes, so the command names it."""
     return {"command": connection.program.command(slug, event.name, syntax="powershell")}
 
 
-def _copilot(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+def _copilot(slug: str, event: HookedEvent, connection: HookConnection) -> Entry:
     """Seconds. What Copilot CLI writes names no event, so the command names it."""
     commands = {
         "bash": connection.program.command(slug, event.name),
@@ -194,7 +194,7 @@ def _copilot(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
     return {"type": "command", **commands, "timeoutSec": 5}
 
 
-def _qwen(slug: str, event: HookEvent, connection: HookConnection) -> Entry:
+def _qwen(slug: str, event: HookedEvent, connection: HookConnection) -> Entry:
     """Versions differ in the unit of a time-out, and the program keeps its own: so there is none."""
     return _group(event, {"type": "command", "command": connection.program.command(slug, syntax="powershell")})
 
@@ -212,12 +212,12 @@ CLIENTS_WITH_HOOKS = (
     ClientHooks(
         "claude-code",
         (
-            HookEvent("start", "SessionStart"),
-            HookEvent("prompt", "UserPromptSubmit"),
-            HookEvent("tool", "PreToolUse", OF_BIGMIND_IN_CLAUDE),
-            HookEvent("stop", "Stop"),
-            HookEvent("compact", "PreCompact"),
-            HookEvent("end", "SessionEnd"),
+            HookedEvent("start", "SessionStart"),
+            HookedEvent("prompt", "UserPromptSubmit"),
+            HookedEvent("tool", "PreToolUse", OF_BIGMIND_IN_CLAUDE),
+            HookedEvent("stop", "Stop"),
+            HookedEvent("compact", "PreCompact"),
+            HookedEvent("end", "SessionEnd"),
         ),
         _in_folder("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
         # The file of a project that is not shared: the command names places of this machine.
@@ -227,12 +227,12 @@ CLIENTS_WITH_HOOKS = (
     ClientHooks(
         "codex",
         (
-            HookEvent("start", "SessionStart"),
-            HookEvent("prompt", "UserPromptSubmit"),
+            HookedEvent("start", "SessionStart"),
+            HookedEvent("prompt", "UserPromptSubmit"),
             # Codex says with each call which conversation it belongs to.
-            HookEvent("stop", "Stop"),
-            HookEvent("compact", "PreCompact"),
-            HookEvent("end", "SessionEnd"),
+            HookedEvent("stop", "Stop"),
+            HookedEvent("compact", "PreCompact"),
+            HookedEvent("end", "SessionEnd"),
         ),
         _in_folder("CODEX_HOME", ".codex", "hooks.json"),
         ".codex/hooks.json",
@@ -242,12 +242,12 @@ CLIENTS_WITH_HOOKS = (
     ClientHooks(
         "gemini-cli",
         (
-            HookEvent("start", "SessionStart"),
-            HookEvent("prompt", "BeforeAgent"),
-            HookEvent("tool", "BeforeTool", OF_BIGMIND_IN_GEMINI),
-            HookEvent("stop", "AfterAgent"),
+            HookedEvent("start", "SessionStart"),
+            HookedEvent("prompt", "BeforeAgent"),
+            HookedEvent("tool", "BeforeTool", OF_BIGMIND_IN_GEMINI),
+            HookedEvent("stop", "AfterAgent"),
             # No PreCompress: Gemini CLI fires it before each request to its model.
-            HookEvent("end", "SessionEnd"),
+            HookedEvent("end", "SessionEnd"),
         ),
         lambda machine: machine.home / ".gemini" / "settings.json",
         ".gemini/settings.json",
@@ -256,10 +256,10 @@ CLIENTS_WITH_HOOKS = (
     ClientHooks(
         "cursor",
         (
-            HookEvent("start", "sessionStart"),
-            HookEvent("prompt", "beforeSubmitPrompt"),
-            HookEvent("stop", "stop"),
-            HookEvent("end", "sessionEnd"),
+            HookedEvent("start", "sessionStart"),
+            HookedEvent("prompt", "beforeSubmitPrompt"),
+            HookedEvent("stop", "stop"),
+            HookedEvent("end", "sessionEnd"),
         ),
         lambda machine: machine.home / ".cursor" / "hooks.json",
         ".cursor/hooks.json",
@@ -269,9 +269,9 @@ CLIENTS_WITH_HOOKS = (
     ClientHooks(
         "copilot",
         (
-            HookEvent("start", "sessionStart"),
-            HookEvent("prompt", "userPromptSubmitted"),
-            HookEvent("end", "sessionEnd"),
+            HookedEvent("start", "sessionStart"),
+            HookedEvent("prompt", "userPromptSubmitted"),
+            HookedEvent("end", "sessionEnd"),
         ),
         lambda machine: machine.home / ".copilot" / "hooks" / "bigmind.json",
         ".github/hooks/bigmind.json",
@@ -281,11 +281,11 @@ CLIENTS_WITH_HOOKS = (
     ClientHooks(
         "qwen-code",
         (
-            HookEvent("start", "SessionStart"),
-            HookEvent("prompt", "UserPromptSubmit"),
-            HookEvent("stop", "Stop"),
-            HookEvent("compact", "PreCompact"),
-            HookEvent("end", "SessionEnd"),
+            HookedEvent("start", "SessionStart"),
+            HookedEvent("prompt", "UserPromptSubmit"),
+            HookedEvent("stop", "Stop"),
+            HookedEvent("compact", "PreCompact"),
+            HookedEvent("end", "SessionEnd"),
         ),
         lambda machine: machine.home / ".qwen" / "settings.json",
         ".qwen/settings.json",

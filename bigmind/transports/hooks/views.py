@@ -52,7 +52,7 @@ class HookView(APIView):
             raise NotFound(f"No hooks of “{client[:30]}” are known.", hint=f"There are: {', '.join(DIALECTS)}.")
         actor, payload = actor_of(request), cast("Payload", request.data)  # the parser accepts nothing else
         actor.require("read")
-        actor.require_toolset("core")  # that of the context and of the search over everything
+        actor.require_toolset({"core"})  # that of the context and of the search over everything
         require_writable()
         count_against_limit(actor, per_minute=limit_of(actor))
         return HttpResponse(
