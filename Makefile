@@ -74,8 +74,8 @@ torture: $(VENV)/.dev ## Run the long tests: kill -9, floods, large imports
 clients: $(VENV)/.dev $(CLIENTS) $(OTHER_CLIENTS) ## Install real clients (1.6 GB) and see what their models are shown; ARGS picks
 	$(BIN)/python -m pytest -m clients tests/clients $(ARGS)
 
-clients-short: $(VENV)/.dev $(CLIENTS) ## The same for Claude Code, Codex and Gemini CLI alone
-	$(BIN)/python -m pytest -m clients tests/clients --ignore tests/clients/test_other_clients.py $(ARGS)
+clients-short: $(VENV)/.dev $(CLIENTS) ## The same for Claude Code, Codex and Gemini CLI alone, of hooks the second day
+	$(BIN)/python -m pytest -m clients tests/clients -k "not test_other_clients and (second_day or not test_hooks)" $(ARGS)
 
 migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_changed
 	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)

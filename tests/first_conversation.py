@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,16 +28,27 @@ class Turn:
         return {name: kinds.get(_type_of(properties[name]), str)(value) for name, value in pairs}
 
     def missing_from(self, text: str) -> list[str]:
-        """Return the lines of the page that a text does not have, in their order; `…` on the page matches anything."""
-        missing, place = [], 0
-        for line in self.answers:
-            pattern = ".*?".join(re.escape(part) for part in line.split("…"))
-            found = re.compile(pattern).search(text, place)
-            if found:
-                place = found.end()
-            else:
-                missing.append(line)
-        return missing
+        """Return the lines of the answer that a text does not have."""
+        return missing_from(text, self.answers)
+
+
+def missing_from(text: str, lines: Iterable[str]) -> list[str]:
+    """Return the lines of the page that a text does not have, in their order; `…` on the page matches anything."""
+    missing, place = [], 0
+    for line in lines:
+        pattern = ".*?".join(re.escape(part) for part in line.split("…"))
+        found = re.compile(pattern).search(text, place)
+        if found:
+            place = found.end()
+        else:
+            missing.append(line)
+    return missing
+
+
+def known_before_any_call() -> list[list[str]]:
+    """Return what hooks bring on the second day: the lines at the start, and those for the prompt."""
+    blocks = re.findall(r"```markdown\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    return [block.splitlines() for block in blocks]
 
 
 def first_conversation() -> list[Turn]:
