@@ -74,10 +74,13 @@ def _number(value: Any, schema: Mapping[str, Any]) -> Any:
     text = str(value)
     found = _NUMBER.match(text.strip())
     low, high = schema.get("minimum"), schema.get("maximum")
+    asked = f"<{low} to {high}>" if low is not None and high is not None and high < 10**6 else "<a number>"
     if found is None or isinstance(value, bool):
-        return f"<{low} to {high}>" if low is not None and high is not None and high < 10**6 else "<a number>"
+        return asked
     number = float(found[0].replace(",", "" if schema["type"] == "integer" else "."))
     if high == 1 and 1 < number <= 100:
+        if number <= 10 and "%" not in text:  # Of ten, or per cent?
+            return asked
         number /= 100
     if high is not None:
         number = min(number, high)

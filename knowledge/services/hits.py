@@ -107,7 +107,7 @@ def find(
     """
     found = findings(actor, query, things=things, is_narrowed=is_narrowed, project=project, limit=limit, offset=offset)
     hits = hits_of(found.items, actor, things, explain=explain)
-    if not offset and not is_narrowed and not is_answered(found) and _has_asked(actor, query):
+    if not offset and not is_narrowed and not is_answered(found) and has_asked(actor, query):
         return Hits([], 0, limit, offset, asked_before=True)
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
@@ -126,7 +126,7 @@ def find(
     )
 
 
-def _has_asked(actor: Actor, query: str) -> bool:
+def has_asked(actor: Actor, query: str) -> bool:
     """Whether this conversation asked the same in vain before. A user on a page asks as often as they like."""
     if actor.agent is None and actor.key is None:
         return False

@@ -7,13 +7,13 @@ from accounts.actor import Actor
 from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import Kind
-from knowledge.search.abstention import judge, may_answer
+from knowledge.search.abstention import is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Finding, Findings, search_each
 from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.gaps import note_gap
-from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, hits_of, names_for
+from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
 from knowledge.services.sources import Things, visible_things
 from knowledge.vocabulary import Domain
 
@@ -40,7 +40,8 @@ RecallStyle = Literal["concise", "detailed"]
 class Recollections:
     """What a question brought back, the best of each group in turn; `unknown`: nothing that is stored answers it.
 
-    `left` counts what answers too and did not fit.
+    `asked_before`: this conversation asked the same before, and nothing answered it then either. `left` counts what
+    answers too and did not fit.
     """
 
     items: list[Hit]
@@ -51,6 +52,7 @@ class Recollections:
     reason: str | None = None
     notice: str = ""
     left: int = 0
+    asked_before: bool = False
 
 
 def recall(
@@ -77,6 +79,7 @@ def recall(
     filters = [filters_of(group, is_narrowed=is_narrowed) for group in groups]
     found = search_each(query, owner=actor.user, filters=filters, limit=limit)
     everything = _join(found)
+    was_asked = not is_narrowed and not is_answered(everything) and has_asked(actor, query)
     if not is_narrowed:
         note_gap(actor, query, everything)
     hits = each_once(hits_of(_in_turns(found, project), actor, things), of_any_kind=True)
@@ -84,6 +87,7 @@ def recall(
         items=[_shorten(hit, style) for hit in hits[:limit]],
         style=style,
         unknown=not hits,
+        asked_before=was_asked,
         did_you_mean=[] if hits else _suggest(actor, query, everything, things),
         fallback=everything.fallback,
         reason=everything.reason or None,

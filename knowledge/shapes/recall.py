@@ -79,3 +79,4 @@ class RecallShape(Shape):
     reason: str | None
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     left: int = Field(description="How many more answer, and did not fit.")
+    asked_before: bool = Field(description="True: this conversation asked the same before, in vain.")

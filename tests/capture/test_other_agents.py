@@ -18,14 +18,16 @@ from tests.knowledge.factories import make_fact
 
 pytestmark = pytest.mark.django_db
 
+GIRAFFE = "Which giraffe won the regatta of Zanzibar?"
+
 
 @pytest.fixture
 def actor():
     return make_actor()
 
 
-def _search(actor, query):
-    return perform(CATALOGUE["memory_semantic_search"], actor, {"query": query}, transport="mcp").markdown()
+def _search(actor, query, operation="memory_semantic_search"):
+    return perform(CATALOGUE[operation], actor, {"query": query}, transport="mcp").markdown()
 
 
 def test_a_conversation_is_told_which_others_are_at_work_in_its_project(actor):
@@ -70,26 +72,27 @@ def test_what_stands_beside_the_context_keeps_within_its_budget(actor):
     assert count_tokens(outcome.markdown()) <= 1_300
 
 
-def test_a_question_that_found_nothing_is_answered_so_the_second_time_in_a_conversation(actor):
+@pytest.mark.parametrize("operation", ["memory_recall", "memory_semantic_search"])
+def test_a_question_that_found_nothing_is_answered_so_the_second_time_in_a_conversation(actor, operation):
     agent = replace(make_agent(actor.user, "claude-code"), conversation=digest("one"))
     start_session(agent)
 
-    first, second = (_search(agent, "Which giraffe won the regatta of Zanzibar?") for _ in range(2))
+    first, second = (_search(agent, GIRAFFE, operation) for _ in range(2))
     other = replace(agent, conversation=digest("two"))
     start_session(other)
 
     assert "Asked before" not in first
     assert "Asked before in this conversation: unknown." in second
-    assert "Asked before" not in _search(other, "Which giraffe won the regatta of Zanzibar?")
+    assert "Asked before" not in _search(other, GIRAFFE, operation)
 
 
 def test_what_was_stored_meanwhile_is_found(actor):
     agent = replace(make_agent(actor.user, "claude-code"), conversation=digest("one"))
     start_session(agent)
-    _search(agent, "Which giraffe won the regatta of Zanzibar?")
+    _search(agent, GIRAFFE)
     make_fact(actor, "The giraffe Melman won the regatta of Zanzibar.")
 
-    assert "Melman" in _search(agent, "Which giraffe won the regatta of Zanzibar?")
+    assert "Melman" in _search(agent, GIRAFFE)
 
 
 def test_an_agent_whose_session_was_ended_meanwhile_is_refused(actor):
