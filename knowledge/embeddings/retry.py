@@ -1,7 +1,8 @@
 """Calls of an embedder: with retries for workers, without for questions. Both pass the circuit and the budget."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Thread
 from time import sleep
 
 import structlog
@@ -16,6 +17,7 @@ from knowledge.embeddings.providers import (
     EmbedderError,
     TextsRefused,
     Vectors,
+    provider,
 )
 
 PAUSES = (1.0, 2.0, 4.0)
@@ -59,6 +61,22 @@ def embed_query(embedder: Embedder, query: str) -> Vectors:
         budget.pay(embedder, [query])
         vector: Vectors = embedder.embed([query], timeout=QUERY_SECONDS)[0]
         return vector
+
+
+def warm_up() -> None:
+    """Let the embedder load its model on a thread of its own, so that the next question does not wait for that.
+
+    Call it when a question is likely soon. An embedder that costs money is left alone, and a failure is not told: the
+    question itself will meet it.
+    """
+    embedder = provider()
+    if not embedder.is_paid:
+        Thread(target=_embed_quietly, args=[embedder], daemon=True).start()
+
+
+def _embed_quietly(embedder: Embedder) -> None:
+    with suppress(EmbedderError):
+        embedder.embed(["warm up"], timeout=QUERY_SECONDS)
 
 
 def _try_again(ask: Callable[[], Vectors], sleep: Callable[[float], object]) -> Vectors:

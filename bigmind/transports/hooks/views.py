@@ -21,6 +21,8 @@ from bigmind.transports.rest.authentication import KeyAuthentication, RestClient
 from bigmind.transports.rest.views import JsonOnly
 from knowledge.capture.events import answer_report, note_health
 from knowledge.capture.reports import HookReply, HookReport
+from knowledge.embeddings.retry import warm_up
+from knowledge.models import HookEventName
 
 
 class HookAuthentication(KeyAuthentication):
@@ -64,6 +66,8 @@ def _answer(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> by
     report = report_of(client, dialect, payload)
     if report is None:
         return b"{}"
+    if report.event is HookEventName.START:
+        warm_up()  # The first prompt follows in seconds, and its hook waits for a third of one.
     with rls_scope(actor.user.pk):
         reply = _reply_to(actor, report)
     if dialect.completes_arguments and (completed := complete_arguments(report, payload)):

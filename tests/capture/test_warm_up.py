@@ -1,0 +1,45 @@
+"""The first prompt of a conversation does not wait until a model is loaded."""
+
+from threading import Event
+
+import pytest
+
+from knowledge.embeddings import retry
+from knowledge.embeddings.hashing import Hashing
+from knowledge.embeddings.providers import EmbedderDown
+from tests.capture.hooking import HookedClient
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+class Watched(Hashing):
+    """Says when it was asked, and fails."""
+
+    def __init__(self, *, is_paid=False):
+        super().__init__()
+        object.__setattr__(self, "is_paid", is_paid)
+        object.__setattr__(self, "asked", Event())
+
+    def embed(self, texts, *, timeout=0):
+        self.asked.set()
+        raise EmbedderDown("It is away.")
+
+
+def test_a_start_has_the_model_loaded_and_no_failure_of_it_is_told(monkeypatch):
+    embedder = Watched()
+    monkeypatch.setattr(retry, "provider", lambda: embedder)
+
+    told = HookedClient(make_user()).start()
+
+    assert embedder.asked.wait(5)
+    assert told
+
+
+def test_one_that_costs_money_is_left_alone(monkeypatch):
+    embedder = Watched(is_paid=True)
+    monkeypatch.setattr(retry, "provider", lambda: embedder)
+
+    HookedClient(make_user()).start()
+
+    assert not embedder.asked.wait(0.2)
