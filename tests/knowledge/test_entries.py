@@ -120,9 +120,9 @@ def test_a_change_that_would_double_another_entry_is_refused():
 def test_members_change_their_own_entries_and_curators_any():
     entry = _add(make_actor(), ROUTES)
 
-    with pytest.raises(Forbidden, match="somebody else"):
+    with pytest.raises(Forbidden, match="someone else"):
         update_entry(make_actor(), id=entry.pk, confidence=0.1)
-    with pytest.raises(Forbidden, match="somebody else"):
+    with pytest.raises(Forbidden, match="someone else"):
         delete_entry(make_actor(), id=entry.pk)
     assert update_entry(make_actor(curator=True), id=entry.pk, confidence=0.1).entry.confidence == 0.1
 
@@ -133,9 +133,9 @@ def test_a_curators_key_that_may_only_write_changes_their_own_entries_alone():
     own, other = _add(curator, ROUTES), _add(make_actor(), KEYS)
 
     assert update_entry(narrow, id=own.pk, confidence=0.1).entry.confidence == 0.1
-    with pytest.raises(Forbidden, match="somebody else"):
+    with pytest.raises(Forbidden, match="someone else"):
         update_entry(narrow, id=other.pk, confidence=0.1)
-    with pytest.raises(Forbidden, match="somebody else"):
+    with pytest.raises(Forbidden, match="someone else"):
         delete_entry(narrow, id=other.pk)
     assert delete_entry(make_actor(curator.user, scopes=["read", "write", "curate"]), id=other.pk)
 

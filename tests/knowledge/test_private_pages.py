@@ -44,6 +44,8 @@ POSTED_ONLY = {
     "memory-import-confirm",
     "insights-gap-settle",
     "insights-question-forget",
+    "captured-exclude",
+    "captured-forget-event",
 }
 
 
@@ -88,6 +90,8 @@ def test_a_page_asks_strangers_to_sign_in(client, name):
         arguments = [add_entry(actor, content="Shared, but not with strangers.", entry_type="fact").id]
     if str(pattern.pattern).startswith(("apps/", "docs/")):
         arguments = [_SHARED.get(one, 1) for one in re.findall(r"<(?:\w+:)?(\w+)>", str(pattern.pattern))]
+    if "conversation_id" in str(pattern.pattern):
+        arguments = [1] * str(pattern.pattern).count("_id>")
     if "gap_id" in str(pattern.pattern) or "question_id" in str(pattern.pattern):
         arguments = [1]
     address = reverse(name, args=arguments)

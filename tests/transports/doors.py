@@ -112,9 +112,9 @@ LOCKED: dict[str, tuple[Callable[[Person], Knock], ...]] = {
     "second-factor-remove": (_remove,),
 }
 
-# Routes that take what nobody can guess: a flood of wrong ones has to wait, the right one goes in. Those of MCP, of
-# REST and of OAuth are knocked at where they are served.
-WAITING = ("sign-in-link", "invitation", "metrics", "sso-callback")
+# Routes that take what nobody can guess: a flood of wrong ones has to wait, the right one goes in. Those of hooks, of
+# MCP, of REST and of OAuth are knocked at where they are served.
+WAITING = ("sign-in-link", "invitation", "metrics", "sso-callback", "hooks")
 
 # Routes that answer anybody and take no secret: nothing is to be guessed there.
 NOTHING_TO_GUESS = {

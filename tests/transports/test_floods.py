@@ -219,6 +219,7 @@ def _doors_of(served: Served, client: httpx.Client) -> dict[str, tuple[Show, str
     key = make_key().text
     return {
         "/api/v1/": (bearer("GET", "/api/v1/facts/"), key, 401),
+        "/hooks/": (bearer("POST", "/hooks/codex/"), key, 401),
         "/mcp": (bearer("POST", "/mcp"), key, 401),
         "/mcp/oauth": (bearer("POST", "/mcp/oauth"), pair["access_token"], 401),
         "/mcp/oauth/token": (
@@ -230,7 +231,7 @@ def _doors_of(served: Served, client: httpx.Client) -> dict[str, tuple[Show, str
     }
 
 
-@pytest.mark.parametrize("door", ["/api/v1/", *SERVED])
+@pytest.mark.parametrize("door", ["/api/v1/", "/hooks/", *SERVED])
 def test_a_flood_of_wrong_secrets_waits_while_what_is_right_goes_in(
     served: Served, elsewhere: httpx.Client, door: str
 ) -> None:

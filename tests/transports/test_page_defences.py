@@ -10,7 +10,7 @@ from tests.transports.routes import routes
 pytestmark = pytest.mark.django_db
 
 # These answer machines, by a key or a token or to anybody, and never by a cookie: nothing can be forged.
-MACHINES = {"healthz", "readyz", "metrics", "openapi", "api-no-route"}
+MACHINES = {"healthz", "readyz", "metrics", "openapi", "api-no-route", "hooks"}
 # A page that takes no form at all says so before anything else.
 NO_FORM = "/api/"
 PAGES = sorted({*routes()} - MACHINES)

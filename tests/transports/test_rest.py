@@ -52,6 +52,7 @@ def test_only_posts_to_a_collection_add_to_it() -> None:
         "memory_discuss_global",
         "kb_add",
         "app_report_failure",
+        "golden_pin",
     }
 
 
