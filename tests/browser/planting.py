@@ -48,6 +48,8 @@ NOT_PLANTED: dict[str, str] = {
     "SignIn.address": "where a connection comes from; the kernel says it",
     "SignInTry.address": "where a connection comes from; the kernel says it",
     "ConnectedApp.introduced_from": "where a connection comes from; the kernel says it",
+    "HookEvent.recalled": "kinds, ids and numbers of tokens, which the program alone writes",
+    "HookHealth.last_event": WORDS,
     "EmbeddingSpace.name": "names the embedder that the settings choose",
     **dict.fromkeys(("Feedback.kind", "Serving.kind", "Writing.kind", "CompanyEntry.source_kind"), WORDS),
 }
@@ -119,7 +121,7 @@ def text_fields() -> list[Planted]:
         for label in ("accounts", "knowledge", "curation")
         for model in apps.get_app_config(label).get_models()
         for field in model._meta.concrete_fields
-        if isinstance(field, (CharField, TextField, JSONField, ArrayField)) and not field.primary_key
+        if isinstance(getattr(field, "base_field", field), (CharField, TextField, JSONField)) and not field.primary_key
     ]
     return [Planted(model, field, 1000 + number) for number, (model, field) in enumerate(found)]
 

@@ -137,14 +137,17 @@ WORDS_IN_ADDRESSES: dict[str, tuple[str, ...]] = {
     "part": ("tables", "entities", "workflows"),
     "kind": ("fact", "session", "note", "chunk", "hypothesis"),
     "slug": ("helios",),
+    "client": ("claude-code",),
 }
 MODELS_IN_ADDRESSES: dict[str, tuple[str, ...]] = {
     "app_id": ("App",),
     "chunk_id": ("Chunk",),
+    "conversation_id": ("Conversation",),
     "delivery_id": ("Delivery",),
     "drift_id": ("ReferenceDrift",),
     "entity_id": ("AppEntity",),
     "entry_id": ("CompanyEntry", "Entry"),
+    "event_id": ("HookEvent",),
     "fact_id": ("Fact",),
     "gap_id": ("Gap",),
     "golden_id": ("GoldenQuestion",),
