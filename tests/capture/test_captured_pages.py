@@ -74,7 +74,7 @@ def test_the_list_and_home_say_when_hooks_ran_and_failed(browser, claude):
 
     for route in ("captured", "home"):
         page = browser.get(reverse(route)).content.decode()
-        assert "claude-code" in page
+        assert "Claude Code" in page
         assert "The database was away." in page
 
 
