@@ -128,7 +128,7 @@ def test_what_says_the_same_is_told_once_with_its_count():
 def test_a_budget_holds_for_the_text_and_still_brings_hits(style, budget):
     actor = make_actor()
     for number in range(12):
-        make_fact(actor, f"Deploy rule {number}: " + "the staging cluster is drained before anybody deploys. " * 9)
+        make_fact(actor, f"Deploy rule {number}: " + "the staging cluster is drained before anybody deploys. " * 7)
     embed_pending()
 
     reply = recall(actor, query="what is done before anybody deploys?", style=style, max_tokens=budget, limit=12)
