@@ -92,6 +92,7 @@ def recall(
         fallback=everything.fallback,
         reason=everything.reason or None,
         notice=everything.notice,
+        left=len(hits),  # The line that says so has to fit, too.
     )
     fitting = within_tokens(
         reply, max_tokens, template="recall.md", hit_template="_hit.md" if style == "detailed" else "_recall_line.md"
