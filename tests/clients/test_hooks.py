@@ -22,7 +22,7 @@ from tests.serving import Served
 
 pytestmark = pytest.mark.clients
 
-REMINDER = "BigMind, once in this conversation"
+REMINDER = "BigMind, once:"
 # Starting the client, and each of its hooks at its longest.
 GOES_ON_WITHIN = 40
 
