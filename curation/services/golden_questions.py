@@ -132,9 +132,8 @@ def unpin_golden_question(actor: Actor, *, golden_id: GoldenId) -> GoldenQuestio
     golden = GoldenQuestion.objects.filter(pk=golden_id).first()
     if golden is None:
         raise NotFound(f"There is no golden question Q{golden_id}.", hint="golden_list shows those there are.")
-    removed = GoldenQuestion.objects.get(pk=golden.pk)
-    golden.delete()
-    return removed
+    GoldenQuestion.objects.filter(pk=golden_id).delete()
+    return golden
 
 
 def check_golden_questions(actor: Actor) -> GoldenCheck:

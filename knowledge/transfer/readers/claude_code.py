@@ -16,6 +16,7 @@ from .transcripts import (
     Transcript,
     UserPrompt,
     at,
+    first_line_of,
     mapping,
     objects_in,
     text_of_blocks,
@@ -47,9 +48,8 @@ def _records(bundle: Bundle) -> list[str]:
 
 
 def _is_ours(bundle: Bundle, name: str) -> bool:
-    with bundle.open(name) as file:
-        first = next((element.value for element in lines_of(file, name)), None)
-    return isinstance(first, Mapping) and first.get("type") in KINDS and "payload" not in first
+    first = first_line_of(bundle, name)
+    return first.get("type") in KINDS and "payload" not in first
 
 
 def _conversation(bundle: Bundle, name: str, seen: set[str]) -> Iterator[Row]:

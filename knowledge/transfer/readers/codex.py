@@ -18,6 +18,7 @@ from .transcripts import (
     UserPrompt,
     at,
     exit_code,
+    first_line_of,
     mapping,
     objects_in,
     text_of_blocks,
@@ -52,9 +53,7 @@ def _records(bundle: Bundle) -> list[str]:
 
 
 def _is_ours(bundle: Bundle, name: str) -> bool:
-    with bundle.open(name) as file:
-        first = next((element.value for element in lines_of(file, name)), None)
-    return isinstance(first, Mapping) and first.get("type") == "session_meta"
+    return first_line_of(bundle, name).get("type") == "session_meta"
 
 
 def _conversation(bundle: Bundle, name: str) -> Iterator[Row]:

@@ -15,8 +15,9 @@ from typing import Any
 
 from knowledge.models.lessons import FIXED_ERROR
 
+from .bundles import Bundle
 from .drafts import DraftRow, Row, SessionDraft, Unread, moment_of
-from .json_rows import Element
+from .json_rows import Element, lines_of
 from .words import cut, headline
 
 EXCHANGES = 100
@@ -28,7 +29,6 @@ PROMPT_CHARS = 4_000
 ERROR_CHARS = 3_000
 COMMAND_CHARS = 300
 OPENING_CHARS = 600
-OWN_TOOLS = re.compile(r"bigmind", re.IGNORECASE)
 PRIVATE_BEGIN, PRIVATE_END = "<private>", "</private>"
 DRIVE = re.compile(r"^[A-Za-z]:")
 
@@ -143,6 +143,12 @@ def objects_in(elements: Iterable[Element], name: str) -> Iterator[Mapping[str, 
             yield Unread(f"{name}, line {element.line}", f"{element.trouble or 'is no JSON object'}.")
 
 
+def first_line_of(bundle: Bundle, name: str) -> Mapping[str, Any]:
+    """Return the first line of a record, by which its program is known; an empty one where that is no object."""
+    with bundle.open(name) as file:
+        return mapping(next((element.value for element in lines_of(file, name)), None))
+
+
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return a value if it is a mapping, else an empty one: records of other versions may hold anything."""
     return value if isinstance(value, Mapping) else {}
@@ -224,7 +230,7 @@ def _fixes(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
     failed: dict[str, tuple[int, ToolCall, ToolResult]] = {}
     for number, event in enumerate(events):
         call = calls.get(event.id) if isinstance(event, ToolResult) else None
-        if not isinstance(event, ToolResult) or call is None or not call.command or OWN_TOOLS.search(call.name):
+        if not isinstance(event, ToolResult) or call is None or not call.command:
             continue
         aim = _aim(call.command)
         if event.is_error:
