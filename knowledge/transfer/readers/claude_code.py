@@ -49,7 +49,7 @@ def _records(bundle: Bundle) -> list[str]:
 
 def _is_ours(bundle: Bundle, name: str) -> bool:
     first = first_line_of(bundle, name)
-    return first.get("type") in KINDS and "payload" not in first
+    return str(first.get("type")) in KINDS and "payload" not in first
 
 
 def _conversation(bundle: Bundle, name: str, seen: set[str]) -> Iterator[Row]:

@@ -113,12 +113,12 @@ def _read_told(payload: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[
 
 
 def _events(payload: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[Event]:
-    kind = payload.get("type")
+    kind = str(payload.get("type"))
     if kind == "message" and payload.get("role") == "assistant":
         if text := without_private(text_of_blocks(payload.get("content"), "output_text")).strip():
             yield AgentAnswer(text, at(line))
     elif kind in CALLS:
-        yield _call(payload, payload.get(CALLS[str(kind)]), line)
+        yield _call(payload, payload.get(CALLS[kind]), line)
     elif kind in RESULTS:
         text, code = _output(payload.get("output"))
         yield ToolResult(str(payload.get("call_id")), text, bool(code), at(line))

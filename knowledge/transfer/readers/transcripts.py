@@ -30,6 +30,7 @@ ERROR_CHARS = 3_000
 COMMAND_CHARS = 300
 OPENING_CHARS = 600
 PRIVATE_BEGIN, PRIVATE_END = "<private>", "</private>"
+EXIT_CODE = re.compile(r"-?[0-9]{1,10}")
 DRIVE = re.compile(r"^[A-Za-z]:")
 
 
@@ -178,7 +179,7 @@ def exit_code(text: str) -> int | None:
         label, parted, code = line.partition(":")
         if not parted:
             label, _, code = line.rpartition(" ")
-        if label.strip().casefold() in {"exit code", "process exited with code"} and code.strip().lstrip("-").isdigit():
+        if label.strip().casefold() in {"exit code", "process exited with code"} and EXIT_CODE.fullmatch(code.strip()):
             return int(code)
     return None
 

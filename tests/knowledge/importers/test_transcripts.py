@@ -1,5 +1,6 @@
 """Past conversations with coding agents: what of them becomes memory, and what never does."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -115,6 +116,37 @@ def test_a_conversation_that_went_on_gains_what_is_new(tmp_path):
     assert (report.added["sessions"], report.added["chunks"]) == (0, 1)
     assert len(report.refused) == 1
     assert Chunk.objects.order_by("seq").last().content == "Thanks."
+
+
+@pytest.mark.parametrize("wrong", [[], {}, None, 7, "9" * 5_000, "²", [[]]])
+def test_a_record_that_holds_anything_is_read_as_far_as_it_makes_sense(tmp_path, client, wrong):
+    CLIENTS[client](tmp_path)
+    for record in tmp_path.rglob("*.jsonl"):
+        first, *lines = map(json.loads, record.read_text().splitlines())
+        spoilt = [_spoil(line, key, wrong) for line in lines for key in _keys(line)]
+        output = {"type": "function_call_output", "call_id": "c1", "output": f"Exit code: {wrong}"}
+        spoilt += [{"timestamp": "2026-05-04T10:04:30Z", "type": "response_item", "payload": output}, {"type": wrong}]
+        # Of two lines with one id the last counts in Gemini CLI, and the first in Claude Code.
+        ordered = [*spoilt, *lines] if client == "gemini-cli" else [*lines, *spoilt]
+        transcripts.write_lines(record, [first, *ordered])
+        transcripts.write_lines(record.with_name("session-other.jsonl"), [{"type": wrong, "projectHash": wrong}])
+
+    report = import_bundle(make_actor(), bundle_of(tmp_path), name=client)
+
+    assert report.added["sessions"] >= 1
+
+
+def _keys(line):
+    """Every key of a line, and of what it holds."""
+    for key, value in line.items():
+        yield (key,)
+        if isinstance(value, dict):
+            yield from ((key, *inner) for inner in _keys(value))
+
+
+def _spoil(line, path, wrong):
+    key, *rest = path
+    return {**line, key: _spoil(line[key], rest, wrong) if rest else wrong}
 
 
 def test_records_are_found_where_their_program_keeps_them(tmp_path, client, monkeypatch, capsys, settings):
