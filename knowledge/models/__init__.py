@@ -32,7 +32,7 @@ from .facts import Category, Fact
 from .feedback import COMPLAINTS, Feedback, Usefulness
 from .gaps import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
 from .headlines import ShownHeadline
-from .hypotheses import Hypothesis, Verdict
+from .hypotheses import Hypothesis, TrackRecord, Verdict
 from .lessons import EntryFingerprint, LessonAsked
 from .notes import Note
 from .passages import Kind, Passage

@@ -1,5 +1,8 @@
 """Hypothesis: a belief to be confirmed or refuted."""
 
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
 from django.db import models
 from django.utils import timezone
 
@@ -18,6 +21,39 @@ class Verdict(models.TextChoices):
     ABANDONED = "abandoned"
 
 
+CHECK_AFTER = timedelta(days=30)
+"""When a belief is due that names no date of its own."""
+
+
+@dataclass(frozen=True)
+class TrackRecord:
+    """How beliefs that one agent was about as sure of turned out: so many were confirmed, of so many decided."""
+
+    agent: str
+    confidence: float
+    confirmed: int
+    decided: int
+
+    @property
+    def share(self) -> float:
+        """The share that was confirmed; it equals the confidence if the agent is well calibrated."""
+        return self.confirmed / self.decided
+
+
+class HypothesisQuerySet(models.QuerySet["Hypothesis"]):
+    """Queries for hypotheses."""
+
+    def of(self, user: User) -> "HypothesisQuerySet":
+        """Return those of one user."""
+        return self.filter(user=user)
+
+    def due(self, now: datetime | None = None) -> "HypothesisQuerySet":
+        """Return those that are open and whose date has come, the one that is due longest first."""
+        now = now or timezone.now()
+        has_come = models.Q(check_on__lte=now.date()) | models.Q(check_on=None, created_at__lte=now - CHECK_AFTER)
+        return self.filter(has_come, status=Verdict.OPEN, set_aside_at=None).order_by("created_at", "id")
+
+
 class Hypothesis(CanBeSetAside):
     """“I believe X because Y”, with how sure the agent was and what actually happened."""
 
@@ -29,7 +65,15 @@ class Hypothesis(CanBeSetAside):
     resolution = models.TextField(blank=True)
     project = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+    check_on = models.DateField(
+        null=True, blank=True, help_text="When to ask how it turned out; none: 30 days after it was written down."
+    )
     resolved_at = models.DateTimeField(null=True, blank=True)
+
+    track_record: TrackRecord | None = None
+    """How others of the same agent and confidence turned out; operations that write a hypothesis fill it in."""
+
+    objects = HypothesisQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "hypotheses"
@@ -46,3 +90,13 @@ class Hypothesis(CanBeSetAside):
 
     def __str__(self) -> str:
         return self.hypothesis[:80]
+
+    @property
+    def due_on(self) -> date:
+        """The day on which to ask how it turned out."""
+        return self.check_on or (self.created_at + CHECK_AFTER).date()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is open and its date has come."""
+        return self.status == Verdict.OPEN and self.due_on <= timezone.now().date()

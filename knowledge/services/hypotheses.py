@@ -1,5 +1,6 @@
 """Hypotheses: beliefs to be confirmed or refuted."""
 
+from datetime import date, timedelta
 from typing import Annotated, Literal
 
 from django.db import transaction
@@ -11,13 +12,15 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Confidence, Content, Cursor, Limit, Offset, Project
-from knowledge.models import Hypothesis, Kind
+from knowledge.models import Hypothesis, Kind, Verdict
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import HypothesisId, HypothesisText, SessionId
 
+from .calibration import track_record
 from .current_sessions import current_session
 
 Resolution = Annotated[Content, Field(description="What actually happened.")]
+CheckInDays = Annotated[int, Field(ge=1, le=3650, description="Ask how it turned out after so many days: 30.")]
 
 
 @transaction.atomic
@@ -26,13 +29,14 @@ def add_hypothesis(
     *,
     hypothesis: HypothesisText,
     confidence: Confidence = 0.7,
+    check_in_days: CheckInDays | None = None,
     project: Project = "",
     session_id: SessionId | None = None,
 ) -> Hypothesis:
     """Write down a belief, “I believe X because Y”, with how sure you are.
 
     Call this when you act on something that is not proven, so that it can be confirmed or refuted later.
-    Returns the hypothesis with its id, open.
+    Returns the hypothesis with its id, open, and how often you were right when you were about as sure.
     """
     session = current_session(actor, session_id, project=project)
     belief = Hypothesis.objects.create(
@@ -40,9 +44,11 @@ def add_hypothesis(
         session=session,
         hypothesis=hypothesis,
         confidence=confidence,
+        check_on=_in_days(check_in_days),
         project=project or (session.project if session else ""),
     )
     index_hypothesis(belief, made=True)
+    belief.track_record = track_record(belief)
     return belief
 
 
@@ -56,7 +62,8 @@ def resolve_hypothesis(
 ) -> Hypothesis:
     """Close a hypothesis: confirmed, refuted or abandoned, with what actually happened.
 
-    Call this as soon as you know. Returns the hypothesis. One that was resolved stays so: add a new one instead.
+    Call this as soon as you know. Returns the hypothesis, and how often its agent was right when it was about as sure.
+    One that was resolved stays so: add a new one instead.
     """
     belief = own_hypothesis(actor, hypothesis_id)
     if belief.resolved_at:
@@ -64,6 +71,7 @@ def resolve_hypothesis(
     belief.status, belief.resolution, belief.resolved_at = status, resolution, timezone.now()
     belief.save(update_fields=["status", "resolution", "resolved_at"])
     index_hypothesis(belief)
+    belief.track_record = track_record(belief)
     return belief
 
 
@@ -71,6 +79,7 @@ def list_hypotheses(
     actor: Actor,
     *,
     status: Literal["open", "confirmed", "refuted", "abandoned"] | None = None,
+    due: Annotated[bool, Field(description="Only open ones whose date has come.")] = False,
     project: Project = "",
     include_set_aside: bool = False,
     limit: Limit = 20,
@@ -79,9 +88,10 @@ def list_hypotheses(
 ) -> Page[Hypothesis]:
     """List beliefs, the newest first, by status or project.
 
-    Call this to see what is still open, or how earlier beliefs turned out. Returns each with its id.
+    Call this to see what is still open or due, or how earlier beliefs turned out. Returns each with its id.
     """
-    beliefs = Hypothesis.objects.filter(user=actor.user).order_by("-created_at", "-id")
+    mine = Hypothesis.objects.of(actor.user)
+    beliefs = (mine.due() if due else mine).order_by("-created_at", "-id")
     if not include_set_aside:
         beliefs = beliefs.filter(set_aside_at=None)
     if status:
@@ -98,8 +108,9 @@ def correct_hypothesis(
     hypothesis_id: HypothesisId,
     hypothesis: HypothesisText | None = None,
     confidence: Confidence | None = None,
+    check_in_days: CheckInDays | None = None,
 ) -> Hypothesis:
-    """Correct the words of a belief, or how sure you are, while it is open.
+    """Correct the words of a belief, how sure you are, or when to ask how it turned out, while it is open.
 
     Call this when it was put wrongly. Refused once it is resolved: how it was believed then is on record.
     Returns the hypothesis.
@@ -109,9 +120,17 @@ def correct_hypothesis(
         raise Conflict(f"Hypothesis {belief.pk} was {belief.status} already.", hint="Add a new one instead.")
     belief.hypothesis = belief.hypothesis if hypothesis is None else hypothesis
     belief.confidence = belief.confidence if confidence is None else confidence
-    belief.save(update_fields=["hypothesis", "confidence"])
+    belief.check_on = _in_days(check_in_days) or belief.check_on
+    belief.save(update_fields=["hypothesis", "confidence", "check_on"])
     index_hypothesis(belief)
     return belief
+
+
+def reopen_hypothesis(belief: Hypothesis) -> None:
+    """Take back that a hypothesis was resolved. It is due when it was."""
+    belief.status, belief.resolution, belief.resolved_at = Verdict.OPEN, "", None
+    belief.save(update_fields=["status", "resolution", "resolved_at"])
+    index_hypothesis(belief)
 
 
 @transaction.atomic
@@ -150,3 +169,7 @@ def index_hypothesis(belief: Hypothesis, *, made: bool = False) -> None:
         return
     text = f"{belief.hypothesis}\n\n{belief.resolution}".strip()
     index_passages(Kind.HYPOTHESIS, belief.pk, [text], owner=belief.user, project=belief.project, made=made)
+
+
+def _in_days(days: int | None) -> date | None:
+    return timezone.now().date() + timedelta(days=days) if days else None

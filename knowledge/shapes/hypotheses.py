@@ -1,10 +1,22 @@
 """Replies about hypotheses."""
 
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
+
+from pydantic import Field
 
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
+
+
+class TrackRecordShape(Shape):
+    """How beliefs that one agent was about as sure of turned out."""
+
+    agent: str = Field(description="The client; empty: written by hand.")
+    confidence: float = Field(description="In tenths.")
+    confirmed: int
+    decided: int
+    share: float = Field(description="Confirmed of decided: near the confidence if the agent is well calibrated.")
 
 
 class HypothesisShape(Shape):
@@ -18,8 +30,13 @@ class HypothesisShape(Shape):
     project: str
     session_id: UUID | None
     created_at: datetime
+    due_on: date = Field(description="When to ask how it turned out.")
+    is_due: bool
     resolved_at: datetime | None
     set_aside_at: datetime | None
+    track_record: TrackRecordShape | None = Field(
+        default=None, description="After writing: how often the agent was right when it was about as sure."
+    )
 
 
 class HypothesesShape(ListShape[HypothesisShape]):

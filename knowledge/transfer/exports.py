@@ -1,6 +1,6 @@
 """Export: everything a user owns as one document, which `imports` takes back without loss."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -136,6 +136,7 @@ class ExportedHypothesis(_CanBeSetAside):
     project: Project = ""
     session: UUID | None = Field(default=None, validation_alias="session_id")
     created_at: Moment
+    check_on: date | None = None
     resolved_at: Moment | None = None
 
     @field_validator("resolved_at")

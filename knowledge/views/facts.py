@@ -66,7 +66,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_fact(request: HttpRequest) -> HttpResponse:
     """Add a fact by hand."""
-    form = NewFact(form_data(request))
+    form = NewFact(form_data(request), initial={"fact": request.GET.get("fact", "")})
     stored = form.carry_out(store_fact, actor_of(request))
     if stored:
         known = "That fact is known already, so it is not stored twice."

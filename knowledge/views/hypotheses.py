@@ -10,6 +10,7 @@ from accounts.authentication import actor_of
 from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Hypothesis, Verdict
+from knowledge.services.calibration import track_records
 from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
 from knowledge.views.pages import (
     ProjectQuestion,
@@ -29,6 +30,7 @@ class HypothesisQuestion(ProjectQuestion):
     """Narrows the list."""
 
     status = choice(STATUSES, blank="Any", required=False)
+    due = forms.BooleanField(required=False, label="Only those to check now")
 
 
 class HypothesisCorrection(OperationForm):
@@ -36,6 +38,12 @@ class HypothesisCorrection(OperationForm):
 
     hypothesis = TextField(rows=3, help_text="“I believe X because Y.”")
     confidence = confidence_field(initial="0.7")
+    check_in_days = forms.IntegerField(
+        required=False,
+        label="Ask how it turned out after so many days",
+        widget=forms.NumberInput(attrs={"min": 1, "max": 3650}),
+        help_text="30 if you leave it out.",
+    )
 
 
 class NewHypothesis(HypothesisCorrection):
@@ -54,11 +62,18 @@ class Verdicts(OperationForm):
 @own_page
 @require_safe
 def hypotheses(request: HttpRequest) -> HttpResponse:
-    """List the beliefs, by status or project."""
+    """List the beliefs, by status or project, with how often each agent was right."""
     actor = actor_of(request)
     form = HypothesisQuestion(request, actor.user)
     page = form.answer(list_hypotheses, actor, limit=HYPOTHESES_SHOWN)
-    return memory_page(request, "knowledge/hypotheses.html", section="memory-hypotheses", form=form, page=page)
+    return memory_page(
+        request,
+        "knowledge/hypotheses.html",
+        section="memory-hypotheses",
+        form=form,
+        page=page,
+        records=track_records(actor.user),
+    )
 
 
 @own_page

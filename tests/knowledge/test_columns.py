@@ -233,6 +233,7 @@ def _fill_every_column(actor) -> None:
         confidence=0.25,
         status="refuted",
         resolution="It was not.",
+        check_on=LONG_AGO.date(),
         project="pi",
         resolved_at=LONG_AGO,
     )

@@ -1,14 +1,23 @@
 """Hypotheses: believed, then confirmed, refuted or abandoned."""
 
+from datetime import datetime, timedelta
+
 import pytest
 from django.db import IntegrityError
+from django.utils import timezone
 
+from accounts.actor import Actor, acts
 from bigmind.core.errors import Conflict
 from knowledge.models import Hypothesis
+from knowledge.services.calibration import track_records
 from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
-from tests.factories import make_actor
+from tests.factories import make_actor, make_agent, make_user
 
 pytestmark = pytest.mark.django_db
+
+
+def days_ago(days: int) -> datetime:
+    return timezone.now() - timedelta(days=days)
 
 
 def test_a_belief_is_open_until_it_is_resolved_once():
@@ -50,3 +59,47 @@ def test_the_database_itself_knows_the_statuses():
 
     with pytest.raises(IntegrityError):
         Hypothesis.objects.filter(pk=belief.pk).update(status="certain")
+
+
+def test_a_belief_is_due_on_its_date_or_after_a_month():
+    actor = make_actor()
+    early = add_hypothesis(actor, hypothesis="The cache is cold at nine.", check_in_days=3)
+    usual = add_hypothesis(actor, hypothesis="The pool leaks.")
+    assert (early.due_on, usual.due_on) == (days_ago(-3).date(), days_ago(-30).date())
+    assert list_hypotheses(actor, due=True).total == 0
+
+    Hypothesis.objects.filter(pk=early.pk).update(check_on=days_ago(1).date())
+    assert list(list_hypotheses(actor, due=True).items) == [early]
+    Hypothesis.objects.filter(pk=usual.pk).update(created_at=days_ago(31))
+    assert set(list_hypotheses(actor, due=True).items) == {early, usual}
+
+    resolve_hypothesis(actor, hypothesis_id=early.pk, status="confirmed", resolution="It was.")
+    assert list(list_hypotheses(actor, due=True).items) == [usual]
+    assert correct_hypothesis(actor, hypothesis_id=usual.pk, check_in_days=7).due_on == days_ago(-7).date()
+    assert list_hypotheses(actor, due=True).total == 0
+
+
+def test_an_agent_hears_how_often_it_was_right_when_it_was_as_sure():
+    user = make_user()
+    claude, codex = make_agent(user, "claude-code"), make_agent(user, "codex")
+    for agent, status in ((claude, "confirmed"), (claude, "confirmed"), (codex, "refuted"), (claude, "refuted")):
+        belief = believe(agent, confidence=0.88)
+        assert belief.track_record is None
+        resolve_hypothesis(agent, hypothesis_id=belief.pk, status=status, resolution="Seen.")
+    abandoned = believe(claude, confidence=0.9)
+    resolve_hypothesis(claude, hypothesis_id=abandoned.pk, status="abandoned", resolution="Moved on.")
+
+    record = believe(claude, confidence=0.93).track_record
+
+    assert (record.agent, record.confidence, record.confirmed, record.decided) == ("claude-code", 0.9, 2, 3)
+    assert believe(claude, confidence=0.6).track_record is None
+    assert [(one.agent, one.confirmed, one.decided) for one in track_records(user)] == [
+        ("claude-code", 2, 3),
+        ("codex", 0, 1),
+    ]
+    assert track_records(make_user()) == []
+
+
+def believe(agent: Actor, *, confidence: float) -> Hypothesis:
+    with acts(agent):
+        return add_hypothesis(agent, hypothesis=f"Belief {Hypothesis.objects.count()}", confidence=confidence)
