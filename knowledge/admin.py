@@ -55,6 +55,7 @@ from knowledge.models import (
     Session,
     ShownHeadline,
     Summary,
+    TidyingAnswer,
     ToolUse,
     UnansweredQuestion,
     Writing,
@@ -207,6 +208,7 @@ show(
     search="user__username failure",
     filters="client",
 )
+show(TidyingAnswer, "at user concern action", search="user__username key", filters="concern action at", order="-at")
 show(CapturePolicy, "user mode keep_days updated_at", search="user__username", filters="mode")
 
 # The shared knowledge base is changed by its operations, which keep its passages true; what it quotes is derived.

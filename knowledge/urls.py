@@ -19,6 +19,7 @@ from knowledge.views import (
     references,
     search,
     sessions,
+    tidying,
 )
 
 urlpatterns = [
@@ -47,6 +48,7 @@ urlpatterns = [
     ),
     path("memory/profile/", context.profile, name="memory-profile"),
     path("memory/context/", context.context, name="memory-context"),
+    path("memory/tidy/", tidying.tidying, name="memory-tidy"),
     path("memory/aside/", archive.asides, name="memory-aside"),
     path("memory/<str:kind>/<str:thing_id>/set-aside/", archive.setting_aside, name="memory-set-aside"),
     path("memory/<str:kind>/<str:thing_id>/restore/", archive.restoring, name="memory-restore"),

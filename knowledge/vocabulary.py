@@ -52,12 +52,13 @@ ReadSessionId = Annotated[
     Handle("session"),
     Field(pattern=r"^([0-9a-fA-F-]{8,36}|latest)$", description="Its id, its first 8 characters, or `latest`."),
 ]
+ONE_LINER_CHARS = 120
 OneLiner = Annotated[
     str,
-    Field(max_length=120),
+    Field(max_length=ONE_LINER_CHARS),
     AfterValidator(clean_name),
     Screened,
-    Field(min_length=1, max_length=120, description="Headline, up to 120 characters."),
+    Field(min_length=1, max_length=ONE_LINER_CHARS, description="Headline, up to 120 characters."),
 ]
 Topics = Annotated[Tags, Field(description="Topic tags.", examples=[["deploys", "postgres"]])]
 Outcome = Annotated[LongText, Field(description="What was decided or built.")]

@@ -34,6 +34,7 @@ from knowledge.models import (
     CompanyCopy,
     CompanyEntry,
     CompanyServer,
+    Concern,
     Conversation,
     Dispatch,
     Fact,
@@ -48,6 +49,7 @@ from knowledge.models import (
     ReferenceVersion,
     Serving,
     Session,
+    TidyingAnswer,
     ToolUse,
     UnansweredQuestion,
     Writing,
@@ -115,6 +117,7 @@ def make_one_of_everything() -> User:
     ToolUse.objects.create(conversation=hooked, user=user, tool_use_id="toolu_1")
     HookHealth.objects.create(user=user, client="claude-code")
     CapturePolicy.objects.create(user=user)
+    TidyingAnswer.objects.create(user=user, key="0" * 12, concern=Concern.UNUSED, items=["1"], action="keep")
     Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))
     Recall.objects.create(session=start, user=user, handle="C1", why="Poisoned.")
     report_erasure(Erased({"what": "source"}), whose=user)

@@ -47,3 +47,4 @@ from .references import (
     ReferenceVersion,
 )
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
+from .tidying import Concern, TidyingAnswer

@@ -16,6 +16,7 @@ from . import (
     recall,
     references,
     sessions,
+    tidying,
     upkeep,
 )
 from . import (
@@ -38,4 +39,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *upkeep.OPERATIONS,
     *exports.OPERATIONS,
     *capture.OPERATIONS,
+    *tidying.OPERATIONS,
 )

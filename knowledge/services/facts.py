@@ -1,5 +1,6 @@
 """Facts: store, list, correct, set aside, restore, erase."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError, transaction
@@ -150,15 +151,7 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
             old.category = category
             old.save(update_fields=["category", "updated_at"])
         return old
-    _set_aside(old, "Corrected.")
-    new, is_new = Fact.objects.get_or_create(
-        user=actor.user,
-        digest=digest(fact),
-        deprecated_at=None,
-        defaults={**SUCCESSOR.values(old), "category": category or old.category, "fact": fact},
-    )
-    old.superseded_by = new
-    old.save(update_fields=["superseded_by"])
+    new, is_new = replace_facts([old], stays=old, text=fact, category=category, reason="Corrected.")
     if is_new:
         _point_to_similar(new)
         index_fact(new, made=True)
@@ -183,14 +176,52 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
         # Both would be served as current although they disagree.
         hint = f"Set fact {successor.pk} aside first."
         raise Conflict(f"That fact was corrected: see fact {successor.pk}.", hint=hint, fact_id=successor.pk)
+    bring_back_fact(fact)
+    return fact
+
+
+def bring_back_fact(fact: Fact) -> None:
+    """Let a fact that was set aside hold again, whatever took its place.
+
+    Raises:
+        Conflict: the same text was stored again since.
+    """
     fact.deprecated_at, fact.deprecation_reason, fact.superseded_by = None, "", None
     try:
         with transaction.atomic():
             fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
-    except IntegrityError as error:  # someone was faster
+    except IntegrityError as error:
         raise Conflict("That fact has been stored again since.", hint="memory_list_facts shows it.") from error
     index_fact(fact)
-    return fact
+
+
+def replace_facts(
+    facts: Sequence[Fact], *, stays: Fact, text: str = "", category: str | None = None, reason: str
+) -> tuple[Fact, bool]:
+    """Set facts aside for the one of them that stays, or for a new one with its category and project.
+
+    Args:
+        facts: Locked, and current; the one that stays is among them.
+        text: What the new one says; empty, or the text of the one that stays: none is stored.
+
+    Returns:
+        The fact that holds now, and whether it is new: then it is still to be indexed.
+    """
+    holds, is_new = stays, False
+    if text and digest(text) != stays.digest:
+        _set_aside(stays, reason)
+        holds, is_new = Fact.objects.get_or_create(
+            user=stays.user,
+            digest=digest(text),
+            deprecated_at=None,
+            defaults={**SUCCESSOR.values(stays), "category": category or stays.category, "fact": text},
+        )
+    for fact in facts:
+        if fact.pk != holds.pk:
+            _set_aside(fact, reason)
+            fact.superseded_by = holds
+            fact.save(update_fields=["superseded_by"])
+    return holds, is_new
 
 
 @transaction.atomic

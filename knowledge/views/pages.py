@@ -133,6 +133,7 @@ def _sections(counts: Counts, *, current: str) -> list[MemoryTab]:
         ("Hypotheses", "memory-hypotheses", counts.hypotheses),
         ("Profile", "memory-profile", None),
         ("Start context", "memory-context", None),
+        ("Tidy up", "memory-tidy", None),
         ("Set aside", "memory-aside", counts.aside),
     )
     return [MemoryTab(label, reverse(route), count, route == current) for label, route, count in rows]

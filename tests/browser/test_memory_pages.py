@@ -1,6 +1,7 @@
 """The pages about the memory in a browser: for everyone, by keyboard, without scripts, and whatever was stored."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
-from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth, Session
+from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth, Hypothesis, Session
 from knowledge.services.facts import correct_fact
 from knowledge.services.hypotheses import resolve_hypothesis
+from knowledge.services.sessions import close_sessions
+from knowledge.tidying.answers import SentAnswer, tidy
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
 from tests.factories import make_actor, make_agent
@@ -30,6 +33,7 @@ SECTIONS = [
     "memory-profile",
     "memory-context",
     "memory-aside",
+    "memory-tidy",
 ]
 FORMS = ["memory-fact-new", "memory-note-new", "memory-hypothesis-new", "memory-import"]
 SUMMARY = (
@@ -54,6 +58,7 @@ def _remember(actor: Actor, text: str) -> list[str]:
     note = make_note(actor, text, domain=text[:150], key=text[:150], project=text[:100])
     belief, refuted = make_hypothesis(actor, text, project=text[:100]), make_hypothesis(actor, f"Not: {text}")
     resolve_hypothesis(actor, hypothesis_id=refuted.pk, status="refuted", resolution=text)
+    _leave_untidy(actor)
     conversation = _converse(agent, session, text, recalled=fact, kept=chunk)
     old = make_fact(actor, f"Before: {text}")
     correct_fact(actor, fact_id=old.pk, fact=f"After: {text}")
@@ -105,6 +110,21 @@ def _converse(actor: Actor, session: Session, text: str, *, recalled: Fact, kept
     ):
         HookEvent.objects.create(user=actor.user, conversation=conversation, event=event, **more)
     return conversation
+
+
+def _leave_untidy(actor: Actor) -> None:
+    """Leave something of each concern to decide, and one answer to take back."""
+    make_fact(actor, "Releases are tagged by the pipeline.", category="codebase")
+    make_fact(actor, "Releases are tagged by the pipeline!", category="codebase")
+    make_fact(actor, "Node 16 is pinned in every package.", category="codebase")
+    Fact.objects.filter(fact__startswith="Node").update(updated_at=timezone.now() - timedelta(days=200))
+    make_hypothesis(actor, "The cache is cold after each release.")
+    Hypothesis.objects.filter(hypothesis__contains="cold").update(check_on=timezone.now().date())
+    untold = make_session(actor, is_open=True)
+    make_chunk(actor, session=untold)
+    close_sessions(Session.objects.filter(pk=untold.pk))
+    (answered,) = tidy(actor, concern="unused").suggestions
+    tidy(actor, answers=[SentAnswer(id=answered.key, action="archive")])
 
 
 def test_every_page_is_usable_by_everyone(visits: Visits):

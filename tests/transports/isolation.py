@@ -32,6 +32,7 @@ from knowledge.models import (
     CapturePolicy,
     Chunk,
     CompanyEntry,
+    Concern,
     Conversation,
     Entry,
     Fact,
@@ -45,6 +46,7 @@ from knowledge.models import (
     Reference,
     Session,
     Summary,
+    TidyingAnswer,
     UnansweredQuestion,
 )
 from knowledge.services.entries import add_entry
@@ -54,6 +56,7 @@ from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.tidying.suggestions import suggestions_for
 from knowledge.transfer.exports import export_memory
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_reference
@@ -89,6 +92,7 @@ class Owned:
     instance: UUID
     conversation: int
     event: int
+    suggestion: str
     question: int = 0
     golden: int = 0
     reference: UUID | None = None
@@ -101,7 +105,9 @@ class Owned:
         }
         sessions = {"open_session": str(uuid4()), "ended_session": str(uuid4())}
         address = {"domain": f"{SECRET} desert", "key": f"{SECRET} dune"}
-        return replace(self, note=self.note + 10_000, instance=uuid4(), **numbers, **sessions, **address)
+        return replace(
+            self, note=self.note + 10_000, instance=uuid4(), suggestion="0" * 12, **numbers, **sessions, **address
+        )
 
     def without_echo(self, reply: str) -> str:
         """Leave out the address of the note, which whoever sends it may get back."""
@@ -120,6 +126,7 @@ def own_everything(actor: Actor) -> Owned:
     gone = store_fact(actor, category="decision", fact=f"{SECRET} old fact").fact
     deprecate_fact(actor, fact_id=gone.pk, reason=SECRET)
     belief = add_hypothesis(actor, hypothesis=f"{SECRET} hypothesis")
+    Hypothesis.objects.filter(pk=belief.pk).update(check_on=timezone.now().date())
     domain, key, tomorrow = f"{SECRET} harbour", f"{SECRET} berth", timezone.now() + timedelta(days=1)
     note = set_note(actor, domain=domain, key=key, content=f"{SECRET} note", expires_at=tomorrow)
     lost = store_fact(actor, category="decision", fact=f"{SECRET} fact that search lost").fact
@@ -140,6 +147,7 @@ def own_everything(actor: Actor) -> Owned:
         key=key,
         conversation=conversation,
         event=event,
+        suggestion=suggestions_for(actor.user, Concern.DUE)[0].key,
         document=export_memory(actor).model_dump(mode="json"),
         api_key=made.key.pk,
         api_key_text=made.text,
@@ -229,7 +237,7 @@ def _digests(user_id: UUID, key_ids: tuple[object, ...], common: bool) -> tuple[
         model.objects.filter(user=user_id)
         for model in (
             *(UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing, Instance),
-            *(Conversation, HookEvent, HookHealth, CapturePolicy),
+            *(Conversation, HookEvent, HookHealth, CapturePolicy, TidyingAnswer),
         )
     ]
     rows += [
@@ -313,6 +321,10 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     ],
     "memory_correct_hypothesis": lambda owned: [{"hypothesis_id": owned.hypothesis, "hypothesis": "Taken over"}],
     "memory_list_hypotheses": lambda owned: [{"include_set_aside": True}],
+    "memory_tidy": lambda owned: [
+        {"answers": [{"id": owned.suggestion, "action": "refuted", "text": "Taken over"}]},
+        {"undo": [owned.suggestion]},
+    ],
     "memory_erase_hypothesis": lambda owned: [{"hypothesis_id": owned.hypothesis}],
     "knowledge_set": lambda owned: [{"domain": owned.domain, "key": owned.key, "content": "Mine"}],
     "knowledge_get": lambda owned: [{"domain": owned.domain, "key": owned.key}],
@@ -441,6 +453,7 @@ ROWS: dict[str, tuple[str, ...]] = {
         "memory_open_profile",
         "memory_get_stats",
         "memory_health_check",
+        "memory_tidy",
         "memory_vacuum",
         "memory_export",
         "memory_import",

@@ -31,6 +31,7 @@ RULES: dict[str, tuple[str, ...]] = {
         *("sign-ins", "sign-ins-end-elsewhere", "erasures", "notices", "notices-seen", "notices-settings"),
         *("memory", "memory-facts", "memory-fact-new", "memory-sessions", "memory-notes", "memory-note-new"),
         *("memory-hypotheses", "memory-hypothesis-new", "memory-profile", "memory-context", "memory-aside"),
+        "memory-tidy",
         *("memory-export", "memory-import", "memory-import-confirm", "directory", "insights", "insights-gaps"),
         *("insights-gap-settle", "kb", "kb-new", "kb-entry", "company", "company-propose", "company-mine"),
         *("company-undo", "curation-keys", "docs", "docs-collection", "docs-coverage", "reference"),

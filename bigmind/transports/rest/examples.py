@@ -74,6 +74,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "status": "confirmed",
         "resolution": "With keep-alives on, the queue did not stall for a week.",
     },
+    "memory_tidy": {"answers": [{"id": "3f9d2a7c81be", "action": "keep"}]},
     "memory_list_hypotheses": {"status": "open"},
     "memory_erase_hypothesis": {"hypothesis_id": 12},
     "memory_update_profile": {
