@@ -326,6 +326,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "find-overlaps": {"task": "curation.tasks.find_overlaps", "schedule": 86_400.0, "options": {"expires": 3600}},
     "check-golden-questions": {
         "task": "curation.tasks.check_golden_questions",
         "schedule": 600.0,

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 from accounts.authentication import actor_of
 from bigmind.web.admin import ReadOnlyAdmin, show
 from curation.decisions.decisions import BULK, decide_many
-from curation.models import Claim, Comment, Delivery, GoldenQuestion, Notice, Review, Subscription
+from curation.models import Claim, Comment, Delivery, GoldenQuestion, Notice, Overlap, Review, Subscription
 from curation.views.admin_decisions import decide_in_admin, decision_context
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 
@@ -156,6 +156,14 @@ show(
     is_for_curators=True,
 )
 show(Claim, "entry by until", search="entry__title by__username", is_for_curators=True)
+show(
+    Overlap,
+    "entry other found_at settled_at",
+    search="entry__title other__title",
+    filters="found_at settled_at",
+    order="-found_at",
+    is_for_curators=True,
+)
 # Questions that must go on finding one item.
 show(
     GoldenQuestion,

@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from curation.notifications import deliveries, digests
+from curation.proposals import overlaps
 from curation.services import golden_questions
 from curation.upstream import server as company_server
 
@@ -29,6 +30,12 @@ def send_digests() -> None:
 def check_golden_questions() -> None:
     """Ask the golden questions that were not asked since shared knowledge, the model or the recipe changed."""
     golden_questions.check_all(only_outdated=True)
+
+
+@shared_task
+def find_overlaps() -> None:
+    """Compare the approved entries with each other, for the curators' queue."""
+    overlaps.find_overlaps()
 
 
 @shared_task

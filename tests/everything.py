@@ -20,7 +20,7 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
 from curation.decisions.entries import comment
-from curation.models import Delivery, Frequency, GoldenQuestion, Notice, Subscription
+from curation.models import Delivery, Frequency, GoldenQuestion, Notice, Overlap, Subscription
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import claim_entry
 from knowledge.app_maps.learning import learn_app
@@ -63,6 +63,7 @@ from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
+from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_reference
 
@@ -111,6 +112,7 @@ def make_one_of_everything() -> User:
     add_entry(actor, content="`TypeError: pay is not a function`", entry_type="fact")
     lesson_for(actor, error="TypeError: pay is not a function")
     Proof.objects.create(entry=entry)
+    Overlap.objects.create(entry=entry, other=approved_entry())
     start = start_session(actor).session
     hooked = Conversation.objects.create(user=user, client="claude-code", client_id="1", digest="1", session=start)
     HookEvent.objects.create(conversation=hooked, user=user, event="start")

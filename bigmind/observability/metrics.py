@@ -30,7 +30,7 @@ from bigmind.core import metrics as counted
 from bigmind.core.errors import TooMany
 from bigmind.core.metrics import REGISTRY
 from bigmind.observability.health import database_aside
-from curation.proposals.queue import waiting
+from curation.proposals.queue import WHYS, waiting
 from knowledge.services.embedding import AGAIN
 
 KEPT_SECONDS = 5.0
@@ -100,7 +100,6 @@ SELECT task, 'ok', runs - failures FROM accounts_tasktally UNION ALL
 SELECT task, 'failed', failures FROM accounts_tasktally
 """
 _OF_TODAY = "SELECT coalesce(sum(tokens), 0) FROM knowledge_embeddingday WHERE day = (now() AT TIME ZONE 'UTC')::date"
-_WHYS = ("proposed", "reported", "due")
 
 
 def _curation(select: str, whys: Sequence[str]) -> Callable[[], Question]:
@@ -126,14 +125,14 @@ FIGURES = (
     Figure("bigmind_embedding_spent_tokens", "Tokens of a paid embedder spent today (UTC).", _asking(_OF_TODAY)),
     Figure(
         "bigmind_curation_entries",
-        "What waits for curators: `proposed`, `reported` as wrong or outdated, or `due` for verification.",
-        _curation("%s, count(*)", _WHYS),
+        "What waits for curators: `proposed`, `reported` as wrong or outdated, `overlapping`, `unused` or `due`.",
+        _curation("%s, count(*)", WHYS),
         ("why",),
     ),
     Figure(
         "bigmind_curation_oldest_seconds",
         "How long the oldest proposal waits.",
-        _curation("coalesce(extract(epoch FROM now() - min(entry.created_at)), 0)", _WHYS[:1]),
+        _curation("coalesce(extract(epoch FROM now() - min(entry.created_at)), 0)", WHYS[:1]),
     ),
     Figure(
         "bigmind_golden_questions",

@@ -19,6 +19,7 @@ from curation.decisions.history import TRACKED, WAITING, entry_to_change, record
 from curation.decisions.rules import needs_four_eyes, needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.neighbours import contradicting
+from curation.proposals.overlaps import settle
 from curation.services.golden_questions import require_golden_questions
 from curation.vocabulary import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from knowledge.models import CompanyEntry, Kind, Status
@@ -395,6 +396,7 @@ def _require_despite(request: _DecisionRequest, entry: CompanyEntry) -> None:
         return
     against = contradicting(request.actor, edited)
     if all(one.entry.pk in request.despite for one in against):
+        settle(entry, [one.entry.pk for one in against])
         return
     named = "; ".join(f"{one.entry.handle} “{one.entry.title}” ({one.contradictions[0]})" for one in against)
     numbers = [one.entry.pk for one in against]

@@ -32,10 +32,16 @@ from knowledge.references.texts_by_hand import open_drifts
 from knowledge.services.feedback import open_complaints
 from knowledge.vocabulary import CompanyCategoryName
 
+from .overlaps import list_overlapping, list_unused
+
 Why = Annotated[
-    Literal["proposed", "reported", "due"],
-    Field(description="proposed: new; reported: said to be wrong or outdated; due: to be verified again."),
+    Literal["proposed", "reported", "overlapping", "unused", "due"],
+    Field(
+        description="proposed: new; reported: said to be wrong or outdated; overlapping: repeats or contradicts "
+        "another approved one; unused: told often and never named as helpful; due: to be verified again."
+    ),
 ]
+WHYS: tuple[str, ...] = ("proposed", "reported", "overlapping", "unused", "due")
 Risk = Annotated[Literal["flagged", "clear"], Field(description="Whether something looks dangerous in it.")]
 
 
@@ -70,6 +76,8 @@ class QueueSummary:
 
     proposed: int
     reported: int
+    overlapping: int
+    unused: int
     due: int
     oldest: datetime | None
     drifts: int = 0
@@ -96,7 +104,7 @@ def list_queue(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[QueueItem]:
-    """List what waits for a curator: proposals, reported entries, or those due for verification.
+    """List what waits for a curator: proposals, and entries that are reported, overlapping, unused or to be verified.
 
     Call this only when a curator asks what is to be decided. Returns a page, the most important and oldest first, each
     with its age, complaints, and who is looking at it.
@@ -132,12 +140,12 @@ def queue_summary() -> QueueSummary:
         .order_by()
         .values_list("why")
         .annotate(number=Count("pk"), oldest=Min("created_at"))
-        for why in ("proposed", "reported", "due")
+        for why in WHYS
     ]
     drifts = open_drifts().annotate(why=Value("drifts")).order_by().values_list("why")
     counted.append(drifts.annotate(number=Count("pk"), oldest=Min("opened_at")))  # type: ignore[arg-type]
     figures = {why: (number, oldest) for why, number, oldest in counted[0].union(*counted[1:], all=True)}
-    number = {why: figures[why][0] if why in figures else 0 for why in ("proposed", "reported", "due", "drifts")}
+    number = {why: figures[why][0] if why in figures else 0 for why in (*WHYS, "drifts")}
     return QueueSummary(**number, oldest=figures["proposed"][1] if "proposed" in figures else None)
 
 
@@ -150,7 +158,8 @@ def waiting(why: str) -> CompanyEntryQuerySet:
         # Start from the complaints, which are few: the other way round would scan all entries.
         numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).values("number")
         return entries.own().approved().filter(pk__in=numbers)
-    return entries.due()
+    found = {"overlapping": list_overlapping, "unused": list_unused}
+    return entries.filter(pk__in=found[why]().values("pk")) if why in found else entries.due()
 
 
 @transaction.atomic

@@ -79,7 +79,7 @@ class WaitingShape(Shape):
     """One thing that waits for a curator."""
 
     entry: CompanyEntryShape
-    why: str = Field(description="proposed, reported or due.")
+    why: str = Field(description="proposed, reported, overlapping, unused or due.")
     age_days: int
     claimed_by: str | None
     complaints: int

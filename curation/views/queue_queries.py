@@ -16,7 +16,13 @@ from bigmind.web.forms import Question, choice, search_field
 from curation.proposals.queue import QueueItem, QueueSummary, list_queue, place_of
 from knowledge.models import CompanyCategory, CompanyEntry
 
-WHY = {"proposed": "Proposed", "reported": "Reported", "due": "Due"}
+WHY = {
+    "proposed": "Proposed",
+    "reported": "Reported",
+    "overlapping": "Overlapping",
+    "unused": "Unused",
+    "due": "Due",
+}
 RISKS = {"flagged": "Flagged", "clear": "Nothing flagged"}
 AGES = {"1": "A day or more", "3": "3 days or more", "7": "A week or more", "30": "A month or more"}
 ORDERS = {"oldest": "Oldest", "newest": "Newest"}
@@ -83,10 +89,14 @@ class Tab:
 
 def tabs(question: QueueQuestion, summary: QueueSummary) -> list[Tab]:
     """Return a tab for each reason. Filters are not carried over from one tab to another."""
-    counts = {"proposed": summary.proposed, "reported": summary.reported, "due": summary.due}
     start = reverse("curation")
     return [
-        Tab(label, start if why == "proposed" else f"{start}?why={why}", counts[why], why == question.why_chosen)
+        Tab(
+            label,
+            start if why == "proposed" else f"{start}?why={why}",
+            getattr(summary, why),
+            why == question.why_chosen,
+        )
         for why, label in WHY.items()
     ]
 

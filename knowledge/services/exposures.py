@@ -6,6 +6,7 @@ from typing import NamedTuple
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
+from django.db.models import QuerySet
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
@@ -114,6 +115,13 @@ def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:
     """Return those of these entries that were shown often enough and never cited."""
     proofs = Proof.objects.filter(pk__in=[pk for pk in entry_ids if pk is not None], cited=0)
     return {proof.entry_id for proof in proofs if comes_behind(proof)}
+
+
+def list_uncited() -> QuerySet[Proof, int]:
+    """Return the numbers of all entries that were shown often enough and never cited."""
+    people = 1 if settings.BIGMIND_MODE == "personal" else PEOPLE_ASKED
+    often = Proof.objects.filter(cited=0, answered__gte=SESSIONS_ASKED, people__gte=people)
+    return often.values_list("entry_id", flat=True)
 
 
 def comes_behind(proof: Proof) -> bool:

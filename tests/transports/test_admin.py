@@ -13,7 +13,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.keys import create_key
 from accounts.models import ApiKey, Call, Role, SignInLink, User
-from curation.models import Claim, Comment, GoldenQuestion, Review
+from curation.models import Claim, Comment, GoldenQuestion, Overlap, Review
 from knowledge.models import (
     Chunk,
     CompanyEntry,
@@ -31,7 +31,7 @@ from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
-FOR_CURATORS = {Claim, Comment, CompanyEntry, Entry, GoldenQuestion, Review}
+FOR_CURATORS = {Claim, Comment, CompanyEntry, Entry, GoldenQuestion, Overlap, Review}
 OURS = [model for label in ("accounts", "knowledge", "curation") for model in apps.get_app_config(label).get_models()]
 
 
