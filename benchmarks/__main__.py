@@ -10,6 +10,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
+CONTEXT = "context"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -19,7 +20,7 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="write the tables into docs/benchmarks.md and docs/growing.md"
     )
-    parser.add_argument("--only", choices=[SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH], help="measure this alone")
+    parser.add_argument("--only", choices=list(_MEASURES), help="measure this alone")
     parser.add_argument("--beir", type=Path, metavar="PATH", help="measure retrieval on this folder, and nothing else")
     arguments = parser.parse_args()
     usual = {name for name in _MEASURES if name != GROWTH}  # It takes hours at its full size.
@@ -80,6 +81,12 @@ def _search() -> str:
     return _table(search.measure(), f"python -m benchmarks --only {SEARCH}")
 
 
+def _context() -> str:
+    from benchmarks.context import told
+
+    return _table(told.measure(), f"python -m benchmarks --only {CONTEXT}")
+
+
 def _operations() -> str:
     from benchmarks import operations
 
@@ -116,7 +123,14 @@ def _today() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
-_MEASURES = {SPEED: _speed, SEARCH: _search, RETRIEVAL: _retrieval, OPERATIONS: _operations, GROWTH: _growth}
+_MEASURES = {
+    SPEED: _speed,
+    CONTEXT: _context,
+    SEARCH: _search,
+    RETRIEVAL: _retrieval,
+    OPERATIONS: _operations,
+    GROWTH: _growth,
+}
 
 
 if __name__ == "__main__":

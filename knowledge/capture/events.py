@@ -28,7 +28,7 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.search.passages import erase_passages
-from knowledge.services.context import build_context
+from knowledge.services.context import LAST_LINES_TOKENS, build_context
 from knowledge.services.other_agents import others_at_work
 from knowledge.services.projects import canonical_project
 from knowledge.services.sessions import StartedSession, add_chunk, begin_session, end_session, start_session
@@ -262,7 +262,7 @@ def _open(occasion: _Occasion) -> StartedSession:
     """
     conversation, project = occasion.conversation, canonical_project(occasion.actor, occasion.report.repository[:100])
     if not occasion.writes:
-        context = build_context(occasion.actor, project=project, topics=[])
+        context = build_context(occasion.actor, project=project, topics=[], beside=LAST_LINES_TOKENS)
         others = others_at_work(occasion.actor, project, own=None)
         return StartedSession(Session(user=occasion.actor.user, project=project), context, 0, others)
     if conversation.session and conversation.session.is_in_view:

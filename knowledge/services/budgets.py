@@ -80,6 +80,8 @@ class ContextLine:
         before: What precedes the text, such as a bullet and a label; it is never shortened.
         after: What follows it, such as handle and date; it is never shortened either.
         why: Why it was chosen, for the receipt.
+        is_first: Whether it is chosen before the others of its part, wherever it stands.
+        is_spare: Whether it is chosen only when no part has any other line that fits.
     """
 
     kind: str
@@ -89,6 +91,8 @@ class ContextLine:
     after: str = ""
     why: str = ""
     is_elsewhere: bool = False
+    is_first: bool = False
+    is_spare: bool = False
     shown: str = ""
 
     @property
@@ -161,25 +165,29 @@ def choose(parts: Iterable[ContextPart], budget: int) -> int:
     """Choose lines up to the floors, then up to the ceilings, then with what is left; return the unused tokens.
 
     In each pass the next line comes from the part that has used the smallest share of its ceiling. A part whose first
-    lines all exceed its floor gets its first line shortened rather than nothing.
+    lines all exceed its floor gets its first line shortened rather than nothing. Spare lines come after all others.
     """
     parts = [part for part in parts if part.items]
     budget = _spend(parts, budget, lambda part: part.floor)
     for part in parts:
-        if not part.kept:
-            budget -= part.keep(part.items[0], part.items[0].cut(part.floor))
+        first = next(_waiting(part, spare=False), None)
+        if not part.kept and first:
+            budget -= part.keep(first, first.cut(part.floor))
     budget = _spend(parts, budget, lambda part: part.ceiling)
     return spend_rest(parts, budget)
 
 
 def spend_rest(parts: Iterable[ContextPart], budget: int) -> int:
-    """Choose more lines beyond the ceilings, then lengthen shortened ones; return the unused tokens."""
+    """Choose lines beyond the ceilings, then spare ones, then lengthen shortened ones; return the unused tokens."""
     parts = list(parts)
-    return _lengthen(parts, _spend(parts, budget, lambda part: part.most))
+    budget = _spend(parts, budget, lambda part: part.most)
+    return _lengthen(parts, _spend(parts, budget, lambda part: part.most, spare=True))
 
 
-def _spend(parts: Iterable[ContextPart], budget: int, limit: Callable[[ContextPart], int]) -> int:
-    turns = {part: _waiting(part) for part in parts}
+def _spend(
+    parts: Iterable[ContextPart], budget: int, limit: Callable[[ContextPart], int], *, spare: bool = False
+) -> int:
+    turns = {part: _waiting(part, spare=spare) for part in parts}
     while turns:
         part = min(turns, key=lambda part: part.spent / part.ceiling)
         if cost := _keep_next(part, turns[part], min(budget, limit(part) - part.spent)):
@@ -189,9 +197,10 @@ def _spend(parts: Iterable[ContextPart], budget: int, limit: Callable[[ContextPa
     return budget
 
 
-def _waiting(part: ContextPart) -> Iterator[ContextLine]:
+def _waiting(part: ContextPart, *, spare: bool) -> Iterator[ContextLine]:
     kept = set(map(id, part.kept))
-    return (item for item in part.items if id(item) not in kept)
+    waiting = [item for item in part.items if id(item) not in kept and item.is_spare <= spare]
+    return iter(sorted(waiting, key=lambda item: not item.is_first))
 
 
 def _keep_next(part: ContextPart, waiting: Iterator[ContextLine], room: int) -> int:

@@ -6,25 +6,35 @@ number of queries does not depend on how much is stored.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Left
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.template.loader import render_to_string
 from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.models import Profile
+from accounts.models import Profile, User
 from accounts.people.profiles import get_profile
 from bigmind.core.text import inline, markdown_lines
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
-from knowledge.models import AUTO_CLOSED, Category, CompanyEntry, Dispatch, Fact, Hypothesis, Session, Summary
+from knowledge.models import (
+    AUTO_CLOSED,
+    CompanyEntry,
+    Dispatch,
+    Fact,
+    Hypothesis,
+    Kind,
+    Serving,
+    Session,
+    Summary,
+)
 from knowledge.services.budgets import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.company import (
     ENTRIES_SHOWN,
@@ -33,34 +43,43 @@ from knowledge.services.company import (
     decisions_to_tell,
     most_relevant,
 )
-from knowledge.services.context_receipts import ReceiptLine, why_company, why_fact
+from knowledge.services.context_facts import (
+    FACT_PARTS,
+    ITEM_CHARS,
+    TASTE_AND_RULE,
+    distance,
+    fact_parts,
+    line_start,
+    read_facts,
+)
+from knowledge.services.context_receipts import ReceiptLine, why_company
+from knowledge.services.ranking import LineRanking, RankedText, tells_to
 from knowledge.vocabulary import Topics
 
 TOTAL_TOKENS = 1_300
 LAST_LINES_TOKENS = 80
-"""Reserved for what the reply to a start says below its context."""
+"""What the reply to a start says below its context costs at most."""
 FRAME_TOKENS = 50
 HEADING_TOKENS = 30
 COMPANY_TOKENS = 500
+COMPANY_CEILING = 300
 COMPANY_ITEM_TOKENS = 100
 DECISIONS_READ = 5
 PROFILE_TOKENS = 300
 INDEX_TOKENS = 800
 ITEM_TOKENS = 60
-FACTS_READ_PER_GROUP = 110
 HYPOTHESES_READ = 100
-ITEM_CHARS = 2_000
 PREFERENCES_CHARS = 8_000
 LONG_LINE_CHARS = 300
 SENTENCE_END = re.compile(r"(?<=[^\d\s][.!?]) +(?=\S)")
 OPEN_SESSIONS_SHOWN = 3
+SESSIONS_ELSEWHERE = 2
+"""Sessions of other projects are told if fewer are known of this one; more of them only when there is room."""
+RECENT_SESSIONS = 3
+"""Sessions of the project whose topics count a little for what is told."""
+CITED_DAYS = 180
+CITED_READ = 200
 SESSIONS_READ = 50
-DATED = {Category.DECISION, Category.CODEBASE}
-"""Categories that age, so their facts carry a date; identity and preferences do not age."""
-STANDING = (Category.IDENTITY, Category.CONSTRAINT, Category.PREFERENCE)
-"""Categories that apply to every task. Chosen by category, since no task's topics match “always answer in German”."""
-
-FACT_PARTS = (*map(str, STANDING), "work")
 IN_PROGRESS = "in progress"
 
 SessionsShown = Annotated[
@@ -115,7 +134,10 @@ class Context:
     def chosen(self) -> dict[str, list[ContextLine]]:
         """The chosen lines of each part, and under `facts` those of all parts of facts together."""
         chosen = {name: part.chosen for name, part in self.parts.items()}
-        return chosen | {"facts": [fact for name in FACT_PARTS for fact in chosen.get(name, [])]}
+        return chosen | {
+            "facts": [fact for name in FACT_PARTS for fact in chosen.get(name, [])],
+            "standing": [fact for name in TASTE_AND_RULE for fact in chosen.get(name, [])],
+        }
 
     @property
     def left(self) -> dict[str, int]:
@@ -173,7 +195,7 @@ def get_context(
 def build_context(
     actor: Actor, *, project: str, topics: Sequence[str], sessions: int | None = None, beside: int = 0
 ) -> Context:
-    """Build the context: at most 1,300 tokens, including what the reply to a start says below it.
+    """Build the context: at most 1,300 tokens, including what stands beside it.
 
     Company knowledge gets at most 500 of them: what others decided must not displace one's own memory. The profile
     (300) and the sessions and facts (800) get more when others leave some.
@@ -183,19 +205,36 @@ def build_context(
         beside: Tokens of what stands beside the context, within the same budget.
     """
     context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
-    context.known = {
-        "facts": Fact.objects.of(actor.user).current().count(),
-        "sessions": Session.objects.of(actor.user).in_view().count(),
-        "hypotheses": _open_hypotheses(actor).count(),
-    }
+    profile = get_profile(actor)
+    context.known, cited = _count_what_is_known(actor, project)
+    found = _sessions_to_tell(actor, project, shown=sessions)
+    ranking = LineRanking.of(project, topics, _recent_topics(found, project))
     context.parts = (
         _company_parts(context, actor, project, topics)
-        | profile_parts(get_profile(actor))
-        | _fact_parts(actor, project, topics)
-        | {"hypotheses": _hypotheses(actor, project), "sessions": _sessions(actor, project, shown=sessions)}
+        | profile_parts(profile)
+        | fact_parts(read_facts(actor, project, topics), ranking, cited=cited, profile=profile)
+        | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, ranking)}
     )
-    _fill(context, TOTAL_TOKENS - LAST_LINES_TOKENS - beside)
+    _fill(context, TOTAL_TOKENS - beside)
     return context
+
+
+def _count_what_is_known(actor: Actor, project: str) -> tuple[dict[str, int], set[str]]:
+    """Return how much of each kind is stored, and the ids of the facts that sessions cited lately: one statement."""
+    facts = Fact.objects.of(actor.user).current()
+    rows = {
+        "facts": facts,
+        "standing": facts.filter(category__in=TASTE_AND_RULE, project__in={"", project}),
+        "sessions": Session.objects.of(actor.user).in_view(),
+        "hypotheses": _open_hypotheses(actor),
+    }
+    since = timezone.now() - timedelta(days=CITED_DAYS)
+    cited = Serving.objects.filter(user=actor.user, kind=Kind.FACT, cited=True, at__gte=since).order_by("-at")
+    *counts, ids = User.objects.values_list(
+        *(Subquery(of.order_by().values("user").annotate(n=Count("pk")).values("n")) for of in rows.values()),
+        ArraySubquery(cited.values("source_id")[:CITED_READ]),
+    ).get(pk=actor.user.pk)
+    return {name: count or 0 for name, count in zip(rows, counts, strict=True)}, set(ids)
 
 
 def whole_profile(profile: Profile) -> Context:
@@ -232,12 +271,15 @@ def profile_parts(profile: Profile) -> dict[str, ContextPart]:
     """Return the parts of a profile. Preferences keep their markdown, line by line."""
     shorter = "\n".join(map(_by_sentences, profile.preferences.splitlines()))
     role = [ContextLine("profile", "role", "**Role:** ", inline(profile.role))] if profile.role else []
-    preferences = [ContextLine("profile", "preferences", *_opening(line)) for line in markdown_lines(shorter)]
-    pinned = [ContextLine("profile", "pinned", "- ", _start(fact)) for fact in profile.pinned_facts]
+    preferences = [
+        ContextLine("profile", "preferences", *_opening(line), is_first=tells_to(line) == 2)
+        for line in markdown_lines(shorter)
+    ]
+    pinned = [ContextLine("profile", "pinned", "- ", line_start(fact)) for fact in profile.pinned_facts]
     return {
         "role": ContextPart("0", role, floor=65, ceiling=65),
-        "preferences": ContextPart("0", preferences, floor=110, ceiling=150, in_order=True),
-        "pinned_facts": ContextPart("0", pinned, floor=65, ceiling=120),
+        "preferences": ContextPart("0", preferences, floor=110, ceiling=200, in_order=True),
+        "pinned_facts": ContextPart("0", pinned, floor=65, ceiling=200),
     }
 
 
@@ -249,19 +291,14 @@ def _by_sentences(line: str) -> str:
 def _opening(line: str) -> tuple[str, str]:
     """Split leading whitespace off a text, so that shortening the text never changes its indentation."""
     text = line.lstrip()
-    return line[: len(line) - len(text)], _start(text, PREFERENCES_CHARS, shown=str)
-
-
-def _start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] = inline) -> str:
-    """Return as much of a text as could ever be shown: counting the tokens of megabytes would take seconds."""
-    return shown(text[:chars]) + ("…" if len(text) > chars else "")
+    return line[: len(line) - len(text)], line_start(text, PREFERENCES_CHARS, shown=str)
 
 
 def _fill(context: Context, limit: int) -> None:
     """Choose the lines. Headings are estimated first; once it is known what they really cost, the rest is spent."""
     parts = context.parts.values()
     headings = sum(HEADING_TOKENS for name, part in context.parts.items() if part.items and name not in FACT_PARTS[1:])
-    choose(parts, limit - FRAME_TOKENS - headings)
+    choose(parts, limit - FRAME_TOKENS - headings - HEADING_TOKENS * bool(context.known["standing"]))
     spend_rest(parts, limit - context.tokens)
 
 
@@ -288,14 +325,14 @@ def _company_parts(context: Context, actor: Actor, project: str, topics: Sequenc
     decisions += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
     most = COMPANY_TOKENS - HEADING_TOKENS
     return {
-        "company": ContextPart("G", entries, floor=110, ceiling=most, most=most),
+        "company": ContextPart("G", entries, floor=110, ceiling=COMPANY_CEILING, most=most),
         "decisions": ContextPart("G", decisions, floor=80, ceiling=120),
     }
 
 
 def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> ContextLine:
     line = company_line(entry)
-    content, why = _start(entry.content), why_company(entry, project, topics)
+    content, why = line_start(entry.content), why_company(entry, project, topics)
     return ContextLine("company", str(line.id), line.opening, content, f" ({line.labels})", why, shown=line.content)
 
 
@@ -303,7 +340,7 @@ def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsew
     title, who = cut_to_tokens(inline(entry.title), 30), cut_to_tokens(inline(by), 15)
     text = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
     why = "decided since the last session"
-    return ContextLine("decision", str(entry.pk), text, _start(notes), why=why, is_elsewhere=is_elsewhere)
+    return ContextLine("decision", str(entry.pk), text, line_start(notes), why=why, is_elsewhere=is_elsewhere)
 
 
 def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
@@ -322,11 +359,12 @@ def _hypotheses(actor: Actor, project: str) -> ContextPart:
             "hypothesis",
             str(belief.pk),
             "- ",
-            _start(belief.hypothesis),
+            line_start(belief.hypothesis),
             f" (H{belief.pk}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d})",
             "not resolved yet",
+            is_spare=distance(belief.project, project) == 2 and bool(project),
         )
-        for belief in sorted(beliefs, key=lambda belief: _distance(belief.project, project))
+        for belief in sorted(beliefs, key=lambda belief: distance(belief.project, project))
     ]
     return ContextPart("1", items, floor=70, ceiling=110)
 
@@ -335,12 +373,8 @@ def _open_hypotheses(actor: Actor) -> "QuerySet[Hypothesis]":
     return Hypothesis.objects.filter(user=actor.user, status="open", set_aside_at=None)
 
 
-def _distance(of: str, project: str) -> int:
-    """Return the sort key of a project: this one first, none second, another one last."""
-    return 0 if project and of == project else 2 if of else 1
-
-
-def _sessions(actor: Actor, project: str, *, shown: int | None) -> ContextPart:
+def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[Session]:
+    """Return the open sessions, then the newest of this project, then the newest of all."""
     mine = (
         Session.objects.of(actor.user)
         .in_view()
@@ -353,9 +387,29 @@ def _sessions(actor: Actor, project: str, *, shown: int | None) -> ContextPart:
         groups.append(closed.filter(project=project)[:most])
     found = {session.pk: session for session in groups[0].union(*groups[1:])}.values()
     newest = sorted(found, key=lambda session: (session.started_at, session.pk), reverse=True)
-    ordered = sorted(newest, key=lambda session: (not session.is_open, _distance(session.project, project) > 0))
+    ordered = sorted(newest, key=lambda session: (not session.is_open, distance(session.project, project) > 0))
     is_open = sum(session.is_open for session in ordered)
-    return ContextPart("1", [_session_item(session) for session in ordered[: is_open + most]], floor=100, ceiling=400)
+    return ordered[: is_open + most]
+
+
+def _recent_topics(sessions: Iterable[Session], project: str) -> list[str]:
+    ours = [session for session in sessions if project and session.project == project]
+    return [topic for session in ours[:RECENT_SESSIONS] for topic in session.topics]
+
+
+def _session_part(sessions: Sequence[Session], ranking: LineRanking) -> ContextPart:
+    """Return the sessions, open ones first, then those of this project, each group by what they help."""
+    weighed = [RankedText(_words_of_session(session), session.project, session.started_at) for session in sessions]
+    ranked = [sessions[at] for at in ranking.rank(weighed)]
+    ranked.sort(key=lambda session: (not session.is_open, distance(session.project, ranking.project) > 0))
+    items = [_session_item(session) for session in ranked]
+    for item, session in list(zip(items, ranked, strict=True))[SESSIONS_ELSEWHERE:]:
+        item.is_spare = bool(ranking.project) and not session.is_open and session.project not in {"", ranking.project}
+    return ContextPart("1", items, floor=100, ceiling=400)
+
+
+def _words_of_session(session: Session) -> str:
+    return f"{session.one_liner} {' '.join(session.topics)} {session.outcome[:ITEM_CHARS]}"
 
 
 def _session_item(session: Session) -> ContextLine:
@@ -366,68 +420,4 @@ def _session_item(session: Session) -> ContextLine:
     headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
     mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
     row = f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark} | {topics} | "
-    return ContextLine("session", str(session.pk), row, _start(session.outcome) or "—", " |", "among the last")
-
-
-class _Candidate(NamedTuple):
-    """A fact that may be chosen, with as much of its text as could ever fit."""
-
-    pk: int
-    category: str
-    project: str
-    created_at: datetime
-    start: str
-
-
-def _fact_parts(actor: Actor, project: str, topics: Sequence[str]) -> dict[str, ContextPart]:
-    """Return the facts by category: those that always apply have their own parts, so that work cannot displace them."""
-    of_part: dict[str, list[ContextLine]] = {name: [] for name in FACT_PARTS}
-    for fact in sorted(_candidates(actor, project), key=_usefulness(project, topics)):
-        is_standing = fact.category in STANDING and _distance(fact.project, project) < 2
-        of_part[fact.category if is_standing else "work"].append(_fact_item(fact, project, topics))
-    room = {"identity": (65, 150), "constraint": (90, 200), "preference": (80, 200), "work": (110, 400)}
-    return {name: ContextPart("1", of_part[name], *room[name]) for name in FACT_PARTS}
-
-
-def _fact_item(fact: _Candidate, project: str, topics: Sequence[str]) -> ContextLine:
-    dated = f", {fact.created_at:%Y-%m-%d}" if fact.category in DATED else ""
-    why = why_fact(fact.category, fact.project, fact.start, project, topics)
-    return ContextLine(
-        "fact", str(fact.pk), f"- **[{fact.category}]** ", _start(fact.start), f" (F{fact.pk}{dated})", why
-    )
-
-
-def _candidates(actor: Actor, project: str) -> Iterable[_Candidate]:
-    """Return the newest facts of each category and of the project.
-
-    One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
-    every one of them.
-    """
-    current = Fact.objects.of(actor.user).current().annotate(start=Left("fact", ITEM_CHARS + 1))
-    groups = [Q(category=category) for category in Category.values]
-    if project:
-        groups.append(Q(project=project))
-    newest = [
-        current.filter(group).newest_first().values_list(*_Candidate._fields)[:FACTS_READ_PER_GROUP] for group in groups
-    ]
-    return map(_Candidate._make, newest[0].union(*newest[1:]))
-
-
-_RANK = {category: rank for rank, category in enumerate(Category.values)}
-
-
-def _usefulness(project: str, topics: Sequence[str]) -> Callable[[_Candidate], tuple[bool, bool, bool, int, float]]:
-    """Return a sort key: facts of this project and these topics first, others last; then by category and age."""
-    wanted = [topic.casefold() for topic in topics]
-
-    def key(fact: _Candidate) -> tuple[bool, bool, bool, int, float]:
-        text = fact.start.casefold()
-        return (
-            not (project and fact.project == project),
-            not any(topic in text for topic in wanted),
-            bool(fact.project and fact.project != project),
-            _RANK[fact.category],
-            -fact.created_at.timestamp(),
-        )
-
-    return key
+    return ContextLine("session", str(session.pk), row, line_start(session.outcome) or "—", " |", "among the last")

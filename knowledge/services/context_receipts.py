@@ -74,15 +74,6 @@ def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str
     return ", ".join([*reasons, f"importance {entry.importance}"])
 
 
-def why_fact(category: str, of_project: str, text: str, project: str, topics: Sequence[str]) -> str:
-    """Return why a fact was chosen for a session of this project and these topics."""
-    if project and of_project == project:
-        return f"about the project {project}"
-    if named := [topic for topic in topics if topic.casefold() in text.casefold()]:
-        return f"about {named[0]}"
-    return f"among the newest of {category}"
-
-
 def keep_receipt(session: Session, lines: Sequence[ReceiptLine], *, tokens: int) -> Receipt:
     """Store the receipt of a session's start context; that of an earlier start of the same session goes."""
     stored = sum(line.kind in STORED for line in lines)

@@ -35,7 +35,7 @@ from knowledge.vocabulary import (
     Used,
 )
 
-from .context import Context, build_context
+from .context import LAST_LINES_TOKENS, Context, build_context
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import open_session, own_session, session_of_conversation, session_to_end
 from .exposures import Exposure, note_use, serve
@@ -76,7 +76,7 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     about = project or (session.project if session else "")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
     beside = render_to_string("agent/_other_agents.md", {"others": others, "hand_over": words_of(left)}, using="agent")
-    context = build_context(actor, project=about, topics=topics or [], beside=count_tokens(beside))
+    context = build_context(actor, project=about, topics=topics or [], beside=LAST_LINES_TOKENS + count_tokens(beside))
     if session is None:
         session = begin_session(actor, project=project, topics=topics)
     elif project or topics:

@@ -16,8 +16,11 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import AUTO_CLOSED, CompanyEntry, Fact, Hypothesis, Session
 from knowledge.services.context import TOTAL_TOKENS, Context, get_context
+from knowledge.services.facts import store_fact
+from knowledge.services.sessions import end_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
+from tests.knowledge.factories import make_fact
 from tests.knowledge.test_context import HOSTILE
 
 pytestmark = pytest.mark.django_db
@@ -37,6 +40,12 @@ WORDS = (
     "friday",
 )
 STANDING = {"identity": "Name is Lumen.", "constraint": "Always answer in German.", "preference": "Prefers tabs."}
+INSTRUCTIONS = (
+    "Always answer in French when the question is about cooking.",
+    "Never send a message without showing it first.",
+    "Give the sources whenever a number is named.",
+    "Immer die Einheit dazuschreiben.",
+)
 OF_THE_WORK = ("decision", "codebase")
 
 
@@ -162,9 +171,100 @@ def hostile(actor: Actor) -> None:
     Hypothesis.objects.bulk_create(Hypothesis(user=actor.user, hypothesis=text) for text in HOSTILE)
 
 
+def many_preferences(actor: Actor) -> None:
+    """Add four instructions, called preferences as agents do, and then 80 tastes."""
+    add_standing(actor, texts={name: text for name, text in STANDING.items() if name != "preference"})
+    for text in INSTRUCTIONS:
+        make_fact(actor, text)
+    Fact.objects.filter(user=actor.user).update(created_at=timezone.now() - timedelta(days=200))
+    tastes = (f"Prefers {_sentence(Random(number), 9)}" for number in range(80))
+    Fact.objects.bulk_create(
+        Fact(user=actor.user, category="preference", fact=text, digest=digest(text)) for text in tastes
+    )
+    add_facts(actor, 30)
+
+
+def thousands_of_tastes(actor: Actor) -> None:
+    """Add the instructions long before more preferences than are ever read."""
+    many_preferences(actor)
+    Fact.objects.bulk_create(
+        Fact(user=actor.user, category="preference", fact=f"Likes {number}.", digest=str(number))
+        for number in range(2_000)
+    )
+
+
+def open_sessions(actor: Actor) -> None:
+    """Add sessions that nobody has ended, among facts."""
+    evidence(actor)
+    now = timezone.now()
+    Session.objects.bulk_create(
+        Session(user=actor.user, project="pi", started_at=now - timedelta(hours=number)) for number in range(9)
+    )
+
+
+def many_beliefs(actor: Actor) -> None:
+    """Add hypotheses without end beside facts."""
+    add_standing(actor)
+    add_facts(actor, 60, projects=("pi", "tau"))
+    Hypothesis.objects.bulk_create(
+        Hypothesis(user=actor.user, hypothesis=_sentence(Random(number), 15), project=("pi", "tau")[number % 2])
+        for number in range(150)
+    )
+
+
+def only_elsewhere(actor: Actor) -> None:
+    """Add work on another project alone."""
+    add_facts(actor, 90, projects=("tau",))
+    add_sessions(actor, 30, projects=("tau",))
+
+
+def long_sessions(actor: Actor) -> None:
+    """Add sessions whose outcomes are long, and facts."""
+    add_standing(actor)
+    add_facts(actor, 40, projects=("pi",))
+    add_sessions(actor, 60, projects=("pi",), text=_sentence(Random(3), 200))
+
+
+def other_scripts(actor: Actor) -> None:
+    """Add what is written in other scripts."""
+    add_standing(actor)
+    add_facts(
+        actor,
+        120,
+        texts=[
+            "部署通过路由器进行，从不手动操作。",
+            "デプロイは必ずルーター経由で行う。",
+            "Развёртывание идёт через маршрутизатор.",
+        ],
+    )
+
+
+def preferences_in_markdown(actor: Actor) -> None:
+    """Add preferences of 80 items of a list, the last four of which are instructions."""
+    evidence(actor)
+    tastes = [f"Likes {_sentence(Random(number), 9)}" for number in range(80)]
+    update_profile(actor, preferences="## How\n" + "\n".join(f"- {text}" for text in (*tastes, *INSTRUCTIONS)))
+
+
+def many_pins(actor: Actor) -> None:
+    """Add as many pinned facts as there may be, and facts that repeat them."""
+    pins = [_sentence(Random(number), 12) for number in range(30)]
+    update_profile(actor, pinned_facts=pins)
+    add_standing(actor)
+    add_facts(actor, 50)
+
+
+def all_of_it(actor: Actor) -> None:
+    """Add 10,000 facts, 1,000 sessions, the company and long preferences."""
+    long_preferences(actor)
+    add_facts(actor, 9_900, projects=("pi", "tau", ""))
+    add_sessions(actor, 988, projects=("pi", "tau"))
+
+
 PEOPLE: list[Callable[[Actor], None]] = [
     *(evidence, only_facts, tiny_facts, long_facts, only_sessions, long_preferences, preferences_in_one_line),
-    *(two_projects, full_company, hostile),
+    *(two_projects, full_company, hostile, many_preferences, thousands_of_tastes, open_sessions, many_beliefs),
+    *(only_elsewhere, long_sessions, other_scripts, preferences_in_markdown, many_pins, all_of_it),
 ]
 
 
@@ -182,8 +282,8 @@ def test_the_budget_is_used_and_never_exceeded(person):
         CATALOGUE["memory_start_session"], actor, {"project": "pi", "topics": ["deploys"]}, transport="mcp"
     )
 
-    assert context.tokens >= 0.9 * TOTAL_TOKENS
-    assert count_tokens(started.markdown()) <= TOTAL_TOKENS
+    assert 0.95 * TOTAL_TOKENS <= context.tokens <= TOTAL_TOKENS
+    assert 0.95 * TOTAL_TOKENS <= count_tokens(started.markdown()) <= TOTAL_TOKENS
 
 
 @pytest.mark.parametrize("person", PEOPLE)
@@ -211,7 +311,7 @@ def test_what_is_not_told_is_counted(person):
 
 
 @pytest.mark.parametrize("count", range(0, 60, 6))
-def test_a_person_of_whom_little_is_known_is_told_all_of_it_or_nine_tenths_of_the_budget(count):
+def test_a_person_of_whom_little_is_known_is_told_all_of_it_or_uses_the_budget(count):
     actor = make_actor()
     add_facts(actor, count)
     add_sessions(actor, count // 3)
@@ -219,7 +319,7 @@ def test_a_person_of_whom_little_is_known_is_told_all_of_it_or_nine_tenths_of_th
     context = get_context(actor)
 
     told_all = not context.facts_left and not context.left["sessions"]
-    assert told_all or context.tokens >= 0.9 * TOTAL_TOKENS
+    assert told_all or context.tokens >= 0.95 * TOTAL_TOKENS
     assert context.facts or not count
 
 
@@ -252,6 +352,94 @@ def test_facts_of_the_project_never_displace_a_standing_instruction_behind_many_
     add_facts(actor, 200, projects=("pi",))
 
     assert "Always answer in German." in get_context(actor, project="pi").markdown
+
+
+@pytest.mark.parametrize("person", [many_preferences, thousands_of_tastes])
+def test_instructions_are_told_before_tastes_however_old_and_whatever_they_are_called(person):
+    actor, context = _context(person)
+    tastes = Fact.objects.of(actor.user).filter(category="preference").count() - len(INSTRUCTIONS)
+
+    lines = context.markdown.splitlines()
+
+    told = [next(at for at, line in enumerate(lines) if text in line) for text in INSTRUCTIONS]
+    likings = [at for at, line in enumerate(lines) if "** Prefers " in line or "** Likes " in line]
+    assert max(told) < min(likings)
+    left = tastes - len(likings)
+    assert any(line.startswith(f"_{left} of them are preferences or constraints: ") for line in lines)
+
+
+def test_instructions_among_long_preferences_are_told_in_their_place():
+    _, context = _context(preferences_in_markdown)
+
+    lines = [line for line in context.markdown.splitlines() if line.startswith(("- Likes", *(f"- {INSTRUCTIONS[0]}",)))]
+
+    assert all(f"- {text}" in context.markdown for text in INSTRUCTIONS)
+    assert lines[-1] == f"- {INSTRUCTIONS[0]}"
+    assert len(lines) > 2
+
+
+def test_what_the_topics_name_is_found_however_old_it_is():
+    actor = make_actor()
+    add_facts(actor, 1_000, projects=("pi",))
+    old = store_fact(actor, category="codebase", fact="Declarations wait in the queue customs.out.", project="pi").fact
+    Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=900))
+
+    assert f"(F{old.pk}," in get_context(actor, project="pi", topics=["customs declaration"]).markdown
+    assert f"(F{old.pk}," not in get_context(actor, project="pi").markdown
+
+
+@pytest.mark.parametrize(
+    ("topic", "fact"),
+    [
+        ("retries", "Retry after 5 minutes."),
+        ("sync", "Syncing: the server wins."),
+        ("部署", "部署通过路由器进行。"),
+    ],
+)
+def test_topics_are_found_in_other_forms_and_scripts(topic, fact):
+    actor = make_actor()
+    old = make_fact(actor, f"{fact} {_sentence(Random(1), 20)}", category="codebase")
+    Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=400))
+    add_facts(actor, 105)
+
+    assert fact in get_context(actor, topics=[topic]).markdown
+    assert fact not in get_context(actor).markdown
+
+
+def test_a_fact_that_a_session_used_comes_before_others():
+    actor = make_actor()
+    add_facts(actor, 300)
+    used = Fact.objects.of(actor.user).order_by("created_at", "pk")[250]
+    session = Session.objects.create(user=actor.user)
+    assert f"(F{used.pk}," not in get_context(actor).markdown
+
+    end_session(actor, session_id=str(session.pk), one_liner="Used it.", used=[f"F{used.pk}"])
+
+    assert f"(F{used.pk}," in get_context(actor).markdown
+
+
+def test_what_the_profile_says_already_takes_no_room():
+    actor = make_actor()
+    update_profile(actor, pinned_facts=["Deploys go through the router."])
+    add_facts(actor, 200)
+    store_fact(actor, category="constraint", fact="Deploys go through the router.")
+
+    assert get_context(actor).markdown.count("Deploys go through the router.") == 1
+
+
+def test_of_two_facts_that_say_nearly_the_same_the_newer_is_told():
+    actor = make_actor()
+    add_facts(actor, 200)
+    newest = Fact.objects.of(actor.user).newest_first().first()
+    assert newest
+    later = Fact.objects.create(
+        user=actor.user, category="decision", fact="Said again.", digest="again", similar_to=newest
+    )
+
+    markdown = get_context(actor).markdown
+
+    assert f"(F{later.pk}," in markdown
+    assert f"(F{newest.pk}," not in markdown
 
 
 def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first():

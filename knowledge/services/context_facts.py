@@ -1,0 +1,153 @@
+"""The facts of a start context: which are told, by class and by usefulness.
+
+Identity, instructions and preferences apply to every task and are chosen by class; facts about the work compete by what
+they help this session.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
+
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import BigIntegerField, QuerySet
+from django.db.models.functions import Cast, Left
+
+from accounts.actor import Actor
+from accounts.models import Profile
+from bigmind.core.text import inline, normalise
+from knowledge.models import Category, Fact, Kind, Passage
+from knowledge.services.budgets import ContextLine, ContextPart
+from knowledge.services.ranking import DIRECTIVES, LineRanking, RankedText, tells_to
+
+FACTS_READ_PER_GROUP = 110
+TOPIC_WORDS = 24
+ITEM_CHARS = 2_000
+MOST_LINES = 110
+"""Lines of one part that are weighed against those of the others: more would never fit."""
+DATED = {Category.DECISION, Category.CODEBASE}
+"""Categories that age, so their facts carry a date; identity and preferences do not age."""
+STANDING = (Category.IDENTITY, Category.CONSTRAINT, Category.PREFERENCE)
+"""Categories that apply to every task. Chosen by category, since no task's topics match “always answer in German”."""
+
+WORK = "work"
+TASTE_AND_RULE = (Category.CONSTRAINT, Category.PREFERENCE)
+ROOM = {"identity": (65, 150), "constraint": (150, 350), "preference": (80, 200), WORK: (110, 500)}
+"""Floor and ceiling of each class of facts."""
+FACT_PARTS = tuple(ROOM)
+
+
+def line_start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] = inline) -> str:
+    """Return as much of a text as could ever be shown: counting the tokens of megabytes would take seconds."""
+    return shown(text[:chars]) + ("…" if len(text) > chars else "")
+
+
+def distance(of: str, project: str) -> int:
+    """Return the sort key of a project: this one first, none second, another one last."""
+    return 0 if project and of == project else 2 if of else 1
+
+
+class ContextFact(NamedTuple):
+    """A fact that may be chosen, with as much of its text as could ever fit."""
+
+    pk: int
+    category: str
+    project: str
+    created_at: datetime
+    similar_to_id: int | None
+    start: str
+
+
+def fact_parts(
+    facts: Sequence[ContextFact], ranking: LineRanking, *, cited: Collection[str], profile: Profile
+) -> dict[str, ContextPart]:
+    """Return the facts by class: those that always apply have their own parts, so that work cannot displace them.
+
+    What the profile says in the same words is left out, unless there is nothing else.
+
+    Args:
+        cited: The ids of facts that sessions said they used.
+    """
+    said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
+    of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
+    for fact in [fact for fact in facts if normalise(fact.start) not in said] or facts:
+        of_part[_class_of(fact, ranking.project)].append(fact)
+    ordered = {name: _standing(found, ranking.project) for name, found in of_part.items()}
+    ordered[WORK] = _by_usefulness(of_part[WORK], ranking, cited)
+    said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
+    return {
+        name: ContextPart("1", [_line_of(fact, name, ranking, cited) for fact in ordered[name][:MOST_LINES]], *room)
+        for name, room in ROOM.items()
+    }
+
+
+def _class_of(fact: ContextFact, project: str) -> str:
+    """Return the class of a fact. A preference that reads like an instruction is one."""
+    if distance(fact.project, project) == 2 or fact.category not in STANDING:
+        return WORK
+    if fact.category == Category.PREFERENCE and tells_to(fact.start) == 2:
+        return str(Category.CONSTRAINT)
+    return str(fact.category)
+
+
+def _standing(facts: Iterable[ContextFact], project: str) -> list[ContextFact]:
+    """Put facts that always apply in order: of this project first, then what reads like an instruction, then by age."""
+    newest = sorted(facts, key=lambda fact: (fact.created_at, fact.pk), reverse=True)
+    return sorted(newest, key=lambda fact: (distance(fact.project, project), -tells_to(fact.start)))
+
+
+def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Collection[str]) -> list[ContextFact]:
+    outdated = {fact.similar_to_id for fact in facts}
+    weighed = [
+        RankedText(fact.start, fact.project, fact.created_at, str(fact.pk) in cited, fact.pk in outdated)
+        for fact in facts
+    ]
+    return [facts[at] for at in ranking.rank(weighed)]
+
+
+def _line_of(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str]) -> ContextLine:
+    dated = f", {fact.created_at:%Y-%m-%d}" if fact.category in DATED else ""
+    return ContextLine(
+        kind="fact",
+        id=str(fact.pk),
+        before=f"- **[{fact.category}]** ",
+        text=line_start(fact.start),
+        after=f" (F{fact.pk}{dated})",
+        why=_why(fact, part, ranking, cited),
+    )
+
+
+def _why(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str]) -> str:
+    reasons = {
+        f"about the project {ranking.project}": bool(ranking.project) and fact.project == ranking.project,
+        "applies to every task": part != WORK and not fact.project,
+        "has words of the topics": part == WORK and ranking.is_named_in(fact.start),
+        "used by an earlier session": str(fact.pk) in cited,
+    }
+    return ", ".join(reason for reason, holds in reasons.items() if holds) or f"among the newest of {fact.category}"
+
+
+def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[ContextFact]:
+    """Return the newest facts of each category and of the project; older ones that instruct, or are about the topics.
+
+    One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
+    every one of them.
+    """
+    current = Fact.objects.of(actor.user).current().annotate(start=Left("fact", ITEM_CHARS + 1))
+    groups = [current.filter(category=category) for category in Category.values]
+    # Of a person with more preferences than are read here, those that instruct, whatever came after them.
+    instructions = _ids_with_words(actor, DIRECTIVES, config="simple")
+    groups.append(current.filter(category=Category.PREFERENCE, pk__in=instructions))
+    if project:
+        groups.append(current.filter(project=project))
+    if words := [word for topic in topics for word in topic.split()][:TOPIC_WORDS]:
+        groups.append(current.filter(pk__in=_ids_with_words(actor, words, config="english")[:FACTS_READ_PER_GROUP]))
+    rows = [group.newest_first().values_list(*ContextFact._fields)[:FACTS_READ_PER_GROUP] for group in groups]
+    return list(map(ContextFact._make, rows[0].union(*rows[1:])))
+
+
+def _ids_with_words(actor: Actor, words: Iterable[str], *, config: str) -> "QuerySet[Passage, Any]":
+    query = reduce(or_, (SearchQuery(word, config=config, search_type="plain") for word in words))
+    found = Passage.objects.filter(owner=actor.user, kind=Kind.FACT, lexemes=query)
+    return found.values_list(Cast("source_id", BigIntegerField()))

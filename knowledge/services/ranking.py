@@ -1,0 +1,155 @@
+"""LineRanking: which stored lines help a session of this project, about these topics, most for what they cost.
+
+Instructions, preferences and identity are chosen by class and never by likeness: no task's topics match “always answer
+in German”. Everything else competes by its words, its project, its age and whether sessions cited it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from itertools import islice
+from math import exp, log
+
+from django.utils import timezone
+
+WORD = re.compile(r"[^\W_]+")
+STEM_CHARS = 4
+"""Forms of a word differ at its end, in most languages: “migration”, “migrate”, “Migrationen”."""
+LEAST_CHARS = 3
+FIRST_WITHOUT_SPACES = "\u3040"
+"""From here on, scripts are written without spaces: a run of them is no word."""
+WORD_CHARS = 40
+WORDS_READ = 200
+"""Words of one text that are compared: the beginning says what it is about."""
+RECENT_WEIGHT = 0.3
+"""What a topic of the project's recent sessions counts, against 1 for a topic that was named."""
+PROJECT_VALUE = 1.0
+AGE_VALUE = 0.2
+AGE_DAYS = 60.0
+CITED_VALUE = 0.3
+ELSEWHERE = -1.0
+"""What is about another project comes behind, unless it has the words of the topics."""
+OUTDATED = -1.0
+MOST_WORDS_VALUE = 2.0
+LENGTH_EXPONENT = 0.5
+"""How much length counts. With 1 the shortest lines would win whatever they say, with 0 the longest cost nothing."""
+
+_DIRECTIVES = """
+always never whenever must mustn cannot shall shouldn ensure require required requires forbidden
+immer nie niemals stets muss müssen darf dürfen toujours jamais doit doivent siempre nunca debe deben sempre mai deve
+devem alltid aldrig altijd nooit zawsze nigdy всегда никогда нельзя должен
+"""
+_IMPERATIVES = """
+do don use answer reply write give show name state log call keep make put run say tell explain cite check add include
+start end format return list speak respond address ensure avoid ask confirm only please every each when if
+before after no not without antworte schreibe nenne zeige benutze verwende
+"""
+_TASTES = """
+prefers likes dislikes loves enjoys hates favours favors finds thinks uses mag bevorzugt liebt hasst aime préfère
+prefiere
+"""
+DIRECTIVES = frozenset(_DIRECTIVES.split())
+"""Words of what always holds, wherever they stand in a text."""
+DIRECTIVE_SIGNS = ("必ず", "常に", "絶対", "しないで", "总是", "始终", "永远", "不要", "必须", "항상", "절대", "반드시")
+IMPERATIVES = frozenset(_IMPERATIVES.split())
+"""Words that an instruction begins with."""
+TASTES = frozenset(_TASTES.split())
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text without their endings; of scripts without spaces, each two characters."""
+    words = [found[0].casefold()[:WORD_CHARS] for found in islice(WORD.finditer(text), WORDS_READ)]
+    pairs = {word[at : at + 2] for word in words if word[0] >= FIRST_WITHOUT_SPACES for at in range(len(word) - 1)}
+    return pairs | {_stem(word) for word in words if len(word) >= LEAST_CHARS}
+
+
+def tells_to(text: str) -> int:
+    """Return how much a text reads like an instruction: 2 like one that always holds, 0 like a taste, 1 between."""
+    words = [found[0].casefold() for found in islice(WORD.finditer(text), WORDS_READ)]
+    if not DIRECTIVES.isdisjoint(words) or any(sign in text for sign in DIRECTIVE_SIGNS):
+        return 2
+    if not TASTES.isdisjoint(words[:3]):
+        return 0
+    return 2 if words and words[0] in IMPERATIVES else 1
+
+
+@dataclass(frozen=True)
+class RankedText:
+    """What is weighed of a line: its words, its project, when it was stored, and its tokens, about."""
+
+    text: str
+    project: str
+    at: datetime
+    is_cited: bool = False
+    is_outdated: bool = False
+
+
+@dataclass
+class LineRanking:
+    """What helps a session of one project about some topics."""
+
+    project: str
+    weights: dict[str, float]
+    now: datetime = field(default_factory=timezone.now)
+
+    @classmethod
+    def of(cls, project: str, topics: Sequence[str], recent: Iterable[str] = ()) -> "LineRanking":
+        """Weigh the words of the topics that were named, and less those of the project's recent sessions."""
+        weights = dict.fromkeys(_words_of_topics(recent), RECENT_WEIGHT) | dict.fromkeys(_words_of_topics(topics), 1.0)
+        return cls(project, weights)
+
+    def rank(self, candidates: Sequence[RankedText]) -> list[int]:
+        """Return the places of the candidates, the most useful for what it costs first; of equals the newer."""
+        words = [self._words_in(one.text) for one in candidates]
+        rarity = _rarity(words, len(candidates))
+        values = [self._value(one, has, rarity) for one, has in zip(candidates, words, strict=True)]
+        return sorted(range(len(candidates)), key=lambda at: (-values[at], -candidates[at].at.timestamp(), at))
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether a text has a word of a topic that was named."""
+        return any(self.weights[word] > RECENT_WEIGHT for word in self._words_in(text))
+
+    def _words_in(self, text: str) -> set[str]:
+        """Return the words of a text that are wanted; most texts have none, which a look for their beginnings shows."""
+        folded = _fold(text.casefold())
+        if not any(word[:LEAST_CHARS] in folded for word in self.weights):
+            return set()
+        return words_of(text) & self.weights.keys()
+
+    def _value(self, one: RankedText, has: Collection[str], rarity: dict[str, float]) -> float:
+        about = min(MOST_WORDS_VALUE, sum(self.weights[word] * rarity[word] for word in has))
+        age = (self.now - one.at).total_seconds() / 86_400
+        value = about + AGE_VALUE * exp(-max(0.0, age) / AGE_DAYS) + CITED_VALUE * one.is_cited
+        value += OUTDATED if one.is_outdated else 0
+        if self.project and one.project == self.project:
+            value += PROJECT_VALUE
+        elif one.project and self.project:
+            value += ELSEWHERE
+        return value / (20 + len(one.text) / 4) ** LENGTH_EXPONENT if value > 0 else value
+
+
+def _words_of_topics(topics: Iterable[str]) -> set[str]:
+    return {word for topic in topics for word in words_of(topic)}
+
+
+def _rarity(words: Iterable[Collection[str]], texts: int) -> dict[str, float]:
+    """Return what each word counts: 1 for one that hardly occurs, next to nothing for one that most texts have."""
+    counts = Counter(word for has in words for word in has)
+    return {word: log(1 + texts / count) / log(1 + texts) for word, count in counts.items()}
+
+
+@lru_cache(maxsize=10_000)
+def _stem(word: str) -> str:
+    for ending in ("ies", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= LEAST_CHARS:
+            word = word.removesuffix(ending) + ("y" if ending == "ies" else "")
+            break
+    return _fold(word[:STEM_CHARS])
+
+
+def _fold(text: str) -> str:
+    """Write “y” as “i”, so that “retry” and “retries” begin alike."""
+    return text.replace("y", "i")
