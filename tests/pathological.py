@@ -11,7 +11,6 @@ from bigmind.core.text import check_content, fence, find_hidden_characters, inli
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
-from curation.proposals.contradictions import contradictions
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
 from knowledge.parsers.learnings import pending_in
@@ -25,6 +24,7 @@ from knowledge.references.readers.registry import Source, generator_for
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.names import path_form, request_in, spell, words_typed
 from knowledge.search.splits import split_text
+from knowledge.services.contradictions import contradictions
 from knowledge.transfer import readers as importers
 from knowledge.transfer.readers.bundles import bundle_from
 from knowledge.views.entries import heading_and_body, words_of

@@ -10,8 +10,7 @@ from accounts.actor import Actor
 from knowledge.models import UNDECIDED, CompanyEntry, Kind
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.search.hybrid import Filters, search
-
-from .contradictions import contradictions
+from knowledge.services.contradictions import contradictions
 
 NEAR_FROM = 0.5
 """From which similarity on two texts are about the same. What is further apart is neither shown nor compared."""

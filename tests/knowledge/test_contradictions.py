@@ -1,0 +1,64 @@
+"""Contradictions: what two texts may disagree on, measured with pairs that were written by hand."""
+
+from time import process_time
+
+import pytest
+
+from benchmarks.truth.pairs import HELD_OUT, RULES, TUNED, Pair, read_pairs
+from knowledge.services.contradictions import MOST_HINTS, contradictions
+
+LEAST_FOUND = 0.85
+MOST_FALSE = 0.1
+LONG = 64 * 1024
+HOSTILE = ["a", "1,", "not ", "don't ", "1 day ", "only ", ".", "monday to ", "’a", "use it for that; ", "1:", "in "]
+PAIRS = read_pairs()
+
+
+def _both_ways(pair: Pair) -> list[bool]:
+    return [bool(contradictions(pair.newer, pair.older)), bool(contradictions(pair.older, pair.newer))]
+
+
+@pytest.mark.parametrize("part", [TUNED, HELD_OUT, RULES])
+def test_statements_that_cannot_both_hold_are_found_whichever_is_new(part: str) -> None:
+    against = [pair for pair in PAIRS if pair.part == part and pair.relation == "contradiction"]
+
+    missed = [pair for pair in against if not all(_both_ways(pair))]
+
+    assert len(against) >= 50
+    assert len(missed) <= (1 - LEAST_FOUND) * len(against), missed
+
+
+@pytest.mark.parametrize("part", [TUNED, HELD_OUT, RULES])
+def test_statements_that_can_both_hold_raise_few_false_alarms(part: str) -> None:
+    near = [pair for pair in PAIRS if pair.part == part and pair.relation != "contradiction"]
+
+    alarms = [pair for pair in near if any(_both_ways(pair))]
+
+    assert len(near) >= 45
+    assert len(alarms) <= MOST_FALSE * len(near), alarms
+
+
+@pytest.mark.parametrize("text", [text for pair in PAIRS if pair.part == RULES for text in (pair.older, pair.newer)])
+def test_no_rule_disagrees_with_itself(text: str) -> None:
+    assert contradictions(text, f"# {text}\n\n{text}") == []
+
+
+def test_a_hint_quotes_both_sides() -> None:
+    (hint,) = contradictions("Deploy on any weekday, after the tests.", "Never deploy on Fridays.")
+
+    assert hint == "“deploy on any weekday after the tests” here, “never deploy on fridays” there"
+
+
+def test_a_title_that_only_names_the_subject_denies_nothing() -> None:
+    assert contradictions("Deploys on Fridays\nNever deploy on Fridays.", "No deploys on Fridays.") == []
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_the_worst_texts_are_compared_in_a_moment(unit: str) -> None:
+    text = unit * (LONG // len(unit))
+    started = process_time()
+
+    hints = contradictions(text, text[::-1])
+
+    assert process_time() - started < 0.5
+    assert len(hints) <= MOST_HINTS
