@@ -15,6 +15,7 @@ from django.utils.module_loading import import_string
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.text import one_line
 from knowledge.models import (
     AppEntity,
     AppTable,
@@ -29,6 +30,8 @@ from knowledge.models import (
     Reference,
     Session,
 )
+
+QUOTED_CHARS = 160
 
 Rows = Callable[[User], QuerySet[Any]]
 
@@ -70,7 +73,8 @@ class MemoryKind:
         may_be_empty: Whether one that is visible may have nothing to search, and so no passages.
         tags: The field with its tags, where the kind has any: a search by tag leaves out the kinds that have none.
         title: What one is called.
-        told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`.
+        told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`,
+            `contradicted_by`.
         is_searched: Whether a search over everything looks for it.
         takes_feedback: Whether users and agents may say that one was useful, wrong or outdated, or cite it.
         promoted: The text that promoting one to company knowledge proposes; None: it cannot be promoted.
@@ -135,6 +139,11 @@ def _first_line(text: str) -> str:
     return next((line for line in lines if line), "")[:80]
 
 
+def _contradiction(fact: Fact) -> str:
+    newer = fact.contradicted_by
+    return f"F{newer.pk}: {one_line(newer.fact)[:QUOTED_CHARS]}" if newer else ""
+
+
 def _approver(entry: CompanyEntry) -> str:
     return f"{entry.decider or ''} ({entry.source})".strip() if entry.is_copy else entry.decider or ""
 
@@ -146,7 +155,7 @@ KINDS: dict[str, MemoryKind] = {
         word="fact",
         label="Facts",
         route="memory-fact",
-        visible=lambda user: Fact.objects.of(user).current(),
+        visible=lambda user: Fact.objects.of(user).current().select_related("contradicted_by"),
         own=OwnMemory(
             rows=lambda user: Fact.objects.of(user),
             list_route="memory-facts",
@@ -155,6 +164,7 @@ KINDS: dict[str, MemoryKind] = {
             erase="knowledge.services.facts.erase_fact",
             archived_at="deprecated_at",
         ),
+        told=lambda fact: {"contradicted_by": _contradiction(fact)},
         promoted=lambda fact: str(fact.fact),
         session="source_session",
     ),

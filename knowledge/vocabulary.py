@@ -28,6 +28,7 @@ from bigmind.core.vocabulary import (
 CategoryName = Literal["preference", "decision", "codebase", "constraint", "identity"]
 FactText = Annotated[Content, Field(description="One truth, in one sentence.", examples=["Prefers pytest."])]
 FactId = Annotated[RowId, Handle("fact"), Field(description="Its number.")]
+FactIds = Annotated[list[Annotated[RowId, Handle("fact")]], Field(max_length=20)]
 HypothesisText = Annotated[Content, Field(description="“I believe X because Y.”")]
 HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="The number of the hypothesis.")]
 ChunkId = Annotated[RowId, Handle("chunk"), Field(description="The number of the chunk.")]

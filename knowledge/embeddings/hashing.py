@@ -21,6 +21,7 @@ class Hashing:
 
     dimensions: int = 256
     is_paid: bool = False
+    is_local: bool = True
 
     @property
     def space(self) -> str:

@@ -32,6 +32,7 @@ class MiniLM:
     space: str = f"minilm-l6-v2:{DIMENSIONS}"
     dimensions: int = DIMENSIONS
     is_paid: bool = False
+    is_local: bool = True
 
     def embed(self, texts: Sequence[str], *, timeout: float = 0) -> Vectors:
         """Return the vectors of the texts. Nothing is called over a network, so `timeout` is ignored.

@@ -52,6 +52,8 @@ class OpenAICompatible:
         """The name of this model's vectors, the same at every endpoint that serves it."""
         return f"openai:{self.model}:{self.dimensions}"
 
+    is_local = False
+
     @property
     def is_paid(self) -> bool:
         """Whether each text costs money."""

@@ -88,6 +88,10 @@ class Embedder(Protocol):
     def is_paid(self) -> bool:
         """Whether the daily budget applies to it."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it works in this process, so that a call that writes can wait for it."""
+
     def embed(self, texts: Sequence[str], *, timeout: float = ...) -> Vectors:
         """Return a unit vector for each of 1 to 100 texts, without retries, within about `timeout` seconds.
 

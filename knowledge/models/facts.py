@@ -53,6 +53,14 @@ class Fact(models.Model):
         related_name="+",
         help_text="An older one that says nearly this.",
     )
+    contradicted_by = models.ForeignKey(
+        "self",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="contradicts",
+        help_text="A newer one beside which this cannot hold, until someone says which of the two does.",
+    )
     deprecated_at = models.DateTimeField(null=True, blank=True)
     deprecation_reason = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)

@@ -51,6 +51,7 @@ from knowledge.services.context_facts import (
     fact_parts,
     line_start,
     read_facts,
+    say_unsettled,
 )
 from knowledge.services.context_receipts import ReceiptLine, why_company
 from knowledge.services.ranking import LineRanking, RankedText, tells_to
@@ -212,7 +213,9 @@ def build_context(
     context.parts = (
         _company_parts(context, actor, project, topics)
         | profile_parts(profile)
-        | fact_parts(read_facts(actor, project, topics), ranking, cited=cited, profile=profile)
+        | fact_parts(
+            read_facts(actor, project, topics), ranking, cited=cited, profile=profile, against=say_unsettled(actor)
+        )
         | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, ranking)}
     )
     _fill(context, TOTAL_TOKENS - beside)

@@ -4,7 +4,7 @@ Identity, instructions and preferences apply to every task and are chosen by cla
 they help this session.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import or_
@@ -22,6 +22,8 @@ from knowledge.services.budgets import ContextLine, ContextPart
 from knowledge.services.ranking import DIRECTIVES, LineRanking, RankedText, tells_to
 
 FACTS_READ_PER_GROUP = 110
+UNSETTLED_READ = 50
+QUOTED_CHARS = 120
 TOPIC_WORDS = 24
 ITEM_CHARS = 2_000
 MOST_LINES = 110
@@ -60,7 +62,12 @@ class ContextFact(NamedTuple):
 
 
 def fact_parts(
-    facts: Sequence[ContextFact], ranking: LineRanking, *, cited: Collection[str], profile: Profile
+    facts: Sequence[ContextFact],
+    ranking: LineRanking,
+    *,
+    cited: Collection[str],
+    profile: Profile,
+    against: Mapping[int, str],
 ) -> dict[str, ContextPart]:
     """Return the facts by class: those that always apply have their own parts, so that work cannot displace them.
 
@@ -68,6 +75,7 @@ def fact_parts(
 
     Args:
         cited: The ids of facts that sessions said they used.
+        against: What is told beside a fact: the older one that it contradicts.
     """
     said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
     of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
@@ -75,9 +83,12 @@ def fact_parts(
         of_part[_class_of(fact, ranking.project)].append(fact)
     ordered = {name: _standing(found, ranking.project) for name, found in of_part.items()}
     ordered[WORK] = _by_usefulness(of_part[WORK], ranking, cited)
-    said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
     return {
-        name: ContextPart("1", [_line_of(fact, name, ranking, cited) for fact in ordered[name][:MOST_LINES]], *room)
+        name: ContextPart(
+            "1",
+            [_line_of(fact, name, ranking, cited, against.get(fact.pk, "")) for fact in ordered[name][:MOST_LINES]],
+            *room,
+        )
         for name, room in ROOM.items()
     }
 
@@ -106,14 +117,14 @@ def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Co
     return [facts[at] for at in ranking.rank(weighed)]
 
 
-def _line_of(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str]) -> ContextLine:
+def _line_of(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str], against: str) -> ContextLine:
     dated = f", {fact.created_at:%Y-%m-%d}" if fact.category in DATED else ""
     return ContextLine(
         kind="fact",
         id=str(fact.pk),
         before=f"- **[{fact.category}]** ",
         text=line_start(fact.start),
-        after=f" (F{fact.pk}{dated})",
+        after=f" (F{fact.pk}{dated}{against})",
         why=_why(fact, part, ranking, cited),
     )
 
@@ -134,7 +145,10 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
     One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
     every one of them.
     """
-    current = Fact.objects.of(actor.user).current().annotate(start=Left("fact", ITEM_CHARS + 1))
+    # What a newer fact contradicts is told beside that one.
+    current = (
+        Fact.objects.of(actor.user).current().filter(contradicted_by=None).annotate(start=Left("fact", ITEM_CHARS + 1))
+    )
     groups = [current.filter(category=category) for category in Category.values]
     # Of a person with more preferences than are read here, those that instruct, whatever came after them.
     instructions = _ids_with_words(actor, DIRECTIVES, config="simple")
@@ -145,6 +159,14 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
         groups.append(current.filter(pk__in=_ids_with_words(actor, words, config="english")[:FACTS_READ_PER_GROUP]))
     rows = [group.newest_first().values_list(*ContextFact._fields)[:FACTS_READ_PER_GROUP] for group in groups]
     return list(map(ContextFact._make, rows[0].union(*rows[1:])))
+
+
+def say_unsettled(actor: Actor) -> dict[int, str]:
+    """Return for each fact that contradicts an older one what the older one says: it is told beside it."""
+    older = Fact.objects.of(actor.user).current().exclude(contradicted_by=None).newest_first()
+    read = older.values_list("contradicted_by", "pk", "created_at", Left("fact", QUOTED_CHARS))[:UNSETTLED_READ]
+    said = ((newer, f"; unsettled, F{pk} of {since:%Y-%m-%d}: “{inline(text)}”") for newer, pk, since, text in read)
+    return {newer: what for newer, what in said if newer}
 
 
 def _ids_with_words(actor: Actor, words: Iterable[str], *, config: str) -> "QuerySet[Passage, Any]":

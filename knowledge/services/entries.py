@@ -14,7 +14,7 @@ from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Project, SharedCo
 from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.services.near_duplicates import Similar, lookalikes
+from knowledge.services.near_duplicates import RELATED, Similar, compare_with_stored
 from knowledge.vocabulary import (
     ChangedMetadata,
     EntryId,
@@ -76,8 +76,8 @@ def add_entry(
     """Add an entry to the knowledge base: a learning, a summary of a story, a template. Everybody here sees it.
 
     Call this when you learned something that others should not have to learn again. Returns the entry with its id;
-    the exact same content is not added twice (`duplicate`, with the id of the known one). What says nearly the same is
-    listed (`similar`) and pointed to; nothing is merged.
+    the exact same content is not added twice (`duplicate`, with the id of the known one). What it contradicts or
+    repeats is listed (`similar`) and pointed to; nothing is merged.
     """
     parent = entry_of_id(parent_id) if parent_id else None
     entry, is_new = Entry.objects.get_or_create(
@@ -98,8 +98,7 @@ def add_entry(
     )
     if not is_new:
         return AddedEntry(entry, duplicate=True)
-    similar = _point_to_similar(entry)
-    index_entry(entry, made=True)
+    similar = _compare_and_index(actor, entry, made=True)
     return AddedEntry(entry, duplicate=False, similar=similar)
 
 
@@ -133,8 +132,7 @@ def update_entry(
         entry.digest, entry.similar_to = digest(entry.content), None
     entry.save()
     if changed:
-        _point_to_similar(entry)
-        index_entry(entry)
+        _compare_and_index(actor, entry, made=False)
     return UpdatedEntry(entry, re_embedded=changed)
 
 
@@ -163,14 +161,21 @@ def may_change(actor: Actor, entry: Entry) -> bool:
     return entry.created_by_id == actor.user.pk or "curate" in actor.scopes
 
 
-def _point_to_similar(entry: Entry) -> list[Similar]:
-    """Let an entry point to the one most like it, if any. A worker looks again, by meaning, once it has a vector."""
-    others = Entry.objects.exclude(pk=entry.pk)
-    similar = lookalikes(entry.content, kind=Kind.ENTRY, owner=None, among=others, field="content")
-    if similar:
-        entry.similar_to_id = similar[0].id
+def _compare_and_index(actor: Actor, entry: Entry, *, made: bool) -> list[Similar]:
+    """Write the passages of an entry, and let it point to the one that it contradicts or repeats, if any."""
+    compared = compare_with_stored(
+        entry.content,
+        owner=actor.user,
+        among={Kind.ENTRY: Entry.objects.exclude(pk=entry.pk)},
+        fields={Kind.ENTRY: "content"},
+        project=entry.project,
+    )
+    if pointed := [one.id for one in compared.similar if one.relation != RELATED]:
+        entry.similar_to_id = pointed[0]
         entry.save(update_fields=["similar_to"])
-    return similar
+    index_entry(entry, made=made)
+    compared.give_vector(Kind.ENTRY, entry.pk, entry.content)
+    return compared.similar
 
 
 def _own_entry(actor: Actor, id: UUID) -> Entry:

@@ -1,28 +1,46 @@
 """Facts: store, list, correct, set aside, restore, erase."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
+from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.columns import ColumnCopy
-from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Confidence, Cursor, Limit, Offset, Project, Query, Reason
-from knowledge.models import Category, Fact, Kind, Session
+from knowledge.models import Category, CompanyEntry, Fact, Kind, Session
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import CategoryName, FactId, FactText, SessionId
+from knowledge.vocabulary import CategoryName, FactId, FactIds, FactText, SessionId
 
 from .context_receipts import note_erased
+from .contradictions import contradictions
 from .current_sessions import current_session
-from .near_duplicates import Similar, lookalikes
+from .near_duplicates import (
+    CONTRADICTS,
+    EXCERPT_CHARS,
+    RELATED,
+    SAME,
+    Similar,
+    compare_with_stored,
+    is_worded_alike,
+    keep_beside,
+)
 from .projects import EVERYWHERE
+from .worth_keeping import require_worth_keeping
 
+_TURNS = 7710
+ARCHIVED_COMPARED = 200
+QUOTED_CHARS = 300
 ABOUT_THE_USER = (Category.IDENTITY, Category.PREFERENCE)
 
 SUCCESSOR = ColumnCopy(
@@ -34,6 +52,7 @@ SUCCESSOR = ColumnCopy(
         "digest": "It is that of the new text, and looked up by.",
         "superseded_by": "Nothing has taken its place yet.",
         "similar_to": "The new text is compared anew.",
+        "contradicted_by": "The new text is compared anew.",
         "deprecated_at": "It is current, and looked up so.",
         "deprecation_reason": "It is current.",
         "created_at": "It is known from now on.",
@@ -44,11 +63,44 @@ SUCCESSOR = ColumnCopy(
 
 @dataclass(frozen=True)
 class StoredFact:
-    """The fact as it is kept, whether it was known before, and those that say nearly the same."""
+    """The fact as it is kept, whether it was known before, and what it contradicts, repeats or may replace.
+
+    `archived` is the same fact as it was archived before, with the reason; `superseded` are those it took the place of.
+    """
 
     fact: Fact
     duplicate: bool
     similar: list[Similar] = field(default_factory=list)
+    archived: Fact | None = None
+    superseded: list[Fact] = field(default_factory=list)
+
+    @property
+    def next_steps(self) -> list[str]:
+        """The calls that settle what it contradicts or repeats, each with what it means."""
+        facts = [one for one in self.similar if one.kind == Kind.FACT]
+        own = {name: [one.id for one in facts if one.relation == name] for name in (CONTRADICTS, SAME, RELATED)}
+        calls = []
+        if against := own[CONTRADICTS]:
+            calls = [
+                f"It takes their place: {self._call('supersedes', against)}",
+                f"All of them hold: {self._call('despite', against)}",
+                f'It holds elsewhere only: memory_correct_fact(fact_id={self.fact.pk}, fact="… on staging")',
+                f'It is wrong: memory_deprecate_fact(fact_id={self.fact.pk}, reason="…")',
+            ]
+        elif near := own[SAME] or own[RELATED]:
+            calls = [f"If it takes the place of {_handles(near)}: {self._call('supersedes', near)}"]
+        if any(one.contradicts and one.kind == Kind.COMPANY for one in self.similar):
+            calls.append(
+                "If the company knowledge is wrong or outdated: memory_feedback. Until then it holds for others."
+            )
+        if self.archived and self.archived.superseded_by_id not in {None, self.fact.pk}:
+            calls.append(f'If it is still not true: memory_deprecate_fact(fact_id={self.fact.pk}, reason="…")')
+        return calls
+
+    def _call(self, argument: str, ids: Sequence[int]) -> str:
+        text = self.fact.fact if len(self.fact.fact) <= QUOTED_CHARS else "the same text"
+        quoted = json.dumps(text, ensure_ascii=False)
+        return f'memory_store_fact(category="{self.fact.category}", fact={quoted}, {argument}={list(ids)})'
 
 
 @transaction.atomic
@@ -60,12 +112,17 @@ def store_fact(
     confidence: Confidence = 1.0,
     project: Project = "",
     source_session: SessionId | None = None,
+    supersedes: Annotated[FactIds, Field(description="Facts it takes the place of.")] | None = None,
+    despite: Annotated[FactIds, Field(description="Facts that hold beside it after all.")] | None = None,
 ) -> StoredFact:
-    """Remember one truth about the user or their work, for every session to come.
+    """Remember one lasting truth about the user or their work.
 
-    Call this when the user states a preference, a decision, a constraint or something lasting. Returns the fact with
-    its id and `similar` ones; a known one is not stored twice.
+    Call this when the user states a preference, decision, constraint or the like. Returns the fact and what it
+    contradicts or repeats, with the calls that settle it.
     """
+    require_worth_keeping(actor, fact)
+    wait_for_turn(_TURNS, actor.user.pk)
+    old = [own_fact(actor, fact_id) for fact_id in supersedes or []]
     session = current_session(actor, source_session, project="" if project == EVERYWHERE else project)
     stored, is_new = Fact.objects.get_or_create(
         user=actor.user,
@@ -79,11 +136,16 @@ def store_fact(
             "source_session": session,
         },
     )
-    if not is_new:
-        return StoredFact(stored, duplicate=True)
-    similar = _point_to_similar(stored)
-    index_fact(stored, made=True)
-    return StoredFact(stored, duplicate=False, similar=similar)
+    kept = set(despite or ())
+    superseded = _supersede([one for one in old if one.pk != stored.pk], stored)
+    similar = _compare_and_index(stored, kept) if is_new else _settle(stored, kept)
+    _require_no_restatement(stored, similar)
+    archived = _find_archived(stored) if is_new else None
+    return StoredFact(stored, duplicate=not is_new, similar=similar, archived=archived, superseded=superseded)
+
+
+def _handles(ids: Sequence[int]) -> str:
+    return ", ".join(f"F{one}" for one in ids)
 
 
 def _project_of(category: str, named: str, session: Session | None) -> str:
@@ -127,8 +189,8 @@ def list_facts(
 def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
     """Set aside a fact that is no longer true.
 
-    Call this when the user contradicts something you recalled. Returns the fact, which stays
-    on record and is not recalled again.
+    Call this when the user contradicts something you recalled. It stays on record and is not
+    recalled again.
     """
     fact = own_fact(actor, fact_id)
     if not fact.is_current:
@@ -139,9 +201,9 @@ def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
 
 @transaction.atomic
 def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: CategoryName | None = None) -> Fact:
-    """Replace a fact by what is true instead; the old one is set aside.
+    """Replace a fact by what is true; the old one is set aside.
 
-    Call this when a fact is nearly right. Returns the new one, with the category, project and confidence of the old.
+    Call this when a fact is nearly right. Returns the new one, in all else like the old.
     """
     old = own_fact(actor, fact_id)
     if not old.is_current:
@@ -153,8 +215,7 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
         return old
     new, is_new = replace_facts([old], stays=old, text=fact, category=category, reason="Corrected.")
     if is_new:
-        _point_to_similar(new)
-        index_fact(new, made=True)
+        _compare_and_index(new)
     return new
 
 
@@ -192,7 +253,7 @@ def bring_back_fact(fact: Fact) -> None:
             fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
     except IntegrityError as error:
         raise Conflict("That fact has been stored again since.", hint="memory_list_facts shows it.") from error
-    index_fact(fact)
+    _compare_and_index(fact, made=False)
 
 
 def replace_facts(
@@ -257,18 +318,82 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
 
 def _set_aside(fact: Fact, reason: str) -> None:
     fact.deprecated_at, fact.deprecation_reason = timezone.now(), reason
-    fact.save(update_fields=["deprecated_at", "deprecation_reason", "updated_at"])
+    # What replaced it, if one contradicted it. What it contradicted itself holds again.
+    fact.superseded_by, fact.contradicted_by = fact.superseded_by or fact.contradicted_by, None
+    changed = ["deprecated_at", "deprecation_reason", "superseded_by", "contradicted_by", "updated_at"]
+    fact.save(update_fields=changed)
+    Fact.objects.filter(contradicted_by=fact).update(contradicted_by=None)
     erase_passages(Kind.FACT, [fact.pk])
 
 
-def _point_to_similar(fact: Fact) -> list[Similar]:
-    """Let a fact point to the one most like it, if any. A worker looks again, by meaning, once it has a vector."""
+def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
+    """Set aside the facts that a new one replaces. What was replaced by it before is left as it is."""
+    for fact in old:
+        if not fact.is_current and fact.superseded_by_id != new.pk:
+            raise Conflict(f"Fact {fact.pk} has been set aside already.", hint="Leave it out of supersedes.")
+        if fact.is_current:
+            _set_aside(fact, f"Superseded by F{new.pk}.")
+            fact.superseded_by = new
+            fact.save(update_fields=["superseded_by"])
+    return list(old)
+
+
+def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = True) -> list[Similar]:
+    """Write the passage of a fact, and note what it contradicts or repeats: of its owner's, and of the company's.
+
+    Of two facts that contradict each other the newer is told, and the older one beside it, until someone says which
+    holds: the newer is more often right, and neither is lost.
+    """
     others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
-    similar = lookalikes(fact.fact, kind=Kind.FACT, owner=fact.user, among=others, field="fact")
-    if similar:
-        fact.similar_to_id = similar[0].id
+    compared = compare_with_stored(
+        fact.fact,
+        owner=fact.user,
+        among={Kind.FACT: others, Kind.COMPANY: CompanyEntry.objects.approved()},
+        fields={Kind.FACT: "fact", Kind.COMPANY: "content"},
+        project=fact.project,
+    )
+    similar = [one for one in compared.similar if one.kind != Kind.FACT or one.id not in kept]
+    against = [one.id for one in similar if one.contradicts and one.kind == Kind.FACT]
+    Fact.objects.filter(pk__in=against).update(contradicted_by=fact)
+    same = [one.id for one in similar if one.relation == SAME and one.kind == Kind.FACT]
+    if same:
+        fact.similar_to_id = same[0]
         fact.save(update_fields=["similar_to"])
+    keep_beside(fact.pk, kept)
+    index_fact(fact, made=made)
+    compared.give_vector(Kind.FACT, fact.pk, fact.fact)
     return similar
+
+
+def _require_no_restatement(fact: Fact, similar: Sequence[Similar]) -> None:
+    """Refuse what company knowledge says in the same words: every session is told that already."""
+    same = [one.id for one in similar if one.kind == Kind.COMPANY and one.relation == SAME]
+    for entry in CompanyEntry.objects.filter(pk__in=same):
+        if is_worded_alike(entry.content, fact.fact):
+            hint = "Nothing to do. If it is wrong: memory_feedback."
+            raise Invalid.of("fact", f"says what {entry.handle} tells everybody here already", hint=hint)
+
+
+def _settle(fact: Fact, kept: Collection[int]) -> list[Similar]:
+    """Note which facts hold beside a known one; return those that still contradict it."""
+    Fact.objects.of(fact.user).filter(pk__in=kept, contradicted_by=fact).update(contradicted_by=None)
+    if fact.contradicted_by_id in kept:
+        fact.contradicted_by = None
+        fact.save(update_fields=["contradicted_by"])
+    others = [*fact.contradicts.all(), *filter(None, [fact.contradicted_by])]
+    return [
+        Similar(
+            Kind.FACT, other.pk, 1.0, other.fact[:EXCERPT_CHARS], CONTRADICTS, contradictions(fact.fact, other.fact)
+        )
+        for other in others
+    ]
+
+
+def _find_archived(fact: Fact) -> Fact | None:
+    """Return the same fact, or one that is worded nearly like it, as its owner archived it last."""
+    archived = Fact.objects.of(fact.user).exclude(deprecated_at=None).order_by("-deprecated_at")
+    same = archived.filter(digest=fact.digest).first()
+    return same or next((old for old in archived[:ARCHIVED_COMPARED] if is_worded_alike(old.fact, fact.fact)), None)
 
 
 def _find_same_text(actor: Actor, text: str) -> Fact | None:

@@ -9,6 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.actor import Actor
+from bigmind.core.handles import handle_of
 from knowledge.kinds import KINDS
 from knowledge.models import Entry, Kind, Note, Session
 from knowledge.search.abstention import Judgement, is_answered, judge
@@ -38,7 +39,8 @@ class Reckoning:
 class Hit:
     """One thing that was found, with who said it, where it comes from and why it matched.
 
-    `role` says who spoke in what was said; `alike` how many more were found that say the same.
+    `role` says who spoke in what was said; `contradicted_by` quotes a newer one beside which this cannot hold, until
+    someone says which does; `alike` is how many more were found that say the same.
     """
 
     kind: str
@@ -58,6 +60,7 @@ class Hit:
     domain: str | None = None
     key: str | None = None
     role: str = ""
+    contradicted_by: str = ""
     alike: int = 0
     explain: Reckoning | None = None
 
@@ -162,7 +165,24 @@ def hits_of(found: Sequence[Finding], actor: Actor, things: Things, *, explain: 
     """Read what was found, and say of each what a reader needs. What went away meanwhile is left out."""
     rows = read_things(found, things)
     read = [(finding, rows.get((finding.kind, finding.source_id))) for finding in found]
-    return [_hit(finding, thing, actor, explain=explain) for finding, thing in read if thing is not None]
+    return _newer_first([_hit(finding, thing, actor, explain=explain) for finding, thing in read if thing is not None])
+
+
+def _newer_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Put what a newer hit contradicts right behind that one."""
+    by_handle = {handle_of(hit.kind, hit.id): hit for hit in hits}
+    behind: dict[str, list[Hit]] = {}
+    for hit in hits:
+        newer = hit.contradicted_by.partition(":")[0]
+        # Of two that a chain of three leaves pointing to each other, the first one found leads.
+        behind.setdefault(newer if newer in by_handle else "", []).append(hit)
+    ordered: dict[str, Hit] = {}
+    waiting = list(reversed(behind.pop("", [])))
+    while waiting:
+        hit = waiting.pop()
+        ordered[handle_of(hit.kind, hit.id)] = hit
+        waiting += reversed(behind.pop(handle_of(hit.kind, hit.id), []))
+    return [*ordered.values(), *(hit for handle, hit in by_handle.items() if handle not in ordered)]
 
 
 def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:

@@ -1,32 +1,52 @@
-"""Likeness: what says nearly the same as something that is stored. It is pointed to; nothing is merged."""
+"""What a new text repeats, contradicts or may replace, among what is stored: looked for before the reply.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+The new text itself is the question, asked by words and by meaning: it finds what is about the same whatever the words.
+An embedder over the network is not waited for: then words decide at first, and a worker compares again once there is a
+vector. Nothing is merged, and nothing is refused.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
+from django.core.cache import cache
 from django.db import transaction
 from django.db.models import QuerySet
 from pgvector import HalfVector
 from rapidfuzz import fuzz, utils
 
+from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.handles import handle_of
+from bigmind.core.text import digest
+from knowledge.embeddings.providers import provider
 from knowledge.kinds import KINDS
-from knowledge.models import EmbeddingSpace, Kind, Passage, PassageVector
+from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import rarest
-from knowledge.search.indexes import scope_of_owner
-from knowledge.search.retrievers import lexemes_of, retrieve_by_meaning, retrieve_by_words
+from knowledge.search.hybrid import Finding, search_each
+from knowledge.search.indexes import scope_of_owner, scopes_of
+from knowledge.search.retrievers import lexemes_of, merge_candidates, retrieve_by_meaning, retrieve_by_words
+from knowledge.services.contradictions import contradictions
 
 ALIKE_IN_WORDS = 90.0
 """Of 100, whatever the order of the words: one word more or less in a sentence, another number, another spelling."""
-ALIKE_IN_MEANING = 0.95
-"""Cosine, as the knowledge base's first design has it (seed 001)."""
-COMPARED = 5
+SAME_MEANING = 0.8
+"""Cosine from which two texts say nearly the same. Fitted on half A of `benchmarks/truth`, as the other two are."""
+SAME_SUBJECT = 0.6
+"""Cosine from which the nearest is named, for the new text may replace it."""
+COMPARABLE = 0.45
+"""Cosine from which two texts may be about the same, so that they can contradict each other."""
+COMPARED = 8
 COMPARED_CHARS = 10_000
 SOUGHT_CHARS = 2_000
 SOUGHT_WORDS = 12
 EXCERPT_CHARS = 160
 
+_UNHEARD, _KEPT = "truth:unheard", "truth:kept"
+MOST_UNHEARD, DAY = 20, 24 * 60 * 60
+CONTRADICTS, SAME, RELATED = "contradicts", "same", "related"
 _POINTING = {
     kind: row.model for kind, row in KINDS.items() if any(one.name == "similar_to" for one in row.model._meta.fields)
 }
@@ -34,29 +54,124 @@ _POINTING = {
 
 @dataclass(frozen=True)
 class Similar:
-    """Something that says nearly the same; `similarity` is 1 for the same words in another order."""
+    """Something stored about the same as a new text.
 
+    `relation` says how they stand to each other: it `contradicts` the new text (`hints` says in what), says the `same`,
+    or is merely the nearest one `related`, which the new text may replace. `similarity` is 1 for the same words.
+    """
+
+    kind: str
     id: Any
     similarity: float
     excerpt: str
+    relation: str
+    hints: list[str] = field(default_factory=list)
+
+    @property
+    def handle(self) -> str:
+        """The short name of it, as agents read it: F12."""
+        return handle_of(self.kind, str(self.id))
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether it cannot hold beside the new text, as far as can be told."""
+        return self.relation == CONTRADICTS
 
 
-def lookalikes(text: str, *, kind: Kind, owner: User | None, among: QuerySet[Any], field: str) -> list[Similar]:
-    """Return what is worded nearly like a text, the most alike first: of its owner's things, or of the shared ones.
+@dataclass(frozen=True)
+class Comparison:
+    """What a new text is similar to, the clearest first, and its vector, where one was made for it."""
+
+    similar: list[Similar]
+    vector: HalfVector | None = None
+    space: EmbeddingSpace | None = None
+
+    def give_vector(self, kind: Kind, source_id: object, text: str) -> None:
+        """Keep the vector of a text that was indexed since, so that the next one meets it by meaning at once."""
+        if self.vector is not None and len(text) <= SOUGHT_CHARS:
+            waiting = PassageVector.objects.filter(space=self.space, vector=None, passage__digest=digest(text))
+            waiting.filter(passage__kind=kind, passage__source_id=str(source_id)).update(vector=self.vector, trouble="")
+
+
+def compare_with_stored(
+    text: str, *, owner: User, among: Mapping[Kind, QuerySet[Any]], fields: Mapping[Kind, str], project: str = ""
+) -> Comparison:
+    """Return what a text repeats, contradicts or may replace.
 
     Ask before the text is indexed: it would find itself. What someone is changing now is left out: to point there
     would mean to wait for them, and they may wait for whoever asks.
+
+    Args:
+        among: Of each kind, what it is compared with.
+        fields: Of each kind, the attribute with its text.
+        project: The project of the text. What belongs to another project can hold beside it.
     """
-    scope = scope_of_owner(owner)
-    words = rarest(lexemes_of(text[:SOUGHT_CHARS]), scope)[:SOUGHT_WORDS]
-    found = retrieve_by_words(words, Filters([kind]), scope, few=False).candidates
-    ids = list(dict.fromkeys(candidate.source_id for candidate in found))[:COMPARED]
+    sought = text[:SOUGHT_CHARS]
+    filters = [Filters([kind], shared=KINDS[kind].is_shared) for kind in among]
+    vector, space = None, None
+    if provider().is_local:
+        found = search_each(sought, owner=owner, filters=filters, limit=COMPARED)
+        near = [_cosines(one.items) for one in found]
+        vector, space = found[0].vector, found[0].space
+    else:
+        near = [_find_by_words(sought, one, owner) for one in filters]
     similar = [
-        Similar(row.pk, round(likeness / 100, 2), getattr(row, field)[:EXCERPT_CHARS])
-        for row in among.filter(pk__in=ids).select_for_update(skip_locked=True, no_key=True)
-        if (likeness := _likeness(text, getattr(row, field))) >= ALIKE_IN_WORDS
+        one
+        for (kind, rows), cosines in zip(among.items(), near, strict=True)
+        for one in _compare(text, project, kind, rows, fields[kind], cosines)
     ]
-    return sorted(similar, key=lambda one: -one.similarity)
+    return Comparison(_choose(similar), vector, space)
+
+
+def _cosines(found: Iterable[Finding]) -> dict[str, float | None]:
+    return {item.source_id: item.vector for item in found}
+
+
+def _find_by_words(text: str, filters: Filters, owner: User) -> dict[str, float | None]:
+    scopes = scopes_of(owner, shared=filters.shared)
+    words = rarest(lexemes_of(text), scopes[-1])[:SOUGHT_WORDS]
+    asked = (retrieve_by_words(words, filters, scope, few=False).candidates for scope in scopes)
+    found = merge_candidates(candidate for candidates in asked for candidate in candidates).values()
+    return dict.fromkeys([candidate.source_id for candidate in found][:COMPARED])
+
+
+def _compare(
+    text: str, project: str, kind: Kind, rows: QuerySet[Any], field: str, cosines: Mapping[str, float | None]
+) -> Iterable[Similar]:
+    near = rows.filter(pk__in=list(cosines))
+    # What may be pointed to is locked; nothing points to company knowledge.
+    for row in near.select_for_update(skip_locked=True, no_key=True, of=("self",)) if kind in _POINTING else near:
+        known, cosine = getattr(row, field), cosines[str(row.pk)]
+        is_elsewhere = bool(project and row.project) and project.casefold() != row.project.casefold()
+        if one := relation_of(text, known, cosine, can_contradict=not is_elsewhere):
+            relation, similarity, hints = one
+            yield Similar(kind, row.pk, round(similarity, 2), known[:EXCERPT_CHARS], relation, hints)
+
+
+def relation_of(
+    new: str, known: str, cosine: float | None, *, can_contradict: bool = True
+) -> tuple[str, float, list[str]] | None:
+    """Return how a stored text stands to a new one, how similar they are, and the hints; None: it has no bearing.
+
+    Args:
+        cosine: How near they are in meaning; None where that is not known.
+        can_contradict: Whether both are about the same project.
+    """
+    words = _likeness(new, known)
+    similarity = max(words / 100, cosine or 0.0)
+    is_comparable = words >= ALIKE_IN_WORDS or cosine is None or cosine >= COMPARABLE
+    if can_contradict and is_comparable and (hints := contradictions(new, known)):
+        return CONTRADICTS, similarity, hints
+    if words >= ALIKE_IN_WORDS or (cosine or 0.0) >= SAME_MEANING:
+        return SAME, similarity, []
+    return (RELATED, similarity, []) if (cosine or 0.0) >= SAME_SUBJECT else None
+
+
+def _choose(similar: list[Similar]) -> list[Similar]:
+    """Return contradictions, then repetitions, and where there is neither the one that is nearest."""
+    ordered = sorted(similar, key=lambda one: -one.similarity)
+    clear = [one for relation in (CONTRADICTS, SAME) for one in ordered if one.relation == relation]
+    return clear or ordered[:1]
 
 
 def point_to_similar(space: EmbeddingSpace, vector_ids: Iterable[int]) -> int:
@@ -78,13 +193,52 @@ def _point(space: EmbeddingSpace, row: PassageVector) -> int:
         return 0
     filters = Filters([Kind(passage.kind)])
     near = retrieve_by_meaning(HalfVector(row.vector), space, filters, scope_of_owner(passage.owner), few=False)
-    alike = [found.passage for found in near if found.score > ALIKE_IN_MEANING and found.passage < passage.pk]
-    older = Passage.objects.filter(pk__in=alike, ordinal=0).exclude(source_id=passage.source_id)
-    by_id = older.in_bulk()
-    for pk in alike:
-        if pk in by_id:
-            return things.update(similar_to=by_id[pk].source_id)
+    cosines = {one.passage: one.score for one in near if one.score >= COMPARABLE and one.passage < passage.pk}
+    older = Passage.objects.filter(pk__in=list(cosines)[:COMPARED], ordinal=0).exclude(source_id=passage.source_id)
+    for other in sorted(older, key=lambda one: -cosines[one.pk]):
+        is_elsewhere = bool(passage.project and other.project) and passage.project != other.project
+        found = relation_of(passage.words, other.words, cosines[other.pk], can_contradict=not is_elsewhere)
+        relation = found[0] if found else RELATED
+        if relation == CONTRADICTS and passage.kind == Kind.FACT:
+            _mark_contradicted(passage, int(other.source_id))
+        if relation == SAME or (relation == CONTRADICTS and passage.kind != Kind.FACT):
+            return things.update(similar_to=other.source_id)
     return 0
+
+
+def _mark_contradicted(newer: Passage, older: int) -> None:
+    if older not in cache.get(f"{_KEPT}:{newer.source_id}", []):
+        Fact.objects.current().filter(pk=older).update(contradicted_by=newer.source_id)
+        note_contradiction(newer.owner_id, int(newer.source_id), older)
+
+
+def keep_beside(fact_id: int, ids: Collection[int]) -> None:
+    """Remember that these facts hold beside one that has no vector yet: a worker compares it once it has one."""
+    if ids:
+        cache.set(f"{_KEPT}:{fact_id}", list(ids), DAY)
+
+
+def note_contradiction(user_id: UUID | None, newer: int, older: int) -> None:
+    """Keep for the user's next call that two facts contradict each other: a worker found it after the reply."""
+    cache.set(f"{_UNHEARD}:{user_id}", [*cache.get(f"{_UNHEARD}:{user_id}", []), (newer, older)][-MOST_UNHEARD:], DAY)
+
+
+def hear_contradictions(actor: Actor) -> list[str]:
+    """Return what workers found since the last call about the user's facts, each only once."""
+    found = cache.get(f"{_UNHEARD}:{actor.user.pk}")
+    if not found:
+        return []
+    cache.delete(f"{_UNHEARD}:{actor.user.pk}")
+    return [
+        f"F{newer} may contradict the older F{older}. Ask the user which holds, then call "
+        f'memory_deprecate_fact(fact_id=…, reason="…") for the other one.'
+        for newer, older in found
+    ]
+
+
+def is_worded_alike(one: str, other: str) -> bool:
+    """Return whether two texts have nearly the same words, whatever their order."""
+    return _likeness(one, other) >= ALIKE_IN_WORDS
 
 
 def _likeness(one: str, other: str) -> float:

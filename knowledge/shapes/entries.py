@@ -41,9 +41,11 @@ class EntriesShape(ListShape[EntryShape]):
 
 
 class SimilarEntryShape(Shape):
-    """An entry that says nearly the same."""
+    """An entry about the same."""
 
     id: UUID
+    relation: str = Field(description="contradicts, same, or related: it may take its place.")
+    hints: list[str] = Field(description="On what they disagree.")
     similarity: float
     excerpt: str
 
@@ -54,7 +56,7 @@ class AddedEntryShape(Shape):
     id: UUID
     success: bool
     duplicate: bool = Field(description="True: it was known before and is not added twice.")
-    similar: list[SimilarEntryShape] = Field(description="Entries that say nearly the same. Nothing was merged.")
+    similar: list[SimilarEntryShape] = Field(description="What it contradicts or repeats. Nothing was merged.")
     entry: EntryShape
 
 

@@ -20,6 +20,7 @@ class FactShape(Shape):
     source_session_id: UUID | None
     superseded_by_id: int | None
     similar_to_id: int | None = Field(description="An older fact that says nearly the same.")
+    contradicted_by_id: int | None = Field(description="A newer one beside which it cannot hold; not settled yet.")
     created_at: datetime
     deprecated_at: datetime | None
     deprecation_reason: str
@@ -30,11 +31,25 @@ class FactsShape(ListShape[FactShape]):
 
 
 class SimilarFactShape(Shape):
-    """A fact that says nearly the same."""
+    """A fact, or an entry of company knowledge, about the same."""
 
+    kind: str
     id: int
+    handle: str
+    relation: str = Field(description="contradicts, same, or related: it may take its place.")
+    hints: list[str] = Field(description="On what they disagree.")
     similarity: float
     excerpt: str
+
+
+class ArchivedFactShape(Shape):
+    """The same fact as it was archived before."""
+
+    id: int
+    fact: str
+    deprecated_at: datetime
+    deprecation_reason: str
+    superseded_by_id: int | None
 
 
 class StoredFactShape(Shape):
@@ -42,4 +57,7 @@ class StoredFactShape(Shape):
 
     fact: FactShape
     duplicate: bool = Field(description="True: it was known before and is not stored twice.")
-    similar: list[SimilarFactShape] = Field(description="Facts that say nearly the same. Nothing was merged.")
+    similar: list[SimilarFactShape] = Field(description="What it contradicts, repeats or may replace.")
+    next_steps: list[str] = Field(description="The calls that settle it. Ask the user which is meant.")
+    archived: ArchivedFactShape | None = Field(description="The same fact, archived before: see why.")
+    superseded: list[FactShape] = Field(description="Those it took the place of.")

@@ -38,6 +38,7 @@ class HitShape(Shape):
     domain: str | None
     key: str | None
     role: str = Field(description="Who spoke, in what was said: user, assistant or system.")
+    contradicted_by: str = Field(description="A newer one that says otherwise: which holds is not settled.")
     alike: int = Field(description="How many more were found that say the same.")
     explain: ReckoningShape | None
 

@@ -53,7 +53,8 @@ def hit_label(hit: Any) -> str:
     named = hit.title.removeprefix(f"[{handle}] ")
     title = "" if named in hit.excerpt else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""
-    return _label(handle, shown, hit.created_at, session, alike, hit.project, title)
+    against = f"(contradicted by the newer {hit.contradicted_by})" if hit.contradicted_by else ""
+    return _label(handle, shown, hit.created_at, session, alike, hit.project, title, against)
 
 
 @register.filter

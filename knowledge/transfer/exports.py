@@ -40,7 +40,7 @@ class ExportedProfile(_ExportedModel):
 
 
 class ExportedFact(_ExportedModel):
-    """One fact. `id`, `superseded_by` and `similar_to` refer to each other within the document."""
+    """One fact. `id`, `superseded_by`, `similar_to` and `contradicted_by` refer to each other within the document."""
 
     id: int
     category: CategoryName
@@ -50,6 +50,7 @@ class ExportedFact(_ExportedModel):
     source_session: UUID | None = Field(default=None, validation_alias="source_session_id")
     superseded_by: int | None = Field(default=None, validation_alias="superseded_by_id")
     similar_to: int | None = Field(default=None, validation_alias="similar_to_id")
+    contradicted_by: int | None = Field(default=None, validation_alias="contradicted_by_id")
     deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
     created_at: Moment

@@ -37,7 +37,7 @@ from .exports import (
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
 TryOnly = Annotated[bool, Field(description="True: only say what would happen.")]
 LOCK = 7702
-_LINKS = {"source_session", "superseded_by", "similar_to"}
+_LINKS = {"source_session", "superseded_by", "similar_to", "contradicted_by"}
 
 
 @dataclass
@@ -184,7 +184,7 @@ def _import_facts(
         imported.count("facts", is_new=is_new)
     for one in told:
         fact = rows[one.id]
-        for name in ("superseded_by", "similar_to"):
+        for name in ("superseded_by", "similar_to", "contradicted_by"):
             other = rows.get(getattr(one, name))
             if other and getattr(fact, f"{name}_id") is None and other.pk != fact.pk:
                 Fact.objects.filter(pk=fact.pk).update(**{name: other})

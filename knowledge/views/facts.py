@@ -13,6 +13,7 @@ from knowledge.models import Fact
 from knowledge.services.facts import correct_fact, list_facts, store_fact
 from knowledge.views.pages import CATEGORIES, ProjectQuestion, Within, form_page, memory_page, project_field
 
+STORED = "Stored. Every new session will hear of it."
 FACTS_SHOWN = 50
 
 
@@ -53,7 +54,8 @@ def facts(request: HttpRequest) -> HttpResponse:
 def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
     """Show one fact with where it comes from, and correct it."""
     actor = actor_of(request)
-    shown = get_object_or_404(Fact.objects.of(actor.user).select_related("source_session", "superseded_by"), pk=fact_id)
+    facts = Fact.objects.of(actor.user).select_related("source_session", "superseded_by", "contradicted_by")
+    shown = get_object_or_404(facts, pk=fact_id)
     form = FactCorrection(form_data(request), initial={"fact": shown.fact, "category": shown.category})
     corrected = form.carry_out(correct_fact, actor, fact_id=fact_id)
     if corrected:
@@ -70,7 +72,9 @@ def new_fact(request: HttpRequest) -> HttpResponse:
     stored = form.carry_out(store_fact, actor_of(request))
     if stored:
         known = "That fact is known already, so it is not stored twice."
-        tell(request, known if stored.duplicate else "Stored. Every new session will hear of it.")
+        against = ", ".join(f"{one.handle} “{one.excerpt}”" for one in stored.similar if one.contradicts)
+        new = f"Stored. It may contradict {against}: archive the one that does not hold." if against else STORED
+        tell(request, known if stored.duplicate else new)
         return redirect("memory-fact", stored.fact.pk)
     return form_page(
         request,

@@ -212,14 +212,21 @@ def _fill_every_column(actor) -> None:
     rows = {
         Session: {"topics": ["a"], "outcome": "Built.", "importance": 7, "auto_closed": True},
         Summary: {"key_facts": ["One"], "code_refs": ["a.py:1"], "created_at": LONG_AGO},
-        Fact: {"confidence": 0.25, "project": "pi", "source_session": session, "similar_to": earlier},
+        Fact: {
+            "confidence": 0.25,
+            "project": "pi",
+            "source_session": session,
+            "similar_to": earlier,
+            "contradicted_by": earlier,
+        },
     }
     rows[Session] |= {"started_at": LONG_AGO, "ended_at": LONG_AGO + timedelta(hours=1), "set_aside_at": LONG_AGO}
     for model, values in rows.items():
         model.objects.update(**values)
     new = correct_fact(actor, fact_id=old.pk, fact="Deploys on Mondays.")
-    Fact.objects.filter(pk=earlier.pk).update(similar_to=None)
+    Fact.objects.filter(pk=earlier.pk).update(similar_to=None, contradicted_by=None)
     Fact.objects.filter(pk=new.pk).update(similar_to=old)
+    Fact.objects.filter(pk=old.pk).update(contradicted_by=earlier)
     Fact.objects.update(created_at=LONG_AGO, updated_at=LONG_AGO + timedelta(days=2))
     kept = {"user": actor.user, "created_at": LONG_AGO, "set_aside_at": LONG_AGO}
     chunk = Chunk.objects.create(
@@ -267,6 +274,7 @@ def _bytes_of(actor) -> str:
     for fact in document.facts:
         fact.id = numbers[fact.id] or 0
         fact.superseded_by, fact.similar_to = numbers.get(fact.superseded_by), numbers.get(fact.similar_to)
+        fact.contradicted_by = numbers.get(fact.contradicted_by)
     return document.model_dump_json(indent=1, exclude={"exported_at"})
 
 

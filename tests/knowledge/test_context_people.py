@@ -420,9 +420,9 @@ def test_a_fact_that_a_session_used_comes_before_others():
 
 def test_what_the_profile_says_already_takes_no_room():
     actor = make_actor()
-    update_profile(actor, pinned_facts=["Deploys go through the router."])
     add_facts(actor, 200)
     store_fact(actor, category="constraint", fact="Deploys go through the router.")
+    update_profile(actor, pinned_facts=["Deploys go through the router."])
 
     assert get_context(actor).markdown.count("Deploys go through the router.") == 1
 

@@ -7,6 +7,7 @@ from bigmind.core.operations import Operation
 from bigmind.core.rls import rls_scope
 from bigmind.transports.mcp.request_context import RequestContext
 from knowledge.models import Session
+from knowledge.services.near_duplicates import hear_contradictions
 from knowledge.services.withdrawals import hear_recalls
 
 DAY = 24 * 60 * 60
@@ -20,8 +21,9 @@ KEY_ENDS = "The API key of this connection stops working on {:%Y-%m-%d %H:%M} UT
 
 
 def notices(context: RequestContext, operation: Operation) -> list[str]:
-    """Return the lines to add to a reply: withdrawn knowledge, a missing session, a key that expires soon."""
-    lines = hear_recalls(context.actor) if context.actor.key or context.actor.agent else []
+    """Return the lines to add to a reply: withdrawals, contradictions, a missing session, a key that expires soon."""
+    is_agent = bool(context.actor.key or context.actor.agent)
+    lines = [*hear_recalls(context.actor), *hear_contradictions(context.actor)] if is_agent else []
     if _forgot_to_start(context, operation):
         lines.append(FORGOT_TO_START)
     key = context.actor.key

@@ -13,7 +13,10 @@ FOR_VALIDATORS = frozenset(
     {"additionalProperties", "examples", "format", "maximum", "maxItems", "maxLength", "minimum", "minItems"}
     | {"minLength", "pattern"}
 )
-SELF_EXPLAINING = frozenset({"cursor", "limit", "offset", "project", "source_session", "text", "topics"})
+SELF_EXPLAINING = frozenset(
+    {"confidence", "cursor", "despite", "fact_id", "limit", "next_steps", "offset", "project", "source_session"}
+    | {"superseded", "supersedes", "text", "topics"}
+)
 
 
 def outline_of_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:

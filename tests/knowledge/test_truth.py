@@ -1,0 +1,284 @@
+"""Truth when something is stored: what contradicts or repeats it is named, and one of two that disagree is told."""
+
+import pytest
+
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from knowledge.embeddings.hashing import Hashing
+from knowledge.models import Fact, PassageVector
+from knowledge.services.context import get_context
+from knowledge.services.embedding import embed_pending
+from knowledge.services.entries import add_entry
+from knowledge.services.facts import correct_fact, deprecate_fact, restore_fact, store_fact
+from knowledge.services.near_duplicates import hear_contradictions
+from knowledge.services.recall import recall
+from tests.curation.factories import approved_entry
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+TUESDAY, THURSDAY = "The shop deploys on Tuesday.", "The shop deploys on Thursday."
+
+
+def store(actor, fact, **said):
+    return store_fact(actor, fact=fact, **{"category": "decision", **said})
+
+
+def relations(stored):
+    return {one.handle: one.relation for one in stored.similar}
+
+
+def told(actor):
+    return get_context(actor).markdown
+
+
+def test_a_fact_that_contradicts_an_older_one_names_it_with_the_calls_that_settle_it():
+    actor = make_actor()
+    old = store(actor, TUESDAY).fact
+
+    new = store(actor, THURSDAY)
+
+    assert relations(new) == {f"F{old.pk}": "contradicts"}
+    assert f'memory_store_fact(category="decision", fact="{THURSDAY}", supersedes=[{old.pk}])' in new.next_steps[0]
+    assert f"despite=[{old.pk}]" in new.next_steps[1]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user does not eat meat.", "The user eats meat."),
+        ("Invoices are due within 30 days.", "Invoices are due within 14 days."),
+        ("Only Maya approves travel costs.", "Tom approves travel costs as well."),
+        ("Every report is public.", "Every report is public except payroll."),
+        ("User lives in Lisbon.", "User lives in Porto."),
+        ("The gateway forwards unknown headers.", "The gateway drops unknown headers."),
+    ],
+)
+def test_each_way_to_contradict_is_noticed(older, newer):
+    actor = make_actor()
+    old = store(actor, older).fact
+
+    assert relations(store(actor, newer)) == {f"F{old.pk}": "contradicts"}
+
+
+def test_of_two_that_disagree_the_newer_is_told_with_the_older_beside_it():
+    actor = make_actor()
+    old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
+
+    lines = [line for line in told(actor).splitlines() if "The shop deploys" in line]
+    hits = recall(actor, query="When does the shop deploy?").items
+
+    assert len(lines) == 1
+    assert f"{THURSDAY} (F{new.pk}" in lines[0]
+    assert f"unsettled, F{old.pk}" in lines[0]
+    assert [hit.id for hit in hits] == [str(new.pk), str(old.pk)]
+    assert hits[1].contradicted_by == f"F{new.pk}: {THURSDAY}"
+
+
+def test_superseding_settles_it_also_after_the_fact_is_stored():
+    actor = make_actor()
+    old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
+
+    again = store(actor, THURSDAY, supersedes=[old.pk])
+
+    old.refresh_from_db()
+    assert (again.duplicate, [one.pk for one in again.superseded]) == (True, [old.pk])
+    assert (old.is_current, old.superseded_by, again.similar) == (False, new, [])
+    assert "unsettled" not in told(actor)
+
+
+def test_both_are_told_once_someone_says_that_both_hold():
+    actor = make_actor()
+    old = store(actor, TUESDAY).fact
+    store(actor, THURSDAY)
+
+    settled = store(actor, THURSDAY, despite=[old.pk])
+
+    assert settled.similar == []
+    assert TUESDAY in told(actor)
+    assert THURSDAY in told(actor)
+    assert "unsettled" not in told(actor)
+
+
+def test_what_was_contradicted_holds_again_when_the_newer_one_goes():
+    actor = make_actor()
+    old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
+
+    deprecate_fact(actor, fact_id=new.pk, reason="A misunderstanding.")
+
+    assert f"{TUESDAY} (F{old.pk}" in told(actor)
+    assert recall(actor, query=TUESDAY).items[0].contradicted_by == ""
+
+
+def test_the_older_one_points_to_the_newer_when_it_is_set_aside():
+    actor = make_actor()
+    old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
+
+    assert deprecate_fact(actor, fact_id=old.pk, reason="It is Thursday now.").superseded_by == new
+
+
+def test_a_correction_and_a_restored_fact_are_compared_too():
+    actor = make_actor()
+    kept, other = store(actor, TUESDAY).fact, store(actor, "The shop closes at six.").fact
+
+    corrected = correct_fact(actor, fact_id=other.pk, fact=THURSDAY)
+    first = Fact.objects.get(pk=kept.pk).contradicted_by
+    deprecate_fact(actor, fact_id=corrected.pk, reason="No.")
+    restore_fact(actor, fact_id=corrected.pk)
+
+    assert first == corrected
+    assert Fact.objects.get(pk=kept.pk).contradicted_by == corrected
+
+
+def test_two_projects_may_have_it_each_their_way():
+    actor = make_actor()
+    store(actor, TUESDAY, project="pi")
+
+    assert not any(one.contradicts for one in store(actor, THURSDAY, project="rho").similar)
+
+
+def test_nobody_elses_fact_is_named():
+    store(make_actor(), TUESDAY)
+
+    assert store(make_actor(), THURSDAY).similar == []
+
+
+def test_what_company_knowledge_says_otherwise_is_named_and_stays():
+    entry = approved_entry(title="Friday deploys", content="Never deploy to production on Fridays.")
+
+    stored = store(make_actor(), "Developers may deploy to production on Fridays.")
+
+    assert relations(stored) == {entry.handle: "contradicts"}
+    assert "memory_feedback" in stored.next_steps[-1]
+
+
+def test_what_company_knowledge_tells_everybody_is_not_stored_again():
+    entry = approved_entry(title="Friday deploys", content="Never deploy to production on Fridays.")
+
+    with pytest.raises(Invalid, match=f"{entry.handle} tells everybody"):
+        store(make_actor(), "Never deploy to production on Fridays.")
+
+    assert not Fact.objects.exists()
+
+
+def test_a_fact_that_was_set_aside_brings_its_reason_back():
+    actor = make_actor()
+    old = store(actor, TUESDAY).fact
+    deprecate_fact(actor, fact_id=old.pk, reason="Only until the move to the new cluster.")
+
+    again = store(actor, "The shop deploys on  Tuesday")
+
+    reply = perform(CATALOGUE["memory_store_fact"], actor, {"category": "decision", "fact": THURSDAY}, transport="mcp")
+    assert (again.archived, again.duplicate) == (old, False)
+    assert "new cluster" in again.archived.deprecation_reason
+    assert "May contradict" in reply.markdown()
+
+
+def test_a_corrected_fact_that_comes_back_is_answered_with_what_replaced_it():
+    actor = make_actor()
+    old = store(actor, TUESDAY).fact
+    new = correct_fact(actor, fact_id=old.pk, fact=THURSDAY)
+
+    again = store(actor, TUESDAY)
+
+    assert (again.archived, again.archived.superseded_by) == (old, new)
+    assert relations(again) == {f"F{new.pk}": "contradicts"}
+
+
+def test_what_was_set_aside_already_is_not_superseded_again():
+    actor = make_actor()
+    old = store(actor, TUESDAY).fact
+    deprecate_fact(actor, fact_id=old.pk, reason="No.")
+
+    with pytest.raises(Conflict, match="already"):
+        store(actor, THURSDAY, supersedes=[old.pk])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello!",
+        "hi",
+        "Thanks, that is great!",
+        "Good morning, how are you?",
+        "I am running the tests now.",
+        "I'm looking at the logs.",
+        "Waiting for CI.",
+        "The build is failing right now.",
+        "User is currently debugging the login page.",
+        "I just restarted the server.",
+        "Today is Monday.",
+        "The current working directory is /srv/app.",
+        "- **[decision]** Deploys on Tuesday. (F12, 2026-01-02)",
+    ],
+)
+def test_what_is_no_lasting_truth_is_refused_with_what_to_do_instead(text):
+    with pytest.raises(Invalid) as refused:
+        store(make_actor(), text)
+
+    assert refused.value.hint
+    assert not Fact.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user says hello in Portuguese.",
+        "Greet the user by the first name.",
+        "User is learning Rust.",
+        "We are running Kubernetes 1.29.",
+        "I am building a marketplace for used bicycles.",
+        "The user is working on a PhD about soil.",
+        "Tests are run with pytest.",
+        "The user lives in Berlin now.",
+        "Running costs are 400 euros a month.",
+        "The user is reading the Bible in Greek.",
+        "I just moved to Porto.",
+        "Never open the log files of customers.",
+        "Reviews are waiting for nobody longer than a day.",
+    ],
+)
+def test_what_lasts_is_stored(text):
+    assert store(make_actor(), text).fact.fact == text
+
+
+def test_a_fact_has_its_vector_at_once_where_the_model_is_local():
+    actor = make_actor()
+    store(actor, "The shop closes at six.")
+    embed_pending()
+
+    store(actor, TUESDAY)
+
+    assert not PassageVector.objects.filter(vector=None).exists()
+
+
+def test_with_a_remote_model_the_next_call_tells_what_a_worker_found(monkeypatch):
+    monkeypatch.setattr("knowledge.services.near_duplicates.provider", lambda: Hashing(is_local=False))
+    monkeypatch.setattr("knowledge.services.near_duplicates.retrieve_by_words", _find_nothing)
+    actor = make_actor()
+    old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY)
+    assert new.similar == []
+
+    embed_pending()
+
+    assert [f"F{new.fact.pk} may contradict the older F{old.pk}" in line for line in hear_contradictions(actor)] == [
+        True
+    ]
+    assert hear_contradictions(actor) == []
+    assert Fact.objects.get(pk=old.pk).contradicted_by == new.fact
+
+
+def test_a_shared_entry_that_contradicts_another_names_it():
+    known = add_entry(make_actor(), content="The import job runs at 02:00.", entry_type="fact").entry
+
+    added = add_entry(make_actor(), content="The import job runs at 05:00.", entry_type="fact")
+
+    assert [(one.id, one.relation) for one in added.similar] == [(known.pk, "contradicts")]
+    assert added.similar[0].hints
+
+
+def _find_nothing(*_, **__):
+    from knowledge.search.retrievers import KeywordCandidates
+
+    return KeywordCandidates([], [])
