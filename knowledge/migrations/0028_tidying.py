@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.CharField(help_text='Names the suggestion: a digest of its concern and its items.', max_length=12)),
-                ('concern', models.CharField(choices=[('duplicates', 'Duplicates'), ('due', 'Due'), ('no_summary', 'No Summary'), ('unused', 'Unused')], max_length=20)),
+                ('concern', models.CharField(choices=[('contradiction', 'Contradiction'), ('duplicates', 'Duplicates'), ('due', 'Due'), ('no_summary', 'No Summary'), ('unused', 'Unused')], max_length=20)),
                 ('items', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=36), help_text='The ids of what it was about.', size=None)),
                 ('action', models.CharField(help_text='What was done: keep, merge, archive, …', max_length=20)),
                 ('result', models.CharField(blank=True, help_text='The id of the fact that the others were merged into.', max_length=36)),
@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['user', '-at'], name='tidying_of_user')],
-                'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='tidying_answered_once'), models.CheckConstraint(condition=models.Q(('concern__in', ['duplicates', 'due', 'no_summary', 'unused'])), name='tidying_concern_is_known')],
+                'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='tidying_answered_once'), models.CheckConstraint(condition=models.Q(('concern__in', ['contradiction', 'duplicates', 'due', 'no_summary', 'unused'])), name='tidying_concern_is_known')],
             },
         ),
     ]

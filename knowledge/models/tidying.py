@@ -10,6 +10,7 @@ from accounts.models import User
 class Concern(models.TextChoices):
     """Why something is suggested for tidying."""
 
+    CONTRADICTION = "contradiction"
     DUPLICATES = "duplicates"
     DUE = "due"
     NO_SUMMARY = "no_summary"

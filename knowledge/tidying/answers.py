@@ -45,9 +45,9 @@ class SentAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     id: SuggestionKey
-    action: Literal["merge", "archive", "summarize", "confirmed", "refuted", "abandoned", "keep"]
+    action: Literal["merge", "replace", "archive", "summarize", "confirmed", "refuted", "abandoned", "keep"]
     holds: Annotated[
-        RowId | None, BeforeValidator(_fact_in), Field(description="merge: the fact that stays; default: the newest.")
+        RowId | None, BeforeValidator(_fact_in), Field(description="merge, replace: the fact that stays: the newest.")
     ] = None
     text: Annotated[
         Content | None,
@@ -85,11 +85,12 @@ def tidy(
         list[SuggestionKey] | None, Field(max_length=MOST_ANSWERS, description="Ids of answers to take back.")
     ] = None,
     concern: Annotated[
-        Literal["duplicates", "due", "no_summary", "unused"] | None, Field(description="Only this one.")
+        Literal["contradiction", "duplicates", "due", "no_summary", "unused"] | None,
+        Field(description="Only this one."),
     ] = None,
     limit: Annotated[int, Field(ge=1, le=MOST_ANSWERS, description="How many suggestions to return.")] = 10,
 ) -> Tidying:
-    """Go through what the memory has too much of or has left open: near-duplicates, due beliefs, unused facts.
+    """Go through what the memory has too much of or has left open: contradictions, near-duplicates, due beliefs, …
 
     Call this when the user wants to tidy up, first as it is: it changes nothing. Returns suggestions with the actions
     there are. Ask the user, then send the answers: each is carried out for itself, and `undo` takes one back.
@@ -148,8 +149,14 @@ def _undo(actor: Actor, key: str) -> str:
 
 # Each action and its opposite.
 
+_REASONS = {"merge": "Merged.", "replace": "It was contradicted."}
+
 
 def _keep(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: TidyingAnswer) -> str:
+    if suggestion.concern == Concern.CONTRADICTION:
+        older, newer = suggestion.rows
+        Fact.objects.filter(pk=older.pk, contradicted_by=newer).update(contradicted_by=None)
+        return "Both hold, and both are told."
     if suggestion.concern != Concern.DUE:
         return "Kept as it is, and not suggested again."
     (belief,) = (lock_own(actor, "hypothesis", row.pk) for row in suggestion.rows)
@@ -163,11 +170,23 @@ def _merge(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: Tidyi
     if sent.holds and sent.holds not in [fact.pk for fact in facts]:
         raise Invalid.of("holds", f"is F{sent.holds}, which is none of these facts")
     stays = next(fact for fact in reversed(facts) if sent.holds in (None, fact.pk))
-    fact, answer.is_new = replace_facts(facts, stays=stays, text=sent.text or "", reason="Merged.")
+    fact, answer.is_new = replace_facts(facts, stays=stays, text=sent.text or "", reason=_REASONS[sent.action])
     answer.result = str(fact.pk)
     if answer.is_new:
         index_fact(fact, made=True)
     return f"Merged into fact {fact.pk}."
+
+
+def _replace(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: TidyingAnswer) -> str:
+    _merge(actor, suggestion, sent.model_copy(update={"text": None}), answer)
+    return f"Fact {answer.result} holds; the other one is archived."
+
+
+def _unkeep(actor: Actor, answer: TidyingAnswer) -> None:
+    if answer.concern == Concern.CONTRADICTION:
+        older, newer = (own_fact(actor, int(id)) for id in answer.items)
+        if older.is_current and newer.is_current:
+            Fact.objects.filter(pk=older.pk).update(contradicted_by=newer)
 
 
 def _unmerge(actor: Actor, answer: TidyingAnswer) -> None:
@@ -227,12 +246,15 @@ def _unsummarize(actor: Actor, answer: TidyingAnswer) -> None:
 _CARRY_OUT: dict[str, Callable[[Actor, Suggestion, SentAnswer, TidyingAnswer], str]] = {
     "keep": _keep,
     "merge": _merge,
+    "replace": _replace,
     "archive": _archive,
     "summarize": _summarize,
     **dict.fromkeys((Verdict.CONFIRMED.value, Verdict.REFUTED.value, Verdict.ABANDONED.value), _resolve),
 }
 _TAKE_BACK: dict[str, Callable[[Actor, TidyingAnswer], None]] = {
     "merge": _unmerge,
+    "replace": _unmerge,
+    "keep": _unkeep,
     "archive": _unarchive,
     "summarize": _unsummarize,
     **dict.fromkeys((Verdict.CONFIRMED.value, Verdict.REFUTED.value, Verdict.ABANDONED.value), _reopen),

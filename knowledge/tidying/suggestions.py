@@ -41,6 +41,7 @@ MOST = 200
 KEY_CHARS = 12
 
 KINDS_OF_CONCERNS: dict[Concern, KindName] = {
+    Concern.CONTRADICTION: "fact",
     Concern.DUPLICATES: "fact",
     Concern.DUE: "hypothesis",
     Concern.NO_SUMMARY: "session",
@@ -48,12 +49,14 @@ KINDS_OF_CONCERNS: dict[Concern, KindName] = {
 }
 """What the items of a suggestion are, and the order in which suggestions are made."""
 ACTIONS: dict[str, tuple[str, ...]] = {
+    Concern.CONTRADICTION: ("replace", "keep"),
     Concern.DUPLICATES: ("merge", "keep"),
     Concern.DUE: ("confirmed", "refuted", "abandoned", "keep"),
     Concern.NO_SUMMARY: ("summarize", "archive", "keep"),
     Concern.UNUSED: ("archive", "keep"),
 }
 SAYS = {
+    Concern.CONTRADICTION: "These contradict each other: the newer is told, and the older beside it.",
     Concern.DUPLICATES: "These say nearly the same.",
     Concern.DUE: "Its day has come: how did it turn out?",
     Concern.NO_SUMMARY: "It ended without a headline of its own.",
@@ -131,6 +134,14 @@ def _suggest(concern: Concern, rows: Sequence[Any], salt: str) -> Suggestion:
 Found = Iterator[tuple[Sequence[Any], str]]
 
 
+def _find_contradictions(user: User) -> Found:
+    """Yield each current fact that a newer one contradicts, with that one."""
+    current = Fact.objects.of(user).current()
+    older = current.filter(contradicted_by__deprecated_at=None).exclude(contradicted_by=None)
+    for fact in older.select_related("contradicted_by").order_by("created_at", "pk")[:MOST]:
+        yield [fact, fact.contradicted_by], ""
+
+
 def _find_duplicates(user: User) -> Found:
     """Yield groups of current facts that say nearly the same, without pairs that somebody decided to keep."""
     facts = Fact.objects.of(user).current()
@@ -198,6 +209,7 @@ def _find_unused(user: User) -> Found:
 
 
 _FINDERS: dict[str, Callable[[User], Found]] = {
+    Concern.CONTRADICTION: _find_contradictions,
     Concern.DUPLICATES: _find_duplicates,
     Concern.DUE: _find_due,
     Concern.NO_SUMMARY: _find_untold,

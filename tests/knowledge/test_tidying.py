@@ -91,6 +91,29 @@ def test_facts_of_two_projects_are_no_duplicates():
     assert tidy(actor).suggestions == []
 
 
+def test_of_two_facts_that_contradict_each_other_one_holds_or_both_do():
+    actor = make_actor()
+    older = make_fact(actor, "The office is in Lisbon.", category="codebase")
+    newer = make_fact(actor, "The office is in Porto.", category="codebase")
+    (suggestion,) = tidy(actor).suggestions
+    assert (suggestion.concern, [item.id for item in suggestion.items]) == (
+        "contradiction",
+        [str(older.pk), str(newer.pk)],
+    )
+
+    answer(actor, suggestion.key, "replace", holds=older.pk)
+    assert texts_of(actor) == [older.fact]
+    take_back(actor, suggestion.key)
+    assert texts_of(actor) == [older.fact, newer.fact]
+    (again,) = tidy(actor).suggestions
+
+    answer(actor, again.key, "keep")
+    assert not Fact.objects.exclude(contradicted_by=None).exists()
+    assert tidy(actor).suggestions == []
+    take_back(actor, again.key)
+    assert [one.concern for one in tidy(actor).suggestions] == ["contradiction"]
+
+
 def test_a_belief_whose_day_has_come_is_resolved_or_postponed():
     actor = make_actor()
     belief = add_hypothesis(actor, hypothesis="The pool leaks.")
