@@ -35,9 +35,9 @@ class Wire:
             headers={"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"},
         )
 
-    def initialize(self) -> dict[str, Any]:
-        """Do the handshake, and keep to the session it opens."""
-        params = {"protocolVersion": self.revision, "capabilities": {}, "clientInfo": CLIENT}
+    def initialize(self, name: str = CLIENT["name"]) -> dict[str, Any]:
+        """Do the handshake under a client's name, and keep to the session it opens."""
+        params = {"protocolVersion": self.revision, "capabilities": {}, "clientInfo": {**CLIENT, "name": name}}
         response = self.send("initialize", params, stateless=False)
         self.http.headers["MCP-Protocol-Version"] = response.json()["result"]["protocolVersion"]
         self.http.headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]

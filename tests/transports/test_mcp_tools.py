@@ -214,6 +214,22 @@ def test_a_bad_argument_is_answered_with_the_field_what_is_allowed_and_an_exampl
     assert [problem["field"] for problem in refusal["_meta"]["error"]["problems"]] == ["category", "mood"]
 
 
+@pytest.mark.parametrize(("client", "is_strict"), [("gemini-cli-mcp-client", True), ("claude-code", False)])
+def test_a_client_that_checks_arguments_itself_leaves_them_to_bigmind(
+    served: Served, client: str, is_strict: bool
+) -> None:
+    wire = Wire(served, make_key().text, revision=HANDSHAKE_REVISIONS[-1])
+    wire.initialize(client)
+
+    tools = wire.send("tools/list").json()["result"]["tools"]
+    refusal = wire.call("memory_store_fact", {"category": "colour", "fact": "Prefers green."})
+
+    dialects = {tool["inputSchema"].get("$schema", "") for tool in tools}
+    assert dialects == {"https://json-schema.org/draft/2019-09/schema" if is_strict else ""}
+    assert text_of(refusal).count("category must be one of") == 1
+    assert ("error" in refusal["_meta"]) != is_strict
+
+
 def test_a_refusal_says_what_to_do_next(served: Served) -> None:
     wire = Wire(served, make_key().text)
 

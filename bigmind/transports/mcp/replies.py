@@ -34,13 +34,16 @@ def refusal_of(
 ) -> types.CallToolResult:
     """Return a refusal: what is wrong, field by field, with an example, the call put right, and what to do next.
 
-    The details for programs are in `_meta`: structured content would have to follow the tool's output schema.
+    The details for programs are in `_meta`: structured content would have to follow the tool's output schema. A client
+    that shows its model the metadata of a refusal gets them on request alone.
     """
     problems = _with_examples(operation, refusal)
     call = repair(operation, arguments, refusal) if isinstance(refusal, Invalid) else ""
     shown = {"refusal": refusal, "problems": problems, "call": call}
     text = render_to_string("agent/refusal.md", shown, using="agent")
     error = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint, **refusal.details}
+    if context.is_strict and not context.structured:
+        return error_of(text, meta_of(context))
     return error_of(text, meta_of(context) | {"error": error | ({"problems": problems} if problems else {})})
 
 

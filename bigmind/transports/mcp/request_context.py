@@ -10,6 +10,10 @@ from bigmind.core.errors import Invalid
 from bigmind.operations import TOOLSETS
 
 DEFAULT_TOOLSETS = frozenset({"core"})
+STRICT_CLIENTS = ("gemini-cli-mcp-client", "qwen-cli-mcp-client", "qwen-code")
+"""How clients introduce themselves that check arguments before they send them, and show their model a refusal with all
+its metadata: Gemini CLI, and Qwen Code, which is made from it. What a name begins with counts.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,12 @@ class RequestContext:
     toolsets: frozenset[str]
     request_id: str
     structured: bool = False
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether the client refuses arguments itself that BigMind would understand."""
+        agent = self.actor.agent
+        return agent is not None and agent.client_name.startswith(STRICT_CLIENTS)
 
 
 def parse_toolsets(text: str) -> frozenset[str]:

@@ -28,13 +28,15 @@ from bigmind.transports.mcp.tool_schemas import outline_of_arguments, outline_of
 
 # Claude Code lists the names of tools alone, and lets its model search for the rest, unless a tool says otherwise.
 LOADED_AT_ONCE = {"anthropic/alwaysLoad": True}
+# They check what is written in draft 07 or 2020-12, and leave a dialect that their validator does not have to the server.
+UNCHECKED = "https://json-schema.org/draft/2019-09/schema"
 IDEMPOTENCY_KEYS = ("idempotencyKey", "bigmind/idempotencyKey")
 
 
 def list_tools(context: RequestContext, _: types.PaginatedRequestParams | None = None) -> types.ListToolsResult:
     """List the tools of the requested toolsets that the key permits."""
     tools = [
-        tool_of(operation, structured=context.structured)
+        tool_of(operation, structured=context.structured, unchecked=context.is_strict)
         for operation in operations_for(context.actor, context.toolsets)
     ]
     if context.actor.key:
@@ -89,8 +91,11 @@ def _read_call(context: RequestContext, params: types.CallToolRequestParams) -> 
 
 
 @cache
-def tool_of(operation: Operation, *, structured: bool = False) -> types.Tool:
-    """Return an operation as MCP lists it. Keep it short: each conversation pays for every word."""
+def tool_of(operation: Operation, *, structured: bool = False, unchecked: bool = False) -> types.Tool:
+    """Return an operation as MCP lists it. Keep it short: each conversation pays for every word.
+
+    `unchecked` is for clients that would check the arguments themselves, and so keep from BigMind what it forgives.
+    """
     reads = operation.effect is Effect.READ and not operation.performs_others
     arguments = outline_of_arguments(operation.input_schema())
     if reads:
@@ -99,7 +104,7 @@ def tool_of(operation: Operation, *, structured: bool = False) -> types.Tool:
         name=operation.name,
         title=operation.title,
         description=operation.description,
-        input_schema=arguments,
+        input_schema=({"$schema": UNCHECKED} if unchecked else {}) | arguments,
         _meta=LOADED_AT_ONCE if operation.is_listed_in({"core"}) else None,
         output_schema=outline_of_reply(operation.shape) if structured else None,
         annotations=types.ToolAnnotations(
