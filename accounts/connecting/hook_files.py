@@ -99,7 +99,7 @@ class HookFolder:
         if known and left:
             self.write(replace(known, places=left))
             return
-        for path in (self._config(client), self._failure(client)):
+        for path in (self._config(client), self._failure(client), self.folder / f"{client}.excluded.json"):
             path.unlink(missing_ok=True)
         for name in ("spool", "state"):
             shutil.rmtree(self.folder / name / client, ignore_errors=True)

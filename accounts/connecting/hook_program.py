@@ -62,6 +62,8 @@ SENT_KEYS = {
     "initialPrompt", "prompt_id", "turn_id", "generation_id", "model", "tool_name", "tool_use_id", "stop_hook_active",
     "last_assistant_message", "prompt_response", "agent_id", "agent_type", "timestamp",
 }  # fmt: skip
+FORKS = {"fork", "resume"}
+"""Sources of a start at which an earlier conversation may go on under a new id."""
 TEXT_CHARS = 4_000
 SHORTEST_SECRET = 5
 MESSAGES, CLOSING_CHARS = 40, 64_000
@@ -69,6 +71,7 @@ INPUT_BYTES = 4 * 1024 * 1024
 TOOL_INPUT_CHARS = 32_000
 REPLY_BYTES = 128 * 1024
 HEAD_BYTES, TAIL_BYTES = 64 * 1024, 1024 * 1024
+SIBLINGS = 20
 SPOOL_FILES, SPOOL_BYTES = 200, 4 * 1024 * 1024
 STATE_FILES = 200
 HEADLINE_CHARS = 120
@@ -287,6 +290,41 @@ def _objects(raw: bytes) -> list[Json]:
             if isinstance(value, dict):
                 found.append(value)
     return found
+
+
+def find_parent(client: str, told: Json) -> str:
+    """Return the conversation that one was forked from, as far as the client tells; an empty text where it does not.
+
+    Codex names it in the first line of the new record. Claude Code has no new record yet when the fork starts, and says
+    only how long ago the parent was answered last: that is the parent if one record alone ends at that moment.
+    """
+    path, ago = told.get("transcript_path"), told.get("seconds_since_last_response")
+    if told.get("source") not in FORKS or not isinstance(path, str) or not is_below(path, transcript_roots(client)):
+        return ""
+    if client == "codex" and os.path.isfile(path):
+        return next((_text(_dict(line.get("payload")).get("forked_from_id")) for line in read_head(path)), "")
+    if client != "claude-code" or told["source"] != "fork" or not isinstance(ago, int | float):
+        return ""
+    # It rounds to seconds, and this program starts up to a second later.
+    began = time.time() - ago
+    moments = tuple(time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(began + shift)) for shift in (-1, 0, 0.5))
+    parents = [other for other in _newest_beside(path) if _last_answer(other).startswith(moments)]
+    return os.path.basename(parents[0]).removesuffix(".jsonl") if len(parents) == 1 else ""
+
+
+def _newest_beside(path: str) -> list[str]:
+    """Return the other records in the folder of one, those that changed last."""
+    folder = os.path.dirname(path)
+    names = [name for name in os.listdir(folder) if name.endswith(".jsonl") and name != os.path.basename(path)]
+    return sorted((os.path.join(folder, name) for name in names), key=os.path.getmtime)[-SIBLINGS:]
+
+
+def _last_answer(path: str) -> str:
+    """Return when the agent answered last in a record of Claude Code."""
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - HEAD_BYTES))
+        lines = _objects(file.read(HEAD_BYTES))
+    return next((_text(line.get("timestamp")) for line in reversed(lines) if line.get("type") == "assistant"), "")
 
 
 def read_transcript(client: str, lines: list[Json]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
@@ -571,6 +609,9 @@ def flush(config: Json, until: float) -> None:
         try:
             with open(path, "rb") as file:
                 body = file.read(SPOOL_BYTES)
+            if is_below(_folder_of(body), never_folders(config)):
+                os.unlink(path)
+                continue
             status, _ = post(config, body, until - time.monotonic())
         except (OSError, ValueError):
             return
@@ -578,6 +619,13 @@ def flush(config: Json, until: float) -> None:
             return
         with suppress(OSError):
             os.unlink(path)
+
+
+def _folder_of(body: bytes) -> str:
+    """Return where an event that waits happened. One that cannot be read is BigMind's to refuse."""
+    with suppress(ValueError):
+        return _text(_dict(_dict(json.loads(body)).get("bigmind")).get("folder"))
+    return ""
 
 
 def _state_path(config: Json, session: str) -> str:
@@ -600,6 +648,30 @@ def write_place(config: Json, session: str, place: int) -> None:
         states = [os.path.join(os.path.dirname(path), name) for name in os.listdir(os.path.dirname(path))]
         for old in sorted(states, key=os.path.getmtime)[:-STATE_FILES]:
             os.unlink(old)
+
+
+def list_exclusions(config: Json) -> list[str]:
+    """Return the folders that the person excluded on the page, as BigMind said last."""
+    with suppress(OSError, ValueError):
+        return [folder for folder in _read_json(_exclusions_path(config)).get("never", []) if isinstance(folder, str)]
+    return []
+
+
+def never_folders(config: Json) -> list[str]:
+    """Return the folders of which nothing is sent: those named when the client was connected, and those excluded."""
+    return [*config.get("never", []), *list_exclusions(config)]
+
+
+def keep_settings(config: Json, settings: Json) -> None:
+    """Keep the folders that the person excluded, so that nothing of them is sent from now on."""
+    never = settings.get("never")
+    if isinstance(never, list) and never != list_exclusions(config):
+        with suppress(OSError):
+            write_private(_exclusions_path(config), json.dumps({"never": never}).encode())
+
+
+def _exclusions_path(config: Json) -> str:
+    return os.path.join(config["folder"], f"{config['client']}.excluded.json")
 
 
 def note_failure(config: Json, event: str, reason: str) -> None:
@@ -675,12 +747,20 @@ class HookRun:
         ):
             return False
         self.config = config
+        if self.kind != "ping" and is_below(folder, list_exclusions(config)):
+            # A start asks whether the folder is still excluded, and says nothing of itself: not even which one.
+            self.event = {"hook_event_name": "Ping", "bigmind": {"settings": True}}
+            return self.kind == "start"
         self.event = choose(told, self.name)
         repository, branch, root = find_repository(folder)
         own: Json = {"event_id": _new_id(), "at": _now(), "late": False, "folder": folder}
         own |= {"repository": repository, "branch": branch, "version": config.get("version", "")}
         if self.event.get("agent_id"):
             own["sub_agent"] = str(self.event["agent_id"])
+        if self.kind == "start":
+            own["settings"] = True
+            with suppress(OSError):
+                own["continues"] = find_parent(self.client, told)
         self.event["bigmind"] = own
         if self.kind in CAPTURES:
             self._capture(told.get("transcript_path"), root or folder)
@@ -703,8 +783,9 @@ class HookRun:
         body = json.dumps(self._without_messages() if self.kind == "stop" else self.event).encode()
         self.status, reply = post(self.config, body, self.until - time.monotonic())
         if self.status == 200:
-            found = json.loads(reply)
-            self.answer = found if isinstance(found, dict) else {}
+            self.answer = _dict(json.loads(reply))
+            # Clients refuse an answer with a key that they do not know.
+            keep_settings(self.config, _dict(self.answer.pop("bigmind", None)))
             self.settle(has_messages=self.kind != "stop")
             flush(self.config, min(self.until, time.monotonic() + FLUSH_SECONDS.get(self.kind, 0)))
         else:
@@ -725,7 +806,7 @@ class HookRun:
     def fail(self, reason: str) -> None:
         """Keep an event that was not delivered."""
         self.error = reason
-        if self.is_settled or not self.event.get("bigmind") or self.kind == "ping":
+        if self.is_settled or "event_id" not in self.event.get("bigmind", {}) or self.kind == "ping":
             return
         note_failure(self.config, self.name, reason)
         if self.kind in KEPT and self.status not in REFUSED_FOR_GOOD:

@@ -15,6 +15,8 @@ from .reports import HookReport
 
 CLIENT_ID_CHARS = 200
 FORK_WITHIN = timedelta(days=1)
+SOURCES_OF_FORKS = frozenset({"resume", "fork"})
+"""Sources of a start at which an earlier conversation goes on; older clients call a fork a resumption, too."""
 
 
 def digest_of_id(client_id: str) -> str:
@@ -58,13 +60,14 @@ def note_conversation(actor: Actor, report: HookReport, *, tools: int = 0) -> Co
 def find_fork(actor: Actor, report: HookReport, conversation: Conversation) -> Session | None:
     """Return the session that a conversation goes on with although the client gave it a new id.
 
-    That is the one the hook names, or for one that is resumed the only one of this client in this folder within a day.
+    That is the one the hook names, else of one that is resumed or forked the only one of this client in this folder
+    within a day.
     """
     others = Conversation.objects.filter(user=actor.user, client=report.client).exclude(pk=conversation.pk)
     if report.continues:
         parent = others.filter(client_id=report.continues[:CLIENT_ID_CHARS]).select_related("session").first()
         return parent.session if parent else None
-    if report.source != "resume" or not report.folder:
+    if report.source not in SOURCES_OF_FORKS or not report.folder:
         return None
     here = others.filter(folder=report.folder[:1000], last_at__gt=timezone.now() - FORK_WITHIN).exclude(session=None)
     found = list(here.select_related("session")[:2])

@@ -34,6 +34,7 @@ from knowledge.services.projects import canonical_project
 from knowledge.services.sessions import StartedSession, add_chunk, begin_session, end_session, start_session
 
 from .conversations import (
+    SOURCES_OF_FORKS,
     bind_tool_use,
     continue_session,
     digest_of_id,
@@ -128,7 +129,7 @@ def _occasion(actor: Actor, report: HookReport, mode: CaptureMode) -> _Occasion:
 def _start(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Open the session and bring the context; a conversation that is resumed has both already."""
     began, occasion = perf_counter(), _occasion(actor, report, mode)
-    if report.source == "resume" and _resume(occasion):
+    if report.source in SOURCES_OF_FORKS and _resume(occasion):
         _record(occasion)
         session = occasion.conversation.session
         return HookReply(context=_render("agent/hook_resumed.md", session=session))

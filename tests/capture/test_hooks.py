@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from bigmind.core.text import digest
-from knowledge.models import Chunk, Conversation, HookEvent, Note, Passage, Session
+from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Note, Passage, Session
 from knowledge.services.notes import set_note
 from knowledge.services.sessions import close_sessions, end_session, start_session
 from tests.capture.hooking import HookedClient, choose_mode, context_in
@@ -79,15 +79,29 @@ def test_clear_ends_one_session_and_begins_another(actor):
     assert [session.is_open for session in Session.objects.order_by("started_at")] == [False, True]
 
 
-def test_a_fork_goes_on_in_the_session_it_came_from(actor):
+@pytest.mark.parametrize("source", ["resume", "fork"])
+def test_a_fork_goes_on_in_the_session_it_came_from(actor, source):
     claude = HookedClient(actor.user)
     claude.start()
     claude.prompt("Why is the invoice slow?")
 
     fork = HookedClient(actor.user, key=claude.key)
-    fork.start("resume", continues=claude.conversation)
+    fork.start(source, continues=claude.conversation)
 
     assert Session.objects.count() == 1
+
+
+def test_the_hook_program_is_told_which_folders_are_excluded(actor):
+    CapturePolicy.objects.create(user=actor.user, never_folders=["/src/diary"])
+    claude = HookedClient(actor.user)
+
+    asked = claude.send("Ping", own={"settings": True})
+    started = claude.send("SessionStart", source="startup", own={"settings": True})
+    by_the_client_itself = claude.send("SessionStart", source="startup")
+
+    assert asked == {"bigmind": {"never": ["/src/diary"]}}
+    assert started.pop("bigmind") == {"never": ["/src/diary"]}
+    assert started.keys() == by_the_client_itself.keys()
 
 
 def test_a_prompt_brings_what_answers_it_once_and_nothing_when_nothing_does(actor):

@@ -106,10 +106,11 @@ class RealClient(ABC):
         assert done.returncode == 0, done.stderr
 
     def replace_in_files(self, old: str, new: str) -> None:
-        """Change a text in the files of its home."""
-        for name, (content, _) in self.home.files().items():
-            if old.encode() in content:
-                (self.home.folder / name).write_bytes(content.replace(old.encode(), new.encode()))
+        """Change a text in the files that connecting wrote: those of its home, and what the hook program is told."""
+        places = [self.home.folder / name for name in self.home.files()]
+        for path in [*places, self.bigmind_home / "hooks" / f"{self.slug}.json"]:
+            if old.encode() in (content := path.read_bytes()):
+                path.write_bytes(content.replace(old.encode(), new.encode()))
 
     @property
     def bigmind_home(self) -> Path:
@@ -118,8 +119,12 @@ class RealClient(ABC):
 
     def ask(self, prompt: str = "Remember things.", *, resume: bool = False) -> Run:
         """Let it answer one prompt, to its end."""
+        return self.run(self.command(prompt, resume=resume))
+
+    def run(self, command: Sequence[str]) -> Run:
+        """Run one of its commands, to its end."""
         done = subprocess.run(
-            self.command(prompt, resume=resume),
+            command,
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -164,6 +169,10 @@ class ClaudeCode(RealClient):
         allowed = ["--allowedTools", "mcp__bigmind", "ToolSearch"]
         return [*self.program, "-p", prompt, *(["--continue"] if resume else []), *allowed]
 
+    def command_of_fork(self, prompt: str, parent: str) -> list[str]:
+        """Return the command that goes on with a conversation under a new id."""
+        return [*self.command(prompt), "--resume", parent, "--fork-session"]
+
     def converse(self, prompts: Sequence[str]) -> None:
         """Let one process answer prompts one after the other, as an interactive one does: `/clear` forgets."""
         speaking = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
@@ -192,6 +201,7 @@ class Codex(RealClient):
     slug = name = "codex"
     model_name = "stand-in"
     before_result = "Output:\n"
+    trusting = ("--skip-git-repo-check", "--dangerously-bypass-hook-trust")
 
     @property
     def program(self) -> list[str]:
@@ -214,8 +224,11 @@ class Codex(RealClient):
 
     def command(self, prompt: str, *, resume: bool = False) -> list[str]:
         """Return the command that answers one prompt and ends."""
-        trusting = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
-        return [*self.program, "exec", *trusting, *(["resume", "--last"] if resume else []), prompt]
+        return [*self.program, "exec", *self.trusting, *(["resume", "--last"] if resume else []), prompt]
+
+    def command_of_fork(self, prompt: str, parent: str) -> list[str]:
+        """Return the command that goes on with a conversation under a new id."""
+        return [*self.program, "exec", "fork", *self.trusting, parent, prompt]
 
     def unwrap(self, result: str) -> str:
         """Leave out the lines that say how long it took."""

@@ -12,7 +12,7 @@ import pytest
 
 from accounts.keys import NewKey, new_key_text
 from accounts.people.first_run import first_run
-from knowledge.models import Chunk, Session
+from knowledge.models import CaptureMode, CapturePolicy, Chunk, Conversation, HookEvent, Session
 from tests.clients.conftest import new_client
 from tests.clients.dialects import Step
 from tests.clients.installed import ClaudeCode, Codex, GeminiCli, RealClient
@@ -123,6 +123,67 @@ def test_after_clear_claude_code_writes_into_a_new_session(
 
     first, second = Session.objects.order_by("started_at")
     assert [first.is_open, first.chunks.count(), second.chunks.count()] == [False, 1, 1]
+
+
+@pytest.mark.parametrize("kind", [ClaudeCode, Codex], ids=lambda kind: kind.name)
+def test_a_fork_writes_into_the_session_of_its_parent(
+    kind: type[ClaudeCode | Codex], served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
+) -> None:
+    client = new_client(kind, model, tmp_path)
+    assert isinstance(client, (ClaudeCode, Codex))
+    client.connect_with_hooks(served.url, key.text)
+    for number in (1, 2):  # with another one in the same folder it cannot be guessed
+        model.play(Step("memory_flag_important", {"content": f"Decision {number}.", "flag_reason": "Decided."}))
+        client.ask(f"Decide number {number}.")
+        time.sleep(2 * (2 - number))  # Claude Code tells by the second when the parent was answered
+    parent = Conversation.objects.latest("started_at")
+
+    model.play(
+        Step(),  # what it did and said before the fork counts
+        Step(),
+        Step("memory_flag_important", {"content": "Decision 3.", "flag_reason": "Decided."}),
+    )
+    client.run(client.command_of_fork("Decide again.", parent.client_id))
+
+    assert Conversation.objects.count() == 3
+    sessions = [
+        set(session.chunks.values_list("content", flat=True)) for session in Session.objects.order_by("started_at")
+    ]
+    assert sessions == [{"Decision 1."}, {"Decision 2.", "Decision 3."}]
+
+
+@pytest.mark.parametrize("trouble", ["away", "silent", "wrong key", "full disk"])
+def test_what_was_said_in_times_of_trouble_arrives_when_they_are_over(
+    hooked: RealClient, served: Served, key: NewKey, silent_port: int, trouble: str
+) -> None:
+    CapturePolicy.objects.create(user=key.key.user, mode=CaptureMode.AUTOMATIC)
+    hooked.model.play()
+    hooked.ask("We begin with the tariffs of the harbour.")
+    spool = hooked.bigmind_home / "hooks" / "spool"
+    changes = {
+        "away": [(f"{served.url}", "http://127.0.0.1:9")],
+        "silent": [(f"{served.url}/mcp", "http://127.0.0.1:9/mcp"), (served.url, f"http://127.0.0.1:{silent_port}")],
+        "wrong key": [(key.text, new_key_text())],
+        "full disk": [(f"{served.url}", "http://127.0.0.1:9")],
+    }[trouble]
+
+    for right, wrong in changes:
+        hooked.replace_in_files(right, wrong)
+    if trouble == "full disk":
+        spool.write_text("A file in its place refuses what a full disk would.")
+    during = hooked.ask("The crane of Lisbon costs forty euros an hour.", resume=True)
+    for right, wrong in reversed(changes):
+        hooked.replace_in_files(wrong, right)
+    if trouble == "full disk":
+        spool.unlink()
+    hooked.ask("That is all.", resume=True)
+
+    assert (during.code, during.printed.strip()[-4:]) == (0, "done")
+    kept = list(Chunk.objects.filter(content__contains="crane of Lisbon").values_list("session__user", flat=True))
+    assert kept == [key.key.user.pk]
+    assert Conversation.objects.count() == 1
+    assert HookEvent.objects.filter(late=True).exists() == (trouble != "full disk")
+    assert not list(spool.rglob("*.json"))
 
 
 def test_without_bigmind_a_client_goes_on(unconnected: RealClient) -> None:

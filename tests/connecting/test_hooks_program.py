@@ -212,6 +212,36 @@ def test_nothing_is_sent_from_a_folder_that_is_named(hooks: Installed, server: H
     assert server.heard == []
 
 
+def test_from_a_folder_that_the_page_excludes_nothing_is_sent(hooks: Installed, server: HookServer) -> None:
+    server.reply = {"systemMessage": "hello", "bigmind": {"never": [str(hooks.work)]}}
+    answer = hooks.tell(START)
+    hooks.tell(PROMPT)
+    hooks.tell(STOP)
+    server.reply = {"bigmind": {"never": []}}
+    hooks.tell(START)
+    hooks.tell(STOP)
+
+    assert answer == {"systemMessage": "hello"}
+    first, asked, stop = server.events
+    assert first["bigmind"]["settings"] is True
+    # The next start asks whether that still holds, and says neither where it is nor which conversation.
+    assert asked == {"hook_event_name": "Ping", "bigmind": {"settings": True}}
+    assert stop["hook_event_name"] == "Stop"
+
+
+def test_what_waits_of_a_folder_that_was_excluded_since_is_dropped(hooks: Installed, server: HookServer) -> None:
+    hooks.configure(url="http://127.0.0.1:9")
+    hooks.tell(STOP)
+    hooks.configure()
+    server.reply = {"bigmind": {"never": [str(hooks.work)]}}
+    (hooks.home / "elsewhere").mkdir()
+
+    hooks.tell({**START, "cwd": str(hooks.home / "elsewhere")})
+
+    assert [event["hook_event_name"] for event in server.events] == ["SessionStart"]
+    assert hooks.folder.waiting("claude-code") == (0, 0)
+
+
 @pytest.mark.parametrize(
     "raw",
     [b"", b"{", b"[1]", b"null", b'{"hook_event_name": 7}', b"\xff\xfe", b'{"a":' * 30_000, b'"' + b"a" * 5_000_000],
@@ -471,6 +501,39 @@ def test_a_compaction_brings_what_was_said_since_the_last_one(hooks: Installed, 
         {"role": "assistant", "text": "They pass."},
     ]
     assert second["files"] == []
+
+
+def test_a_fork_of_claude_code_names_the_conversation_that_was_answered_then(
+    hooks: Installed, server: HookServer
+) -> None:
+    def answered(seconds: int) -> dict[str, object]:
+        return {
+            **say("Done."),
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S.123Z", time.gmtime(time.time() - seconds)),
+        }
+
+    hooks.write("parent.jsonl", *conversation(hooks), answered(40), person("And now?"))
+    hooks.write("other.jsonl", *conversation(hooks), answered(300))
+    path = str(hooks.home / ".claude/projects/work/fork.jsonl")
+    fork = {**START, "source": "fork", "transcript_path": path}
+    hooks.tell({**fork, "seconds_since_last_response": 40})
+    hooks.tell({**fork, "seconds_since_last_response": 100})
+    hooks.write("twin.jsonl", answered(40))
+    hooks.tell({**fork, "seconds_since_last_response": 40})
+    hooks.tell({**fork, "source": "startup", "seconds_since_last_response": 300})
+
+    assert [event["bigmind"]["continues"] for event in server.events] == ["parent", "", "", ""]
+
+
+def test_a_fork_of_codex_names_the_conversation_in_its_record(hooks: Installed, server: HookServer) -> None:
+    path = hooks.home / ".codex/sessions/rollout-s-2.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"type": "session_meta", "payload": {"id": "s-2", "forked_from_id": "s-1"}}) + "\n")
+    hooks.configure(client="codex")
+
+    hooks.tell({**START, "source": "fork", "transcript_path": str(path)}, client="codex")
+
+    assert server.events[0]["bigmind"]["continues"] == "s-1"
 
 
 def test_a_stop_brings_its_last_message_alone(hooks: Installed, server: HookServer) -> None:

@@ -5,7 +5,7 @@ documentation. What a client does not understand it is never sent: an unknown ke
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,6 +111,11 @@ DIALECTS = {
     "vscode": Dialect("Visual Studio Code", CLAUDE_EVENTS, write_as_claude),
     "opencode": Dialect("opencode", CLAUDE_EVENTS, write_as_claude),
 }
+
+
+def with_settings(body: bytes, never: Sequence[str]) -> bytes:
+    """Return an answer with what the hook program keeps for itself: the folders that the user excluded."""
+    return json.dumps({**json.loads(body), "bigmind": {"never": list(never)}}, ensure_ascii=False).encode()
 
 
 def body_of(dialect: Dialect, event: str, reply: HookReply) -> bytes:

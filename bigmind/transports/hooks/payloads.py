@@ -71,6 +71,11 @@ def complete_arguments(report: HookReport, payload: Payload) -> dict[str, Any] |
     return sent | {CONVERSATION_ARGUMENT: report.conversation}
 
 
+def asks_for_settings(payload: Payload) -> bool:
+    """Whether the hook program takes settings out of an answer before the client reads it."""
+    return _own(payload).get("settings") is True
+
+
 def drop_hook_context(text: str) -> str:
     """Return a text without what hooks put before it: Gemini CLI hands a prompt on with the context of its start."""
     at = 0

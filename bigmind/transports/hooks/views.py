@@ -14,12 +14,13 @@ from accounts.services.calls import count_against_limit, limit_of
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.read_only import require_writable
 from bigmind.core.rls import rls_scope
-from bigmind.transports.hooks.dialects import DIALECTS, Dialect, body_of, body_of_arguments
-from bigmind.transports.hooks.payloads import Payload, complete_arguments, event_of, report_of
+from bigmind.transports.hooks.dialects import DIALECTS, Dialect, body_of, body_of_arguments, with_settings
+from bigmind.transports.hooks.payloads import Payload, asks_for_settings, complete_arguments, event_of, report_of
 from bigmind.transports.rest.arguments import StrictJSONParser, check_size
 from bigmind.transports.rest.authentication import KeyAuthentication, RestClient, actor_of
 from bigmind.transports.rest.views import JsonOnly
 from knowledge.capture.events import answer_report, note_health
+from knowledge.capture.policies import policy_of
 from knowledge.capture.reports import HookReply, HookReport
 from knowledge.embeddings.retry import warm_up
 from knowledge.models import HookEventName
@@ -58,9 +59,11 @@ class HookView(APIView):
         actor.require_toolset({"core"})  # that of the context and of the search over everything
         require_writable()
         count_against_limit(actor, per_minute=limit_of(actor))
-        return HttpResponse(
-            _answer(actor, client, dialect, payload), "application/json", headers={"Cache-Control": "no-store"}
-        )
+        body = _answer(actor, client, dialect, payload)
+        if asks_for_settings(payload):
+            with rls_scope(actor.user.pk):
+                body = with_settings(body, policy_of(actor).never_folders)
+        return HttpResponse(body, "application/json", headers={"Cache-Control": "no-store"})
 
 
 def _answer(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> bytes:

@@ -28,7 +28,7 @@ from bigmind.transports.mcp.tool_schemas import outline_of_arguments, outline_of
 
 # Claude Code lists the names of tools alone, and lets its model search for the rest, unless a tool says otherwise.
 LOADED_AT_ONCE = {"anthropic/alwaysLoad": True}
-# They check what is written in draft 07 or 2020-12, and leave a dialect that their validator does not have to the server.
+# What is in a dialect that their validators do not have (they have draft 07 and 2020-12), they leave to the server.
 UNCHECKED = "https://json-schema.org/draft/2019-09/schema"
 IDEMPOTENCY_KEYS = ("idempotencyKey", "bigmind/idempotencyKey")
 
