@@ -6,18 +6,22 @@ import re
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from accounts.connecting.server_config import ServerConfig
 from tests.clients.dialects import SEARCHES
 from tests.clients.model import ModelStandIn
+from tests.clients.terminals import WAITS, Terminal
 from tests.connecting.homes import Home
 
 FOLDER = Path(__file__).parent
 MODULES = FOLDER / "node_modules"
 FINISHES_WITHIN = 120
+# Nothing is asked of its model for so long: it has answered.
+QUIET = 4
 # What a client may inherit: nothing of the developer's own clients, keys or proxies.
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
 
@@ -41,6 +45,7 @@ class RealClient(ABC):
         shows_instructions: Whether its model reads the instructions of a server whole, and not their first line alone.
         prefers_structured_content: Whether its model reads structured content in place of the text, where there is any.
         lists_tools: Whether its model reads a tool's description, at the latest after it searched for the tool.
+        greetings: What it shows in a terminal before it takes a prompt; Enter goes on.
         variables: What its environment has besides what it needs itself.
     """
 
@@ -53,6 +58,7 @@ class RealClient(ABC):
     shows_instructions = True
     prefers_structured_content = True
     lists_tools = True
+    greetings: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def is_installed(cls) -> bool:
@@ -63,6 +69,11 @@ class RealClient(ABC):
     @abstractmethod
     def program(self) -> list[str]:
         """The command that starts it."""
+
+    @property
+    def interactive(self) -> list[str]:
+        """The command that starts it in a terminal."""
+        return self.program
 
     @property
     def environment(self) -> dict[str, str]:
@@ -135,6 +146,22 @@ class RealClient(ABC):
         )
         return Run(done.returncode, done.stdout, done.stderr)
 
+    def converse(self, prompts: Sequence[str]) -> None:
+        """Answer prompts one after the other in one process, in a terminal: `/clear` forgets."""
+        with Terminal(self.interactive, self.folder, self.environment) as terminal:
+            for words in self.greetings:
+                terminal.wait_for(words)
+                terminal.type("")
+            for prompt in prompts:
+                asked = len(self.model.requests)
+                terminal.type(prompt)
+                assert prompt.startswith("/") or terminal.watch(WAITS, self._is_asked_after(asked)), terminal.shown
+                while terminal.watch(QUIET, self._is_asked_after(asked)):
+                    asked = len(self.model.requests)
+
+    def _is_asked_after(self, asked: int) -> Callable[[], bool]:
+        return lambda: len(self.model.requests) > asked
+
     def unwrap(self, result: str) -> str:
         """Return a tool's result without what this client puts around it."""
         return result
@@ -201,12 +228,18 @@ class Codex(RealClient):
     slug = name = "codex"
     model_name = "stand-in"
     before_result = "Output:\n"
+    greetings = ("Trust this folder?", "YOLO mode")
     trusting = ("--skip-git-repo-check", "--dangerously-bypass-hook-trust")
 
     @property
     def program(self) -> list[str]:
         """The script that npm links."""
         return [str(MODULES / ".bin" / "codex")]
+
+    @property
+    def interactive(self) -> list[str]:
+        """The command that starts it in a terminal."""
+        return [*self.program, "--dangerously-bypass-hook-trust"]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -259,6 +292,7 @@ class GeminiCli(RealClient):
 
     slug = name = "gemini-cli"
     prefers_structured_content = False
+    greetings = ("Type your message",)
 
     @property
     def program(self) -> list[str]:
@@ -278,10 +312,14 @@ class GeminiCli(RealClient):
         }
         self.home.write(".gemini/settings.json", json.dumps(settings, indent=2))
 
+    @property
+    def interactive(self) -> list[str]:
+        """The command that starts it in a terminal."""
+        return [*self.program, "--yolo", "-m", "gemini-2.5-flash", "--skip-trust"]
+
     def command(self, prompt: str, *, resume: bool = False) -> list[str]:
         """Return the command that answers one prompt and ends."""
-        again = ["--resume", "latest"] if resume else []
-        return [*self.program, "-p", prompt, *again, "--yolo", "-m", "gemini-2.5-flash", "--skip-trust"]
+        return [*self.interactive, "-p", prompt, *(["--resume", "latest"] if resume else [])]
 
     def unwrap(self, result: str) -> str:
         """Leave out the fence that Gemini CLI puts around what comes from servers.
