@@ -205,15 +205,16 @@ def embedder_error() -> str:
     return f"does not answer{since}; search goes by words, and new texts wait for their vectors"
 
 
-def progress() -> EmbeddingProgress:
-    """Return how far the space of the configured embedder is."""
+def progress(*, shared: bool = False) -> EmbeddingProgress:
+    """Return how far the space of the configured embedder is. `shared`: with what everybody may read alone."""
     embedder = provider()
     if _was_replaced(embedder) or (is_read_only() and not EmbeddingSpace.objects.filter(name=embedder.space).exists()):
         return EmbeddingProgress(embedder.space, 0, 0, 0)  # It would be made now.
     space = space_of(embedder)
-    waiting = space.vectors.filter(TO_MAKE)
+    vectors = space.vectors.filter(owner=None) if shared else space.vectors.all()
+    waiting = vectors.filter(TO_MAKE)
     troubled = waiting.exclude(trouble__in=["", AGAIN])
-    total = space.vectors.count()
+    total = vectors.count()
     return EmbeddingProgress(space.name, total, total if space.again_from else waiting.count(), troubled.count())
 
 

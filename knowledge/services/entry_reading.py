@@ -14,7 +14,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
-from knowledge.models import CachedVector, Entry, Kind
+from knowledge.models import CachedVector, Entry, Kind, Passage
 from knowledge.search.abstention import judge
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
@@ -181,14 +181,16 @@ def entry_stats(actor: Actor) -> EntryStatsShape:
     for roles, count in Entry.objects.values_list("roles").annotate(Count("pk")):
         for role in roles:
             by_role[role] = by_role.get(role, 0) + count
+    shared = Passage.objects.filter(owner=None)
     return EntryStatsShape(
         total_entries=summary["total"],
         by_type=dict(Entry.objects.values_list("entry_type").annotate(Count("pk")).order_by()),
         by_role=by_role,
         avg_confidence=summary["confidence"],
         last_updated=summary["updated"],
-        cache_size=CachedVector.objects.count(),
-        waiting=embedding.progress().waiting,
+        # What people keep for themselves has vectors as well: everybody could count along.
+        cache_size=CachedVector.objects.filter(digest__in=shared.values("digest")).count(),
+        waiting=embedding.progress(shared=True).waiting,
     )
 
 
