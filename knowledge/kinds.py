@@ -120,6 +120,12 @@ class MemoryKind:
         except ValueError:
             return None
 
+    def of_id(self, user: User, id: str) -> QuerySet[Any]:
+        """Return the row of an id, as a user writes it, of those that they may name; none where the text is no id."""
+        key = self.key_in(id)
+        keys = () if key is None else user.ids_of(key) if self.own and self.read_id is int else (key,)
+        return self.readable(user).filter(pk__in=keys)
+
     def readable(self, user: User) -> QuerySet[Any]:
         """Return what a user may name by its id: their own, archived too, and what is shared and visible."""
         return self.own.rows(user) if self.own else self.visible(user)
@@ -141,7 +147,7 @@ def _first_line(text: str) -> str:
 
 def _contradiction(fact: Fact) -> str:
     newer = fact.contradicted_by
-    return f"F{newer.pk}: {one_line(newer.fact)[:QUOTED_CHARS]}" if newer else ""
+    return f"F{newer.number}: {one_line(newer.fact)[:QUOTED_CHARS]}" if newer else ""
 
 
 def _approver(entry: CompanyEntry) -> str:

@@ -1,7 +1,8 @@
 """The pages about what is remembered, what is shared, and how it is found."""
 
-from django.urls import path
+from django.urls import path, register_converter
 
+from bigmind.core.numbers import NumberConverter, NumberTextConverter
 from knowledge.views import (
     app_maps,
     archive,
@@ -22,27 +23,30 @@ from knowledge.views import (
     tidying,
 )
 
+register_converter(NumberConverter, "number")
+register_converter(NumberTextConverter, "thing")
+
 urlpatterns = [
     path("", search.home, name="home"),
     path("search/explain/", search.explanation, name="search-explain"),
     path("memory/", memory.memory, name="memory"),
     path("memory/facts/", facts.facts, name="memory-facts"),
     path("memory/facts/new/", facts.new_fact, name="memory-fact-new"),
-    path("memory/facts/<int:fact_id>/", facts.fact, name="memory-fact"),
+    path("memory/facts/<number:fact_id>/", facts.fact, name="memory-fact"),
     path("memory/sessions/", sessions.sessions, name="memory-sessions"),
     path("memory/sessions/<uuid:session_id>/", sessions.session, name="memory-session"),
     path("memory/sessions/<uuid:session_id>/correct/", sessions.session_correction, name="memory-session-correct"),
     path("memory/sessions/<uuid:session_id>/end/", sessions.session_end, name="memory-session-end"),
-    path("memory/chunks/<int:chunk_id>/", sessions.chunk, name="memory-chunk"),
+    path("memory/chunks/<number:chunk_id>/", sessions.chunk, name="memory-chunk"),
     path("memory/notes/", notes.notes, name="memory-notes"),
     path("memory/notes/new/", notes.new_note, name="memory-note-new"),
-    path("memory/notes/<int:note_id>/", notes.note, name="memory-note"),
-    path("memory/notes/<int:note_id>/edit/", notes.note_correction, name="memory-note-edit"),
+    path("memory/notes/<number:note_id>/", notes.note, name="memory-note"),
+    path("memory/notes/<number:note_id>/edit/", notes.note_correction, name="memory-note-edit"),
     path("memory/hypotheses/", hypotheses.hypotheses, name="memory-hypotheses"),
     path("memory/hypotheses/new/", hypotheses.new_hypothesis, name="memory-hypothesis-new"),
-    path("memory/hypotheses/<int:hypothesis_id>/", hypotheses.hypothesis, name="memory-hypothesis"),
+    path("memory/hypotheses/<number:hypothesis_id>/", hypotheses.hypothesis, name="memory-hypothesis"),
     path(
-        "memory/hypotheses/<int:hypothesis_id>/resolve/",
+        "memory/hypotheses/<number:hypothesis_id>/resolve/",
         hypotheses.hypothesis_verdict,
         name="memory-hypothesis-resolve",
     ),
@@ -50,17 +54,17 @@ urlpatterns = [
     path("memory/context/", context.context, name="memory-context"),
     path("memory/tidy/", tidying.tidying, name="memory-tidy"),
     path("memory/aside/", archive.asides, name="memory-aside"),
-    path("memory/<str:kind>/<str:thing_id>/set-aside/", archive.setting_aside, name="memory-set-aside"),
-    path("memory/<str:kind>/<str:thing_id>/restore/", archive.restoring, name="memory-restore"),
-    path("memory/<str:kind>/<str:thing_id>/erase/", archive.erasing, name="memory-erase"),
+    path("memory/<str:kind>/<thing:thing_id>/set-aside/", archive.setting_aside, name="memory-set-aside"),
+    path("memory/<str:kind>/<thing:thing_id>/restore/", archive.restoring, name="memory-restore"),
+    path("memory/<str:kind>/<thing:thing_id>/erase/", archive.erasing, name="memory-erase"),
     path("memory/export/", memory.export, name="memory-export"),
     path("captured/", captured.conversations, name="captured"),
     path("captured/settings/", captured.settings, name="captured-settings"),
-    path("captured/<int:conversation_id>/", captured.conversation, name="captured-conversation"),
-    path("captured/<int:conversation_id>/forget/", captured.forgetting, name="captured-forget"),
-    path("captured/<int:conversation_id>/never/", captured.excluding, name="captured-exclude"),
+    path("captured/<number:conversation_id>/", captured.conversation, name="captured-conversation"),
+    path("captured/<number:conversation_id>/forget/", captured.forgetting, name="captured-forget"),
+    path("captured/<number:conversation_id>/never/", captured.excluding, name="captured-exclude"),
     path(
-        "captured/<int:conversation_id>/events/<int:event_id>/forget/",
+        "captured/<number:conversation_id>/events/<number:event_id>/forget/",
         captured.forgetting_event,
         name="captured-forget-event",
     ),

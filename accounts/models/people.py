@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from bigmind.core.numbers import ids_in
 from bigmind.core.sections import ProfileSection
 
 CHOICES = [(section.value, section.value) for section in ProfileSection]
@@ -60,6 +61,11 @@ class User(AbstractBaseUser):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     last_seen = models.DateTimeField(null=True, blank=True)
+    id_block = models.BigIntegerField(
+        db_default=models.Func(models.Value("accounts_user_id_block"), function="nextval"),
+        editable=False,
+        help_text="The upper half of the ids of what this user alone sees.",
+    )
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -74,6 +80,10 @@ class User(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.display_name or self.username
+
+    def ids_of(self, number: int) -> tuple[int, ...]:
+        """Return the ids that this user's row of a number can have: at most one of them is taken."""
+        return ids_in(self.id_block, number)
 
     @property
     def is_admin(self) -> bool:

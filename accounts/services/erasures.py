@@ -24,6 +24,7 @@ from accounts.actor import Actor, acting
 from accounts.models import ErasureReport, User
 from bigmind import __version__
 from bigmind.core.errors import NotFound
+from bigmind.core.numbers import number_in
 
 from .audit import audit
 
@@ -133,7 +134,8 @@ def erasures_of(user: User, ids: Mapping[str, Iterable[str]]) -> dict[tuple[str,
     for report in ErasureReport.objects.filter(whose=user).order_by("at", "pk"):
         listed = report.document.get("ids", {})
         for kind, wanted in ids.items():
-            found |= {(kind, id): report for id in set(wanted) & set(listed.get(kind, []))}
+            there = set(listed.get(kind, []))
+            found |= {(kind, id): report for id in wanted if number_in(id) in there}
     return found
 
 

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from bigmind.core.numbers import number_in
+
 LETTERS = {"F": "fact", "C": "company", "H": "hypothesis"}
 _HEXADECIMAL = {"session", "summary", "entry", "reference"}
 """Kinds whose ids may begin with a letter and go on with digits: `c1234567` is a session."""
@@ -58,7 +60,7 @@ def read_handle(text: str) -> tuple[str, str] | None:
 def handle_of(kind: str, id: str) -> str:
     """Return the short name of a thing, as agents read it: `F12`, `C3`, `H2`; of other kinds `note:7`."""
     letter = next((letter for letter, named in LETTERS.items() if named == kind), "")
-    return f"{letter}{id}" if letter else f"{kind}:{id}"
+    return f"{letter}{number_in(id)}" if letter else f"{kind}:{number_in(id)}"
 
 
 def _in_words(kind: str) -> str:

@@ -12,6 +12,7 @@ from accounts.actor import Actor, acting, acts
 from accounts.models import User
 from accounts.services.calls import forget_kept_replies
 from accounts.services.erasures import Erased, report_erasure
+from bigmind.core.numbers import number_in
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import RowId, Since
@@ -220,7 +221,7 @@ def _note_changes(source: WithdrawnSource, work: _Work) -> None:
     for kind in LEFT_TO_PEOPLE:
         others = sorted(set(source.ids_touched(kind)) - set(source.ids(kind)))
         for id in others[:LOOKED_AT]:
-            work.look_at(f"{kind} {id}")
+            work.look_at(f"{kind} {number_in(id)}")
     if source.calls.filter(operation=PROFILE, outcome="ok").exists():
         work.look_at("profile")
 
@@ -309,7 +310,7 @@ def _erase(rows: QuerySet[Any], kind: Kind, work: _Work) -> int:
     if ids and not work.dry_run:
         passages = Passage.objects.filter(kind=kind, source_id__in=[str(id) for id in ids])
         work.erased.note(kind, passages.values_list("digest", flat=True))
-        work.erased.ids.setdefault(kind.value, []).extend(str(id) for id in ids)
+        work.erased.ids.setdefault(kind.value, []).extend(number_in(str(id)) for id in ids)
         erase_passages(kind, ids)
         rows.model._default_manager.filter(pk__in=ids).delete()
     return len(ids)

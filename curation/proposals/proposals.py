@@ -274,7 +274,7 @@ def source_of(actor: Actor, kind: str | None, id: str | None) -> PromotedText | 
     if row is None or row.promoted is None:
         promoted = ", ".join(kind for kind, row in KINDS.items() if row.promoted)
         raise Invalid.of("source_kind", f"must be one of: {promoted}")
-    thing = row.readable(actor.user).filter(pk=row.key_in(id)).first()
+    thing = row.of_id(actor.user, id).first()
     if thing is None or row.time_of_archiving(thing):
         raise NotFound(f"You have no {kind} {id}.", hint="memory_recall shows handles.")
     session = getattr(thing, row.session) if row.session else None

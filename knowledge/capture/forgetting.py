@@ -27,8 +27,8 @@ def own_conversation(actor: Actor, conversation_id: int) -> Conversation:
     Raises:
         NotFound: there is none, or it is someone else's.
     """
-    mine = Conversation.objects.filter(user=actor.user, pk=conversation_id).select_related("session", "session__agent")
-    if (found := mine.first()) is None:
+    mine = Conversation.objects.filter(user=actor.user).select_related("session", "session__agent")
+    if (found := mine.filter(pk__in=actor.user.ids_of(conversation_id)).first()) is None:
         raise NotFound(f"You have no captured conversation {conversation_id}.", hint="The page Captured lists yours.")
     return found
 
@@ -58,7 +58,7 @@ def forget_event(actor: Actor, *, conversation_id: int, event_id: int) -> Conver
         NotFound: there is none, or it is someone else's.
     """
     conversation = own_conversation(actor, conversation_id)
-    events = HookEvent.objects.filter(conversation=conversation, pk=event_id)
+    events = HookEvent.objects.filter(conversation=conversation, pk__in=actor.user.ids_of(event_id))
     if not events.exists():
         raise NotFound("There is no such event.")
     erase_captured(events)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from accounts.actor import Actor
+from bigmind.core.numbers import number_in
 from bigmind.core.text import inline
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import QUERY_CHARS
@@ -89,7 +90,7 @@ def _line_of(hit: Hit) -> RecalledLine:
     by = f"approved by {hit.approver}" if hit.approver else hit.role
     about = ", ".join(inline(part) for part in (f"{hit.created_at:%Y-%m-%d}", hit.project[:40], by[:40]) if part)
     letter = HANDLES.get(Kind(hit.kind))
-    handle = f"{letter}{hit.id}" if letter else f"{hit.kind}:{_short(hit)}"
+    handle = f"{letter}{number_in(hit.id)}" if letter else f"{hit.kind}:{_short(hit)}"
     markdown = f"- [{handle}] {text} ({about})"
     return RecalledLine(hit.kind, hit.id, markdown, count_tokens(f"{markdown}\n"))
 
@@ -97,7 +98,7 @@ def _line_of(hit: Hit) -> RecalledLine:
 def _short(hit: Hit) -> str:
     if hit.kind == Kind.NOTE:
         return f"{inline(hit.domain or '')}/{inline(hit.key or '')}"
-    return hit.id[:8] if hit.kind == Kind.SUMMARY else hit.id
+    return hit.id[:8] if hit.kind == Kind.SUMMARY else number_in(hit.id)
 
 
 def _is_elsewhere(hit: Hit, project: str) -> bool:

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.numbers import HasNumber
 
 from .sessions import Session
 
@@ -16,7 +17,7 @@ TOOL_USE_LASTS = timedelta(hours=1)
 """A call comes within seconds of its hook; a person who is asked for permission may take longer."""
 
 
-class Conversation(models.Model):
+class Conversation(HasNumber, models.Model):
     """One conversation of a client, under the id that the client gave it, and the session it writes to."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="conversations")

@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.numbers import HasNumber
 
 from .sessions import Session
 
@@ -34,7 +35,7 @@ class FactQuerySet(models.QuerySet["Fact"]):
         return self.order_by("-created_at", "-id")
 
 
-class Fact(models.Model):
+class Fact(HasNumber, models.Model):
     """One atomic personal truth. A fact that was set aside stays on record and is never recalled."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="facts")

@@ -7,6 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.numbers import HasNumber
 
 from .base import CanBeSetAside
 from .sessions import Session
@@ -54,7 +55,7 @@ class HypothesisQuerySet(models.QuerySet["Hypothesis"]):
         return self.filter(has_come, status=Verdict.OPEN, set_aside_at=None).order_by("created_at", "id")
 
 
-class Hypothesis(CanBeSetAside):
+class Hypothesis(HasNumber, CanBeSetAside):
     """“I believe X because Y”, with how sure the agent was and what actually happened."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="hypotheses")

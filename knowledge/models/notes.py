@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.numbers import HasNumber
 
 from .base import CanBeSetAside
 
@@ -26,7 +27,7 @@ class NoteQuerySet(models.QuerySet["Note"]):
         return self.filter(expires_at__lte=timezone.now())
 
 
-class Note(CanBeSetAside):
+class Note(HasNumber, CanBeSetAside):
     """A text at an address, such as `email/dymon-packages`."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="notes")

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
+from bigmind.core.numbers import HasNumber
 
 from .base import CanBeSetAside
 
@@ -131,7 +132,7 @@ class Speaker(models.TextChoices):
     SYSTEM = "system"
 
 
-class Chunk(CanBeSetAside):
+class Chunk(HasNumber, CanBeSetAside):
     """Tier 3: one exchange that was important enough to keep word for word."""
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="chunks")

@@ -62,6 +62,8 @@ LAST_LINES_TOKENS = 80
 """What the reply to a start says below its context costs at most."""
 FRAME_TOKENS = 50
 HEADING_TOKENS = 30
+ROUNDING_TOKENS = 4
+"""Lines are counted one by one, and so may cost a little more together."""
 COMPANY_TOKENS = 500
 COMPANY_CEILING = 300
 COMPANY_ITEM_TOKENS = 100
@@ -302,7 +304,7 @@ def _fill(context: Context, limit: int) -> None:
     parts = context.parts.values()
     headings = sum(HEADING_TOKENS for name, part in context.parts.items() if part.items and name not in FACT_PARTS[1:])
     choose(parts, limit - FRAME_TOKENS - headings - HEADING_TOKENS * bool(context.known["standing"]))
-    spend_rest(parts, limit - context.tokens)
+    spend_rest(parts, limit - context.tokens - ROUNDING_TOKENS)
 
 
 def _receipt_of(name: str, part: ContextPart) -> list[ReceiptLine]:
@@ -363,7 +365,7 @@ def _hypotheses(actor: Actor, project: str) -> ContextPart:
             str(belief.pk),
             "- ",
             line_start(belief.hypothesis),
-            f" (H{belief.pk}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d})",
+            f" (H{belief.number}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d})",
             "not resolved yet",
             is_spare=distance(belief.project, project) == 2 and bool(project),
         )

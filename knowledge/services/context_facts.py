@@ -16,6 +16,7 @@ from django.db.models.functions import Cast, Left
 
 from accounts.actor import Actor
 from accounts.models import Profile
+from bigmind.core.numbers import number_of
 from bigmind.core.text import inline, normalise
 from knowledge.models import Category, Fact, Kind, Passage
 from knowledge.services.budgets import ContextLine, ContextPart
@@ -124,7 +125,7 @@ def _line_of(fact: ContextFact, part: str, ranking: LineRanking, cited: Collecti
         id=str(fact.pk),
         before=f"- **[{fact.category}]** ",
         text=line_start(fact.start),
-        after=f" (F{fact.pk}{dated}{against})",
+        after=f" (F{number_of(fact.pk)}{dated}{against})",
         why=_why(fact, part, ranking, cited),
     )
 
@@ -165,7 +166,10 @@ def say_unsettled(actor: Actor) -> dict[int, str]:
     """Return for each fact that contradicts an older one what the older one says: it is told beside it."""
     older = Fact.objects.of(actor.user).current().exclude(contradicted_by=None).newest_first()
     read = older.values_list("contradicted_by", "pk", "created_at", Left("fact", QUOTED_CHARS))[:UNSETTLED_READ]
-    said = ((newer, f"; unsettled, F{pk} of {since:%Y-%m-%d}: “{inline(text)}”") for newer, pk, since, text in read)
+    said = (
+        (newer, f"; unsettled, F{number_of(pk)} of {since:%Y-%m-%d}: “{inline(text)}”")
+        for newer, pk, since, text in read
+    )
     return {newer: what for newer, what in said if newer}
 
 

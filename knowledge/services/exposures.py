@@ -1,6 +1,6 @@
 """Exposures: what each session was shown, what it says it used, and what that proves about company knowledge."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import structlog
@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import read_handle
+from bigmind.core.numbers import number_in
 from bigmind.core.read_only import is_read_only
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
@@ -96,11 +97,14 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
     """
     if used is None and misleading is None:
         return
-    known = {Exposure(*row) for row in Serving.objects.filter(session=session).values_list("kind", "source_id")}
+    known = {
+        Exposure(kind, number_in(id)): Exposure(kind, id)
+        for kind, id in Serving.objects.filter(session=session).values_list("kind", "source_id")
+    }
     misled = {_parse_handle(actor, handle, known) for handle in misleading or []}
     cited = {_parse_handle(actor, handle, known) for handle in used or []} - misled
     # A session may cite what it found in another way, such as on a page: that counts as an exposure, too.
-    serve(session, (cited | misled) - known)
+    serve(session, (cited | misled) - {*known.values()})
     rows = list(Serving.objects.filter(session=session))
     for row in rows:
         one = Exposure(row.kind, row.source_id)
@@ -146,7 +150,7 @@ def tally_servings() -> int:
         return int(cursor.rowcount)
 
 
-def _parse_handle(actor: Actor, handle: str, known: set[Exposure]) -> Exposure:
+def _parse_handle(actor: Actor, handle: str, known: Mapping[Exposure, Exposure]) -> Exposure:
     """Return what a handle names: `C142`, `F12`, or kind and id as a search returned them, such as `note:7`."""
     found = read_handle(handle)
     if found is None or found[0] not in CITED:
@@ -157,7 +161,7 @@ def _parse_handle(actor: Actor, handle: str, known: set[Exposure]) -> Exposure:
         )
     kind, id = found
     named = Exposure(kind, id.lstrip("0") if id.isdecimal() else id.lower())
-    return named if named in known else Exposure(kind, id_of_visible(actor, kind, id))
+    return known.get(named) or Exposure(kind, id_of_visible(actor, kind, id))
 
 
 def _add(cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:

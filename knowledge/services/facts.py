@@ -15,6 +15,7 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.numbers import number_of
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Confidence, Cursor, Limit, Offset, Project, Query, Reason
@@ -78,14 +79,16 @@ class StoredFact:
     def next_steps(self) -> list[str]:
         """The calls that settle what it contradicts or repeats, each with what it means."""
         facts = [one for one in self.similar if one.kind == Kind.FACT]
-        own = {name: [one.id for one in facts if one.relation == name] for name in (CONTRADICTS, SAME, RELATED)}
+        own = {
+            name: [number_of(one.id) for one in facts if one.relation == name] for name in (CONTRADICTS, SAME, RELATED)
+        }
         calls = []
         if against := own[CONTRADICTS]:
             calls = [
                 f"It takes their place: {self._call('supersedes', against)}",
                 f"All of them hold: {self._call('despite', against)}",
-                f'It holds elsewhere only: memory_correct_fact(fact_id={self.fact.pk}, fact="… on staging")',
-                f'It is wrong: memory_deprecate_fact(fact_id={self.fact.pk}, reason="…")',
+                f'It holds elsewhere only: memory_correct_fact(fact_id={self.fact.number}, fact="… on staging")',
+                f'It is wrong: memory_deprecate_fact(fact_id={self.fact.number}, reason="…")',
             ]
         elif near := own[SAME] or own[RELATED]:
             calls = [f"If it takes the place of {_handles(near)}: {self._call('supersedes', near)}"]
@@ -94,7 +97,7 @@ class StoredFact:
                 "If the company knowledge is wrong or outdated: memory_feedback. Until then it holds for others."
             )
         if self.archived and self.archived.superseded_by_id not in {None, self.fact.pk}:
-            calls.append(f'If it is still not true: memory_deprecate_fact(fact_id={self.fact.pk}, reason="…")')
+            calls.append(f'If it is still not true: memory_deprecate_fact(fact_id={self.fact.number}, reason="…")')
         return calls
 
     def _call(self, argument: str, ids: Sequence[int]) -> str:
@@ -136,7 +139,7 @@ def store_fact(
             "source_session": session,
         },
     )
-    kept = set(despite or ())
+    kept = {id for number in despite or () for id in actor.user.ids_of(number)}
     superseded = _supersede([one for one in old if one.pk != stored.pk], stored)
     similar = _compare_and_index(stored, kept) if is_new else _settle(stored, kept)
     _require_no_restatement(stored, similar)
@@ -194,7 +197,7 @@ def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
     """
     fact = own_fact(actor, fact_id)
     if not fact.is_current:
-        raise Conflict(f"Fact {fact.pk} has been set aside already.", fact_id=fact.pk)
+        raise Conflict(f"Fact {fact.number} has been set aside already.", fact_id=fact.number)
     _set_aside(fact, reason)
     return fact
 
@@ -207,7 +210,7 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
     """
     old = own_fact(actor, fact_id)
     if not old.is_current:
-        raise Conflict(f"Fact {old.pk} has been set aside.", hint="Restore it first, or store a new one.")
+        raise Conflict(f"Fact {old.number} has been set aside.", hint="Restore it first, or store a new one.")
     if digest(fact) == old.digest:
         if category and category != old.category:
             old.category = category
@@ -231,12 +234,12 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
         return fact
     known = _find_same_text(actor, fact.fact)
     if known:
-        raise Conflict("That fact has been stored again since.", hint=f"See fact {known.pk}.", fact_id=known.pk)
+        raise Conflict("That fact has been stored again since.", hint=f"See fact {known.number}.", fact_id=known.number)
     successor = fact.superseded_by
     if successor and successor.is_current:
         # Both would be served as current although they disagree.
-        hint = f"Set fact {successor.pk} aside first."
-        raise Conflict(f"That fact was corrected: see fact {successor.pk}.", hint=hint, fact_id=successor.pk)
+        hint = f"Set fact {successor.number} aside first."
+        raise Conflict(f"That fact was corrected: see fact {successor.number}.", hint=hint, fact_id=successor.number)
     bring_back_fact(fact)
     return fact
 
@@ -311,7 +314,7 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
     # A fact that points to this one may be stored meanwhile: that needs the key only, which nobody changes.
     mine: QuerySet[Fact] = Fact.objects.of(actor.user).select_for_update(no_key=True)
     try:
-        return mine.get(pk=fact_id)
+        return mine.get(pk__in=actor.user.ids_of(fact_id))
     except Fact.DoesNotExist as error:
         raise NotFound(f"You have no fact {fact_id}.", hint="memory_list_facts shows yours.") from error
 
@@ -330,9 +333,9 @@ def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
     """Set aside the facts that a new one replaces. What was replaced by it before is left as it is."""
     for fact in old:
         if not fact.is_current and fact.superseded_by_id != new.pk:
-            raise Conflict(f"Fact {fact.pk} has been set aside already.", hint="Leave it out of supersedes.")
+            raise Conflict(f"Fact {fact.number} has been set aside already.", hint="Leave it out of supersedes.")
         if fact.is_current:
-            _set_aside(fact, f"Superseded by F{new.pk}.")
+            _set_aside(fact, f"Superseded by F{new.number}.")
             fact.superseded_by = new
             fact.save(update_fields=["superseded_by"])
     return list(old)

@@ -67,7 +67,7 @@ def resolve_hypothesis(
     """
     belief = own_hypothesis(actor, hypothesis_id)
     if belief.resolved_at:
-        raise Conflict(f"Hypothesis {belief.pk} was {belief.status} already.", hint="Add a new one instead.")
+        raise Conflict(f"Hypothesis {belief.number} was {belief.status} already.", hint="Add a new one instead.")
     belief.status, belief.resolution, belief.resolved_at = status, resolution, timezone.now()
     belief.save(update_fields=["status", "resolution", "resolved_at"])
     index_hypothesis(belief)
@@ -117,7 +117,7 @@ def correct_hypothesis(
     """
     belief = own_hypothesis(actor, hypothesis_id)
     if belief.resolved_at:
-        raise Conflict(f"Hypothesis {belief.pk} was {belief.status} already.", hint="Add a new one instead.")
+        raise Conflict(f"Hypothesis {belief.number} was {belief.status} already.", hint="Add a new one instead.")
     belief.hypothesis = belief.hypothesis if hypothesis is None else hypothesis
     belief.confidence = belief.confidence if confidence is None else confidence
     belief.check_on = _in_days(check_in_days) or belief.check_on
@@ -156,7 +156,7 @@ def own_hypothesis(actor: Actor, hypothesis_id: int) -> Hypothesis:
         NotFound: there is none, or it is someone else's.
     """
     try:
-        return Hypothesis.objects.select_for_update().get(user=actor.user, pk=hypothesis_id)
+        return Hypothesis.objects.select_for_update().get(user=actor.user, pk__in=actor.user.ids_of(hypothesis_id))
     except Hypothesis.DoesNotExist as error:
         hint = "memory_list_hypotheses shows yours."
         raise NotFound(f"You have no hypothesis {hypothesis_id}.", hint=hint) from error

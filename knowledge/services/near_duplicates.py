@@ -19,6 +19,7 @@ from rapidfuzz import fuzz, utils
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.handles import handle_of
+from bigmind.core.numbers import number_of
 from bigmind.core.text import digest
 from knowledge.embeddings.providers import provider
 from knowledge.kinds import KINDS
@@ -230,7 +231,7 @@ def hear_contradictions(actor: Actor) -> list[str]:
         return []
     cache.delete(f"{_UNHEARD}:{actor.user.pk}")
     return [
-        f"F{newer} may contradict the older F{older}. Ask the user which holds, then call "
+        f"F{number_of(newer)} may contradict the older F{number_of(older)}. Ask the user which holds, then call "
         f'memory_deprecate_fact(fact_id=…, reason="…") for the other one.'
         for newer, older in found
     ]

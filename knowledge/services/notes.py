@@ -168,7 +168,7 @@ def lock_note(actor: Actor, note_id: int) -> Note:
     Raises:
         NotFound: there is none, or it is someone else's.
     """
-    note = Note.objects.of(actor.user).select_for_update().filter(pk=note_id).first()
+    note = Note.objects.of(actor.user).select_for_update().filter(pk__in=actor.user.ids_of(note_id)).first()
     if note is None:
         raise NotFound(f"You have no note {note_id}.", hint="knowledge_get shows yours.")
     return note
@@ -178,8 +178,8 @@ def _refuse_set_aside(actor: Actor, domain: str, key: str) -> None:
     """What was set aside can be restored, so nothing may take its place unasked."""
     hidden = Note.objects.of(actor.user).filter(domain=domain, key=key).exclude(set_aside_at=None).first()
     if hidden:
-        hint = f"Bring it back with memory_restore (kind note, id {hidden.pk}), or delete it with knowledge_delete."
-        raise Conflict(f"The note {hidden} has been set aside.", hint=hint, note_id=hidden.pk)
+        hint = f"Bring it back with memory_restore (kind note, id {hidden.number}), or delete it with knowledge_delete."
+        raise Conflict(f"The note {hidden} has been set aside.", hint=hint, note_id=hidden.number)
 
 
 def forget_expired_notes() -> int:

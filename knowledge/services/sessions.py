@@ -382,7 +382,7 @@ def own_chunk(actor: Actor, chunk_id: int) -> Chunk:
         NotFound: there is none, or it is someone else's.
     """
     mine = Chunk.objects.select_related("session").select_for_update(of=("self",))
-    chunk = mine.filter(user=actor.user, pk=chunk_id).first()
+    chunk = mine.filter(user=actor.user, pk__in=actor.user.ids_of(chunk_id)).first()
     if chunk is None:
         raise NotFound(f"You have no chunk {chunk_id}.", hint="memory_search_chunks finds yours.")
     return chunk

@@ -17,6 +17,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.services.calls import forget_kept_replies
+from bigmind.core.numbers import number_of
 from knowledge.kinds import KINDS
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
 from knowledge.search.passages import erase_passages
@@ -72,8 +73,8 @@ def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> HealthShape:
     """
     user = actor.user
     facts = Fact.objects.of(user).current()
-    stale = facts.filter(updated_at__lt=timezone.now() - timedelta(days=stale_days)).order_by("updated_at")
-    doubtful = facts.filter(confidence__lt=LOW_CONFIDENCE).order_by("confidence")
+    stale = facts.filter(updated_at__lt=timezone.now() - timedelta(days=stale_days)).order_by("updated_at", "pk")
+    doubtful = facts.filter(confidence__lt=LOW_CONFIDENCE).order_by("confidence", "pk")
     in_progress = Session.objects.of(user).in_view().open().order_by("started_at")
     untold = Session.objects.of(user).in_view().exclude(ended_at=None).filter(summary=None).newest_first()
     findings = [
@@ -163,7 +164,7 @@ def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) 
 def _index_finding(user: User) -> FindingShape:
     """What search cannot find although it is in view, and passages of things that are gone."""
     in_view = {kind: row.visible(user) for kind, row in KINDS.items() if row.own and not row.may_be_empty}
-    lost = [f"{kind} {pk}" for kind, rows in in_view.items() for pk in _without_passages(kind, rows)[:SHOWN]]
+    lost = [f"{kind} {number_of(pk)}" for kind, rows in in_view.items() for pk in _without_passages(kind, rows)[:SHOWN]]
     count = sum(_without_passages(kind, rows).count() for kind, rows in in_view.items()) if lost else 0
     status = "attention" if count else "ok"
     return FindingShape(

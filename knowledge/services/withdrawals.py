@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.actor import Actor
+from bigmind.core.numbers import number_in
 from bigmind.core.rls import rls_bypass
 from knowledge.models import Kind, Recall, Serving
 
@@ -98,7 +99,7 @@ def _is_waiting(actor: Actor) -> bool:
 
 def handle_of(kind: str, source_id: str) -> str:
     """Return the handle of a thing: C142, or kind and id."""
-    return f"C{source_id}" if kind == Kind.COMPANY else f"{kind}:{source_id}"
+    return f"C{source_id}" if kind == Kind.COMPANY else f"{kind}:{number_in(source_id)}"
 
 
 def _sentence(row: Recall) -> str:

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from bigmind.core.numbers import Number
 from knowledge.shapes.base import Shape
 
 
@@ -38,7 +39,7 @@ class CaptureStatusShape(CapturePolicyShape):
 class ConversationShape(Shape):
     """One conversation of a client."""
 
-    id: int
+    id: Number
     client: str
     project: str
     started_at: datetime

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, Field
 
+from bigmind.core.numbers import NumberText
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
@@ -40,7 +41,7 @@ class CompanyEntryShape(Shape):
     review_after: date | None
     source_session_id: UUID | None
     source_kind: str
-    source_id: str
+    source_id: NumberText
     superseded_by_id: int | None
     comes_from: str = Field(description="The company server it was read from; empty: it is decided here.")
     as_of: datetime | None = Field(description="When that server was last known to say the same.")
@@ -78,7 +79,7 @@ class FeedbackShape(Shape):
     """What was said of something."""
 
     kind: str
-    source_id: str
+    source_id: NumberText
     verdict: str
     note: str
     created_at: datetime

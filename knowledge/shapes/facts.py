@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from bigmind.core.numbers import Number
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
@@ -12,15 +13,15 @@ from knowledge.shapes.base import Shape
 class FactShape(Shape):
     """One fact."""
 
-    id: int
+    id: Number
     category: str
     fact: str
     confidence: float
     project: str
     source_session_id: UUID | None
-    superseded_by_id: int | None
-    similar_to_id: int | None = Field(description="An older fact that says nearly the same.")
-    contradicted_by_id: int | None = Field(description="A newer one beside which it cannot hold; not settled yet.")
+    superseded_by_id: Number | None
+    similar_to_id: Number | None = Field(description="An older fact that says nearly the same.")
+    contradicted_by_id: Number | None = Field(description="A newer one beside which it cannot hold; not settled yet.")
     created_at: datetime
     deprecated_at: datetime | None
     deprecation_reason: str
@@ -34,7 +35,7 @@ class SimilarFactShape(Shape):
     """A fact, or an entry of company knowledge, about the same."""
 
     kind: str
-    id: int
+    id: Number
     handle: str
     relation: str = Field(description="contradicts, same, or related: it may take its place.")
     hints: list[str] = Field(description="On what they disagree.")

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from bigmind.core.numbers import Number
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
@@ -22,7 +23,7 @@ class TrackRecordShape(Shape):
 class HypothesisShape(Shape):
     """One belief, and how it turned out."""
 
-    id: int
+    id: Number
     hypothesis: str
     confidence: float
     status: str

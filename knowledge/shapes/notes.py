@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from bigmind.core.numbers import Number
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
@@ -9,7 +10,7 @@ from knowledge.shapes.base import Shape
 class NoteShape(Shape):
     """One note."""
 
-    id: int
+    id: Number
     domain: str
     key: str
     content: str

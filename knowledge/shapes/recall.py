@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field, computed_field
 
+from bigmind.core.numbers import NumberText
 from bigmind.core.pages import PageShape
 from knowledge.shapes.base import Shape
 
@@ -22,7 +23,7 @@ class HitShape(Shape):
     """One thing that was found."""
 
     kind: str
-    id: str
+    id: NumberText
     tier: str
     title: str
     excerpt: str

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, Field, field_validator
 
+from bigmind.core.numbers import Number
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
@@ -12,7 +13,7 @@ from knowledge.shapes.base import Shape
 class ChunkShape(Shape):
     """One flagged exchange."""
 
-    id: int
+    id: Number
     session_id: UUID
     project: str = Field(description="The project of its session.")
     seq: int

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from bigmind.core.numbers import NumberText
 from knowledge.shapes.base import Shape
 
 
@@ -33,7 +34,7 @@ class FindingShape(Shape):
     status: str = Field(description="ok or attention")
     count: int
     says: str
-    ids: list[str] = Field(description="The first ten.")
+    ids: list[NumberText] = Field(description="The first ten.")
 
 
 class HealthShape(Shape):
@@ -77,6 +78,6 @@ class RememberedShape(Shape):
     """What was set aside or restored."""
 
     kind: str
-    id: str
+    id: NumberText
     title: str
     in_view: bool

@@ -6,6 +6,7 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from bigmind.core.numbers import number_of
 from bigmind.web.markdown import render_markdown
 from knowledge.search.excerpts import words_like
 from knowledge.views.pages import address_of, word_for
@@ -16,6 +17,7 @@ SURENESS = ((1.0, "certain"), (0.8, "confident"), (0.6, "fairly sure"), (0.4, "u
 
 register.filter("rendered", render_markdown)
 register.filter("address", address_of)
+register.filter("number", number_of)
 register.filter("kind_word", word_for)
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from accounts.actor import Actor
 from bigmind.core.errors import BigMindError, Invalid, NotFound
 from bigmind.core.handles import id_in
+from bigmind.core.numbers import number_in
 from bigmind.core.vocabulary import Content, RowId
 from knowledge.kinds import index_own, lock_own
 from knowledge.models import AUTO_CLOSED, Concern, Fact, Summary, TidyingAnswer, Verdict
@@ -167,19 +168,19 @@ def _keep(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: Tidyin
 
 def _merge(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: TidyingAnswer) -> str:
     facts = [own_fact(actor, row.pk) for row in suggestion.rows]
-    if sent.holds and sent.holds not in [fact.pk for fact in facts]:
+    if sent.holds and sent.holds not in [fact.number for fact in facts]:
         raise Invalid.of("holds", f"is F{sent.holds}, which is none of these facts")
-    stays = next(fact for fact in reversed(facts) if sent.holds in (None, fact.pk))
+    stays = next(fact for fact in reversed(facts) if sent.holds in (None, fact.number))
     fact, answer.is_new = replace_facts(facts, stays=stays, text=sent.text or "", reason=_REASONS[sent.action])
     answer.result = str(fact.pk)
     if answer.is_new:
         index_fact(fact, made=True)
-    return f"Merged into fact {fact.pk}."
+    return f"Merged into fact {fact.number}."
 
 
 def _replace(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: TidyingAnswer) -> str:
     _merge(actor, suggestion, sent.model_copy(update={"text": None}), answer)
-    return f"Fact {answer.result} holds; the other one is archived."
+    return f"Fact {number_in(answer.result)} holds; the other one is archived."
 
 
 def _unkeep(actor: Actor, answer: TidyingAnswer) -> None:

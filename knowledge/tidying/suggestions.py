@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.handles import handle_of
+from bigmind.core.numbers import number_in
 from bigmind.core.text import digest
 from knowledge.kinds import KIND_OF_WORD, KINDS
 from knowledge.models import (
@@ -221,4 +222,4 @@ def _item(kind: str, row: Any) -> SuggestedItem:
     described = KINDS[KIND_OF_WORD[kind]]
     text = row.fact if kind == "fact" else described.title(row) if kind == "session" else row.hypothesis
     created_at: datetime = getattr(row, described.moment)
-    return SuggestedItem(kind, str(row.pk), handle_of(kind, str(row.pk)), text, row.project, created_at)
+    return SuggestedItem(kind, number_in(str(row.pk)), handle_of(kind, str(row.pk)), text, row.project, created_at)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.core.signing import BadSignature, Signer
 from django.db.models import Prefetch
 from django.utils import timezone
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationError, ValidationInfo, field_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from accounts.actor import Actor
@@ -15,6 +15,7 @@ from accounts.models import Profile, Sharing, User
 from accounts.people.profiles import get_profile
 from accounts.vocabulary import JobTitle
 from bigmind.core.columns import ColumnCopy
+from bigmind.core.numbers import NumberWritten, number_in
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Summary, Usefulness
@@ -42,15 +43,15 @@ class ExportedProfile(_ExportedModel):
 class ExportedFact(_ExportedModel):
     """One fact. `id`, `superseded_by`, `similar_to` and `contradicted_by` refer to each other within the document."""
 
-    id: int
+    id: NumberWritten
     category: CategoryName
     fact: Content
     confidence: Confidence = 1.0
     project: Project = ""
     source_session: UUID | None = Field(default=None, validation_alias="source_session_id")
-    superseded_by: int | None = Field(default=None, validation_alias="superseded_by_id")
-    similar_to: int | None = Field(default=None, validation_alias="similar_to_id")
-    contradicted_by: int | None = Field(default=None, validation_alias="contradicted_by_id")
+    superseded_by: NumberWritten | None = Field(default=None, validation_alias="superseded_by_id")
+    similar_to: NumberWritten | None = Field(default=None, validation_alias="similar_to_id")
+    contradicted_by: NumberWritten | None = Field(default=None, validation_alias="contradicted_by_id")
     deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
     created_at: Moment
@@ -181,11 +182,14 @@ class ExportedSharing(_ExportedModel):
     headlines: list[ExportedHeadline] = []
 
 
+_SourceId = Annotated[str, Field(max_length=36)]
+
+
 class ExportedFeedback(_ExportedModel):
     """What the user, or an agent of theirs, said of one thing. `source_id` is its id in the BigMind that wrote this."""
 
     kind: Annotated[str, Field(max_length=20)]
-    source_id: Annotated[str, Field(max_length=36)]
+    source_id: Annotated[_SourceId, PlainSerializer(number_in, return_type=_SourceId)]
     verdict: Usefulness
     note: LongText = ""
     created_at: Moment

@@ -55,7 +55,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
     """Show one fact with where it comes from, and correct it."""
     actor = actor_of(request)
     facts = Fact.objects.of(actor.user).select_related("source_session", "superseded_by", "contradicted_by")
-    shown = get_object_or_404(facts, pk=fact_id)
+    shown = get_object_or_404(facts, pk__in=actor.user.ids_of(fact_id))
     form = FactCorrection(form_data(request), initial={"fact": shown.fact, "category": shown.category})
     corrected = form.carry_out(correct_fact, actor, fact_id=fact_id)
     if corrected:

@@ -85,7 +85,7 @@ def new_note(request: HttpRequest) -> HttpResponse:
 def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
     """Edit a note, or move it to another domain or key."""
     actor = actor_of(request)
-    shown = get_object_or_404(Note.objects.of(actor.user).current(), pk=note_id)
+    shown = get_object_or_404(Note.objects.of(actor.user).current(), pk__in=actor.user.ids_of(note_id))
     form = NoteForm(form_data(request), initial={name: getattr(shown, name) for name in NoteForm.base_fields})
     edited = form.attempt(lambda values: _edit(actor, shown, values))
     if edited:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 from django.forms import Form
@@ -31,10 +30,7 @@ def own_thing(actor: Actor, kind: str, id: object) -> Any:
     """
     if kind not in OWN:
         raise Http404
-    try:
-        return get_object_or_404(OWN[kind].rows(actor.user), pk=id)
-    except (ValueError, ValidationError) as error:
-        raise Http404 from error
+    return get_object_or_404(KINDS[KIND_OF_WORD[kind]].of_id(actor.user, str(id)))
 
 
 def things_set_aside(user: User) -> QuerySet[Any, dict[str, Any]]:

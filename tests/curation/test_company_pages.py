@@ -531,9 +531,9 @@ def test_everything_that_can_be_proposed_links_to_the_form(client: Client, reade
     belief = add_hypothesis(reader, hypothesis="A belief.")
     entry = add_entry(reader, content="An entry.", entry_type="fact").entry
     places = {
-        reverse("memory-fact", args=[fact.pk]): f"source_kind=fact&amp;source_id={fact.pk}",
-        reverse("memory-chunk", args=[chunk.pk]): f"source_kind=chunk&amp;source_id={chunk.pk}",
-        reverse("memory-hypothesis", args=[belief.pk]): f"source_kind=hypothesis&amp;source_id={belief.pk}",
+        reverse("memory-fact", args=[fact.pk]): f"source_kind=fact&amp;source_id={fact.number}",
+        reverse("memory-chunk", args=[chunk.pk]): f"source_kind=chunk&amp;source_id={chunk.number}",
+        reverse("memory-hypothesis", args=[belief.pk]): f"source_kind=hypothesis&amp;source_id={belief.number}",
         reverse("kb-entry", args=[entry.pk]): f"source_kind=entry&amp;source_id={entry.pk}",
     }
 

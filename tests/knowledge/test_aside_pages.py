@@ -104,7 +104,7 @@ def test_a_fact_whose_correction_holds_is_not_restored_beside_it(client):
 
     page = client.post(reverse("memory-restore", args=["fact", old.pk]), follow=True)
 
-    assert f"see fact {new.pk}" in page.text
+    assert f"see fact {new.number}" in page.text
     assert list(Fact.objects.current()) == [new]
 
 

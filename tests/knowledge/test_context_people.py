@@ -384,8 +384,8 @@ def test_what_the_topics_name_is_found_however_old_it_is():
     old = store_fact(actor, category="codebase", fact="Declarations wait in the queue customs.out.", project="pi").fact
     Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=900))
 
-    assert f"(F{old.pk}," in get_context(actor, project="pi", topics=["customs declaration"]).markdown
-    assert f"(F{old.pk}," not in get_context(actor, project="pi").markdown
+    assert f"(F{old.number}," in get_context(actor, project="pi", topics=["customs declaration"]).markdown
+    assert f"(F{old.number}," not in get_context(actor, project="pi").markdown
 
 
 @pytest.mark.parametrize(
@@ -411,11 +411,11 @@ def test_a_fact_that_a_session_used_comes_before_others():
     add_facts(actor, 300)
     used = Fact.objects.of(actor.user).order_by("created_at", "pk")[250]
     session = Session.objects.create(user=actor.user)
-    assert f"(F{used.pk}," not in get_context(actor).markdown
+    assert f"(F{used.number}," not in get_context(actor).markdown
 
-    end_session(actor, session_id=str(session.pk), one_liner="Used it.", used=[f"F{used.pk}"])
+    end_session(actor, session_id=str(session.pk), one_liner="Used it.", used=[f"F{used.number}"])
 
-    assert f"(F{used.pk}," in get_context(actor).markdown
+    assert f"(F{used.number}," in get_context(actor).markdown
 
 
 def test_what_the_profile_says_already_takes_no_room():
@@ -438,8 +438,8 @@ def test_of_two_facts_that_say_nearly_the_same_the_newer_is_told():
 
     markdown = get_context(actor).markdown
 
-    assert f"(F{later.pk}," in markdown
-    assert f"(F{newest.pk}," not in markdown
+    assert f"(F{later.number}," in markdown
+    assert f"(F{newest.number}," not in markdown
 
 
 def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first():
@@ -457,8 +457,8 @@ def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first()
     markdown = get_context(actor, project="pi").markdown
 
     day = f"{ours.created_at:%Y-%m-%d}"
-    assert f"- Pi is slow because of DNS. (H{ours.pk}, 80% sure, {day})" in markdown
-    assert markdown.index(f"H{ours.pk},") < markdown.index(f"H{elsewhere.pk},")
+    assert f"- Pi is slow because of DNS. (H{ours.number}, 80% sure, {day})" in markdown
+    assert markdown.index(f"H{ours.number},") < markdown.index(f"H{elsewhere.number},")
     assert "Settled." not in markdown
 
 
@@ -471,8 +471,8 @@ def test_a_fact_has_its_handle_and_its_date_where_it_can_be_outdated():
 
     lines = get_context(actor).markdown.splitlines()
 
-    assert f"- **[decision]** {work.fact} (F{work.pk}, {work.created_at:%Y-%m-%d})" in lines
-    assert f"- **[identity]** Name is Lumen. (F{identity.pk})" in lines
+    assert f"- **[decision]** {work.fact} (F{work.number}, {work.created_at:%Y-%m-%d})" in lines
+    assert f"- **[identity]** Name is Lumen. (F{identity.number})" in lines
 
 
 def test_preferences_keep_their_markdown():

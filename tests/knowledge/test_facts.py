@@ -83,7 +83,7 @@ def test_a_fact_and_its_correction_are_never_both_current():
     old = store_fact(actor, category="decision", fact="Deploys on Fridays.").fact
     new = correct_fact(actor, fact_id=old.pk, fact="Deploys on Mondays.")
 
-    with pytest.raises(Conflict, match=f"fact {new.pk}"):
+    with pytest.raises(Conflict, match=f"fact {new.number}"):
         restore_fact(actor, fact_id=old.pk)
 
     deprecate_fact(actor, fact_id=new.pk, reason="Fridays after all.")

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
+from bigmind.core.numbers import number_in
 from bigmind.core.operations import carry_out
 from bigmind.core.tokens import count_tokens
 from knowledge.models import Fact, Note, Session
@@ -290,7 +291,7 @@ def test_a_hit_says_in_a_short_line_who_spoke_when_and_where():
 
     labels = {hit.kind: hit_label(hit) for hit in hits.items}
     day = f"{timezone.now():%Y-%m-%d}"
-    ids = {hit.kind: hit.id for hit in hits.items}
+    ids = {hit.kind: number_in(hit.id) for hit in hits.items}
     assert labels == {
         "chunk": f"chunk:{ids['chunk']} user {day} session {str(session.pk)[:8]} atlas “Moved the deploys to Tuesday”",
         "note": f"note:{ids['note']} {day} “email/deploys”",

@@ -67,7 +67,7 @@ def test_a_hit_is_one_line_with_its_handle_and_date():
 
     text = _text(recall(actor, query="tabs or spaces?"))
 
-    assert text == f"- F{fact.pk} {timezone.now():%Y-%m-%d}: Prefers tabs over spaces."
+    assert text == f"- F{fact.number} {timezone.now():%Y-%m-%d}: Prefers tabs over spaces."
 
 
 def test_ten_thousand_references_do_not_drown_one_fact():

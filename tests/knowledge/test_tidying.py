@@ -28,12 +28,12 @@ def test_near_duplicates_are_merged_into_the_newest_and_come_back():
     actor = make_actor()
     first, second = duplicates(actor)
     (suggestion,) = tidy(actor).suggestions
-    assert [item.handle for item in suggestion.items] == [f"F{first.pk}", f"F{second.pk}"]
+    assert [item.handle for item in suggestion.items] == [f"F{first.number}", f"F{second.number}"]
     assert (suggestion.concern, suggestion.actions) == ("duplicates", ("merge", "keep"))
 
     done = answer(actor, suggestion.key, "merge")
 
-    assert done.says == f"Merged into fact {second.pk}."
+    assert done.says == f"Merged into fact {second.number}."
     assert texts_of(actor) == [second.fact]
     assert Fact.objects.get(pk=first.pk).superseded_by == second
     assert tidy(actor).suggestions == []
@@ -63,11 +63,11 @@ def test_the_fact_that_stays_is_chosen_and_must_be_one_of_them():
     other = make_fact(actor, "The office is in Lisbon.")
     (suggestion,) = tidy(actor).suggestions
 
-    refused = answer(actor, suggestion.key, "merge", holds=other.pk)
+    refused = answer(actor, suggestion.key, "merge", holds=other.number)
     assert "none of these facts" in refused.error
     assert len(texts_of(actor)) == 3
 
-    answer(actor, suggestion.key, "merge", holds=f"F{first.pk}")
+    answer(actor, suggestion.key, "merge", holds=f"F{first.number}")
     assert texts_of(actor) == [first.fact, other.fact]
 
 
@@ -98,10 +98,10 @@ def test_of_two_facts_that_contradict_each_other_one_holds_or_both_do():
     (suggestion,) = tidy(actor).suggestions
     assert (suggestion.concern, [item.id for item in suggestion.items]) == (
         "contradiction",
-        [str(older.pk), str(newer.pk)],
+        [str(older.number), str(newer.number)],
     )
 
-    answer(actor, suggestion.key, "replace", holds=older.pk)
+    answer(actor, suggestion.key, "replace", holds=older.number)
     assert texts_of(actor) == [older.fact]
     take_back(actor, suggestion.key)
     assert texts_of(actor) == [older.fact, newer.fact]

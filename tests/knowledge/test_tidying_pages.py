@@ -23,7 +23,7 @@ def test_near_duplicates_are_merged_on_the_page_and_brought_back(client: Client)
     assert second.fact in page
     (suggestion,) = tidy(actor).suggestions
 
-    sent = {"id": suggestion.key, "action": "merge", "holds": str(first.pk), "text": ""}
+    sent = {"id": suggestion.key, "action": "merge", "holds": str(first.number), "text": ""}
     shown = client.post(reverse(PAGE), sent, follow=True).content.decode()
 
     assert "Merged" in shown

@@ -39,9 +39,9 @@ def test_a_fact_that_contradicts_an_older_one_names_it_with_the_calls_that_settl
 
     new = store(actor, THURSDAY)
 
-    assert relations(new) == {f"F{old.pk}": "contradicts"}
-    assert f'memory_store_fact(category="decision", fact="{THURSDAY}", supersedes=[{old.pk}])' in new.next_steps[0]
-    assert f"despite=[{old.pk}]" in new.next_steps[1]
+    assert relations(new) == {f"F{old.number}": "contradicts"}
+    assert f'memory_store_fact(category="decision", fact="{THURSDAY}", supersedes=[{old.number}])' in new.next_steps[0]
+    assert f"despite=[{old.number}]" in new.next_steps[1]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_each_way_to_contradict_is_noticed(older, newer):
     actor = make_actor()
     old = store(actor, older).fact
 
-    assert relations(store(actor, newer)) == {f"F{old.pk}": "contradicts"}
+    assert relations(store(actor, newer)) == {f"F{old.number}": "contradicts"}
 
 
 def test_of_two_that_disagree_the_newer_is_told_with_the_older_beside_it():
@@ -70,10 +70,10 @@ def test_of_two_that_disagree_the_newer_is_told_with_the_older_beside_it():
     hits = recall(actor, query="When does the shop deploy?").items
 
     assert len(lines) == 1
-    assert f"{THURSDAY} (F{new.pk}" in lines[0]
-    assert f"unsettled, F{old.pk}" in lines[0]
+    assert f"{THURSDAY} (F{new.number}" in lines[0]
+    assert f"unsettled, F{old.number}" in lines[0]
     assert [hit.id for hit in hits] == [str(new.pk), str(old.pk)]
-    assert hits[1].contradicted_by == f"F{new.pk}: {THURSDAY}"
+    assert hits[1].contradicted_by == f"F{new.number}: {THURSDAY}"
 
 
 def test_superseding_settles_it_also_after_the_fact_is_stored():
@@ -107,7 +107,7 @@ def test_what_was_contradicted_holds_again_when_the_newer_one_goes():
 
     deprecate_fact(actor, fact_id=new.pk, reason="A misunderstanding.")
 
-    assert f"{TUESDAY} (F{old.pk}" in told(actor)
+    assert f"{TUESDAY} (F{old.number}" in told(actor)
     assert recall(actor, query=TUESDAY).items[0].contradicted_by == ""
 
 
@@ -183,7 +183,7 @@ def test_a_corrected_fact_that_comes_back_is_answered_with_what_replaced_it():
     again = store(actor, TUESDAY)
 
     assert (again.archived, again.archived.superseded_by) == (old, new)
-    assert relations(again) == {f"F{new.pk}": "contradicts"}
+    assert relations(again) == {f"F{new.number}": "contradicts"}
 
 
 def test_what_was_set_aside_already_is_not_superseded_again():
@@ -262,9 +262,9 @@ def test_with_a_remote_model_the_next_call_tells_what_a_worker_found(monkeypatch
 
     embed_pending()
 
-    assert [f"F{new.fact.pk} may contradict the older F{old.pk}" in line for line in hear_contradictions(actor)] == [
-        True
-    ]
+    assert [
+        f"F{new.fact.number} may contradict the older F{old.number}" in line for line in hear_contradictions(actor)
+    ] == [True]
     assert hear_contradictions(actor) == []
     assert Fact.objects.get(pk=old.pk).contradicted_by == new.fact
 

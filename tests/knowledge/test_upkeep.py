@@ -50,9 +50,9 @@ def test_the_health_check_finds_what_needs_a_look():
 
     found = _findings(actor)
 
-    assert found["stale_facts"].ids == [str(stale.pk)]
-    assert found["low_confidence_facts"].ids == [str(doubtful.pk)]
-    assert found["search_index"].ids == [f"fact {lost.pk}"]
+    assert found["stale_facts"].ids == [str(stale.number)]
+    assert found["low_confidence_facts"].ids == [str(doubtful.number)]
+    assert found["search_index"].ids == [f"fact {lost.number}"]
     assert found["open_sessions"].ids == [str(open_session.pk)]
     assert found["sessions_without_summary"].count == 1
     assert check_health(actor).status == "attention"

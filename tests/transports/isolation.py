@@ -220,6 +220,48 @@ def share_an_app_map(actor: Actor) -> None:
     learn_app(actor, app=SHARED, entities=[row])
 
 
+def ids_in_addresses(owned: Owned) -> dict[str, Any]:
+    """What stands in the addresses of what somebody owns, and of what is shared."""
+    row = AppEntity.objects.get()
+    question = UnansweredQuestion.objects.get(pk=owned.question)
+    shared = {
+        "reference_id": owned.reference,
+        "slug": "helios",
+        "app_id": App.objects.get().pk,
+        "part": "entities",
+        "part_id": row.pk,
+        "app-map-of-table.part_id": row.table_id,
+        "entity_id": row.pk,
+        **{f"kb-{page}.entry_id": owned.entry for page in ("entry", "edit", "delete")},
+    }
+    nowhere = ("sign_in_id", "invitation_id", "report_id", "drift_id", "run_id", "workflow_id")
+    return {
+        **shared,
+        **dict.fromkeys(nowhere, 999_999),
+        "delivery_id": uuid4(),
+        "token": "x" * 32,
+        "client": "claude-code",
+        "owned": owned,
+        "gap_id": question.gap_id,
+        "username": owned.username,
+        "person_id": question.user_id,
+        "key_id": owned.api_key,
+        "session_id": owned.ended_session,
+        "fact_id": owned.fact,
+        "chunk_id": owned.chunk,
+        "note_id": owned.note,
+        "hypothesis_id": owned.hypothesis,
+        "question_id": owned.question,
+        "golden_id": owned.golden,
+        "pk": owned.proposal,
+        "entry_id": owned.proposal,
+        "kind": "fact",
+        "thing_id": str(owned.fact),
+        "conversation_id": owned.conversation,
+        "event_id": owned.event,
+    }
+
+
 def stored_by(user: User, owned: Owned, *, common: bool = True) -> list[tuple[Any, ...]]:
     """Return a digest of each table's rows of a person, and of all that is shared: to see whether anything changed.
 

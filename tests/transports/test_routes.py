@@ -12,12 +12,12 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from accounts.models import User
-from knowledge.models import App, AppEntity, UnansweredQuestion
 from tests.factories import make_actor, make_user
 from tests.transports.isolation import (
     SECRET,
     Owned,
     approve_company_knowledge,
+    ids_in_addresses,
     own_everything,
     share_entries,
     stored_by,
@@ -62,7 +62,7 @@ def test_every_address_has_one_rule() -> None:
 def test_without_a_sign_in_every_other_address_leads_to_it(owner: Actor, owned: Owned) -> None:
     for name, route in routes().items():
         for method in ("GET", "POST"):
-            status, content, turned_to, changed = _asked(Client(), method, route, owner.user, _ids(owned))
+            status, content, turned_to, changed = _asked(Client(), method, route, owner.user, ids_in_addresses(owned))
 
             assert SECRET.encode() not in content, (name, method)
             assert not changed, (name, method)
@@ -84,7 +84,7 @@ def test_what_is_for_members_shows_another_member_nothing_private(owner: Actor, 
 
     for name in RULES[MEMBERS]:
         for method in ("GET", "POST"):
-            status, content, _, _ = _asked(member, method, routes()[name], owner.user, _ids(owned))
+            status, content, _, _ = _asked(member, method, routes()[name], owner.user, ids_in_addresses(owned))
 
             assert SECRET.encode() not in content, (name, method)
             assert status < 500, (name, method)
@@ -96,7 +96,7 @@ def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(owner: Actor, o
     for name in RULES[OWNER]:
         answers = [
             _without_ids(_asked(member, "GET", routes()[name], owner.user, ids)[1])
-            for ids in (_ids(owned), _nobodys(owned))
+            for ids in (ids_in_addresses(owned), _nobodys(owned))
         ]
 
         assert answers[0] == answers[1], name
@@ -106,9 +106,9 @@ def _is_refused(user: User, names: tuple[str, ...], refusal: int, owner: User, o
     visitor = _signed_in(user)
     for name in names:
         # What a page lets somebody do is what counts; many only take one of the two methods.
-        status, content, _, changed = _asked(visitor, "POST", routes()[name], owner, _ids(owned))
+        status, content, _, changed = _asked(visitor, "POST", routes()[name], owner, ids_in_addresses(owned))
         if status == NOT_THIS_WAY:
-            status, content, _, changed = _asked(visitor, "GET", routes()[name], owner, _ids(owned))
+            status, content, _, changed = _asked(visitor, "GET", routes()[name], owner, ids_in_addresses(owned))
 
         assert status == refusal, name
         assert SECRET.encode() not in content, name
@@ -134,54 +134,12 @@ def _asked(
     return answer.status_code, answer.content, answer.get("Location", ""), changed
 
 
-def _ids(owned: Owned) -> dict[str, Any]:
-    """What stands in the addresses of what somebody owns, and of what is shared."""
-    row = AppEntity.objects.get()
-    question = UnansweredQuestion.objects.get(pk=owned.question)
-    shared = {
-        "reference_id": owned.reference,
-        "slug": "helios",
-        "app_id": App.objects.get().pk,
-        "part": "entities",
-        "part_id": row.pk,
-        "app-map-of-table.part_id": row.table_id,
-        "entity_id": row.pk,
-        **{f"kb-{page}.entry_id": owned.entry for page in ("entry", "edit", "delete")},
-    }
-    nowhere = ("sign_in_id", "invitation_id", "report_id", "drift_id", "run_id", "workflow_id")
-    return {
-        **shared,
-        **dict.fromkeys(nowhere, 999_999),
-        "delivery_id": uuid4(),
-        "token": "x" * 32,
-        "client": "claude-code",
-        "owned": owned,
-        "gap_id": question.gap_id,
-        "username": owned.username,
-        "person_id": question.user_id,
-        "key_id": owned.api_key,
-        "session_id": owned.ended_session,
-        "fact_id": owned.fact,
-        "chunk_id": owned.chunk,
-        "note_id": owned.note,
-        "hypothesis_id": owned.hypothesis,
-        "question_id": owned.question,
-        "golden_id": owned.golden,
-        "pk": owned.proposal,
-        "entry_id": owned.proposal,
-        "kind": "fact",
-        "thing_id": str(owned.fact),
-        "conversation_id": owned.conversation,
-        "event_id": owned.event,
-    }
-
-
 def _nobodys(owned: Owned) -> dict[str, Any]:
     """Ids of the same kinds, where nothing is."""
     numbers = ("fact_id", "chunk_id", "note_id", "hypothesis_id", "question_id", "pk", "entry_id")
     captured = ("conversation_id", "event_id")
     return {
-        **_ids(owned),
+        **ids_in_addresses(owned),
         **dict.fromkeys((*numbers, *captured), 999_999),
         "session_id": uuid4(),
         "key_id": uuid4(),
