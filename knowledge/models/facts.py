@@ -60,6 +60,7 @@ class Fact(HasNumber, models.Model):
         null=True,
         blank=True,
         related_name="contradicts",
+        db_index=False,
         help_text="A newer one beside which this cannot hold, until someone says which of the two does.",
     )
     deprecated_at = models.DateTimeField(null=True, blank=True)
@@ -94,6 +95,9 @@ class Fact(HasNumber, models.Model):
                 name="fact_current_by_project",
             ),
             models.Index(fields=["user", "-deprecated_at"], name="fact_set_aside_of_user"),
+            models.Index(
+                fields=["contradicted_by"], condition=models.Q(contradicted_by__isnull=False), name="fact_contradicted"
+            ),
         ]
 
     def __str__(self) -> str:
