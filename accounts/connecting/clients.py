@@ -152,6 +152,13 @@ CLIENTS = (
         "Start Qwen Code and type /mcp: bigmind is ready.",
         "QWEN.md of a project, or ~/.qwen/QWEN.md for all of them",
     ),
+    ClientProgram(
+        "opencode",
+        "opencode",
+        snippets.opencode,
+        "Start opencode: its status names bigmind as connected.",
+        "AGENTS.md of a project, or ~/.config/opencode/AGENTS.md for all of them",
+    ),
     ClientProgram("python", "Python", snippets.python, "Run it: it prints what your agent would be told."),
     ClientProgram(
         "other",

@@ -67,9 +67,13 @@ class HookProgram:
     file: str
     system: System
 
+    def words(self, client: str, event: str = "") -> list[str]:
+        """Return the command for a client that starts it without a shell."""
+        return [self.python, "-I", "-S", self.file, client, *([event] if event else [])]
+
     def command(self, client: str, event: str = "", *, syntax: Literal["sh", "powershell", "cmd"] = "sh") -> str:
         """Return the command line. It ends well even where the program is gone, for exit 2 refuses a prompt."""
-        words = [self.python, "-I", "-S", self.file, client, *([event] if event else [])]
+        words = self.words(client, event)
         if self.system != "windows":
             return f"{shlex.join(words)}; exit 0"
         line = " ".join(f'"{word}"' if " " in word or ":" in word else word for word in words)
@@ -121,6 +125,7 @@ class ClientHooks:
         entry: Returns what stands in the list of an event.
         empty: What a new file begins with.
         then: What a person has to do afterwards; empty when nothing.
+        is_script: Whether the file is a program of ours, and not a list of entries.
     """
 
     slug: str
@@ -130,6 +135,7 @@ class ClientHooks:
     entry: Callable[[str, HookedEvent, HookConnection], Entry]
     empty: str = ""
     then: str = ""
+    is_script: bool = False
 
     def file(self, machine: Machine, project: Path | None) -> Path:
         """Return the file in which the hooks stand: the person's, or a project's."""
@@ -197,6 +203,11 @@ def _copilot(slug: str, event: HookedEvent, connection: HookConnection) -> Entry
 def _qwen(slug: str, event: HookedEvent, connection: HookConnection) -> Entry:
     """Versions differ in the unit of a time-out, and the program keeps its own: so there is none."""
     return _group(event, {"type": "command", "command": connection.program.command(slug, syntax="powershell")})
+
+
+def _opencode(slug: str, event: HookedEvent, connection: HookConnection) -> Entry:
+    """What its plugin runs; the plugin itself names the event."""
+    return {"command": connection.program.command(slug, syntax="powershell")}
 
 
 def _in_folder(variable: str, folder: str, name: str) -> Callable[[Machine], Path]:
@@ -290,6 +301,21 @@ CLIENTS_WITH_HOOKS = (
         lambda machine: machine.home / ".qwen" / "settings.json",
         ".qwen/settings.json",
         _qwen,
+    ),
+    ClientHooks(
+        "opencode",
+        (
+            HookedEvent("start", "SessionStart"),
+            HookedEvent("prompt", "UserPromptSubmit"),
+            HookedEvent("tool", "PreToolUse"),
+            HookedEvent("stop", "Stop"),
+            HookedEvent("compact", "PreCompact"),
+            HookedEvent("end", "SessionEnd"),
+        ),
+        lambda machine: machine.dotted / "opencode" / "plugins" / "bigmind.js",
+        ".opencode/plugins/bigmind.js",
+        _opencode,
+        is_script=True,
     ),
 )
 

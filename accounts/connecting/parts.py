@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -15,6 +16,7 @@ from .files import find_file
 from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, is_ours
 from .machines import Machine
 from .malformed import MalformedFile
+from .opencode_plugin import COMMAND_IN_PLUGIN, plugin_of
 from .programs import AgentProgram
 from .server_config import ServerConfig
 from .servers import Setting, Settings
@@ -94,7 +96,8 @@ def with_hooks(
 
     Some clients keep hooks and servers in one file, which is then written once.
     """
-    hooks = _hooks(client, connection, client.file(machine, project))
+    place = client.file(machine, project)
+    hooks = (_plugin if client.is_script else _hooks)(client, connection, place)
     beside = [part for part in parts if part.path == hooks.path]
     if not beside:
         return [*parts, hooks]
@@ -116,6 +119,8 @@ def entries_in_file(client: ClientHooks, machine: Machine, project: Path | None 
         MalformedFile: the file is not JSON.
     """
     text = find_file(client.file(machine, project)).text
+    if client.is_script:
+        return [{"command": command} for command in _command_in(text)]
     return [entry for event in client.events for entry in json_text.read_items(text, ("hooks", event.name), is_ours)]
 
 
@@ -191,6 +196,26 @@ def _hooks(client: ClientHooks, connection: HookConnection, path: Path) -> Clien
 
     says_key = bool(connection.key) and connection.key in json.dumps(wanted)
     return ClientFile(path, "hooks", write, remove, holds_key=says_key)
+
+
+def _plugin(client: ClientHooks, connection: HookConnection, path: Path) -> ClientFile:
+    """The file is ours alone; one of somebody else in its place comes back."""
+
+    def write(_: str) -> str:
+        return plugin_of(client.slug, connection) if connection.kinds else ""
+
+    def remove(text: str, before: str) -> str:
+        theirs = "" if PROGRAM_FILE in before else before
+        return theirs if PROGRAM_FILE in text else text
+
+    return ClientFile(path, "hooks", write, remove)
+
+
+def _command_in(script: str) -> list[str]:
+    """Return the command that a plugin of ours runs, as a shell reads it; none where it is not ours."""
+    line = next((line for line in script.splitlines() if line.startswith(COMMAND_IN_PLUGIN)), "")
+    words = json.loads(line.partition(" = ")[2]) if PROGRAM_FILE in line else []
+    return [shlex.join(words)] if words else []
 
 
 def _both(part: ClientFile, hooks: ClientFile) -> ClientFile:

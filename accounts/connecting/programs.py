@@ -119,6 +119,16 @@ def _codex(*names: str) -> Place:
     return place
 
 
+def _opencode(*names: str) -> Place:
+    """It keeps to `XDG_CONFIG_HOME` on every system, and reads comments in either of its files."""
+
+    def place(machine: Machine) -> Path:
+        folder = machine.dotted / "opencode"
+        return next((folder / name for name in names if (folder / name).exists()), folder / names[-1])
+
+    return place
+
+
 COPILOT_PROJECT = ProjectInstructions((".github/copilot-instructions.md",))
 
 PROGRAMS = (
@@ -227,6 +237,17 @@ PROGRAMS = (
         ".qwen/settings.json",
         ProjectInstructions(("QWEN.md",)),
         key_by=f"Qwen Code reads the key from the variable {KEY_VARIABLE}.",
+    ),
+    AgentProgram(
+        "opencode",
+        "opencode",
+        servers.opencode,
+        _opencode("opencode.jsonc", "opencode.json"),
+        InstructionFile(_opencode("AGENTS.md")),
+        with_variable(servers.opencode, f"{{env:{KEY_VARIABLE}}}"),
+        "opencode.json",
+        ProjectInstructions(("AGENTS.md",)),
+        key_by=f"opencode reads the key from the variable {KEY_VARIABLE}.",
     ),
 )
 

@@ -121,6 +121,12 @@ def copilot(config: ServerConfig) -> list[Setting]:
     return [Setting("mcpServers", NAME, entry)]
 
 
+def opencode(config: ServerConfig) -> list[Setting]:
+    """`mcp`, where each server has a type. Without `oauth: false` it would register as an app at a refusal."""
+    entry = {"type": "remote", "url": config.endpoint, "headers": config.headers, "oauth": False}
+    return [Setting("mcp", NAME, entry)]
+
+
 def with_variable(settings: Settings, reference: str) -> Settings:
     """Return the settings with the client's own reference to the variable instead of a key."""
     return lambda config: settings(replace(config, key=reference))

@@ -90,6 +90,11 @@ def qwen(config: ServerConfig) -> list[Snippet]:
     return [_settings("~/.qwen/settings.json", servers.gemini(config))]
 
 
+def opencode(config: ServerConfig) -> list[Snippet]:
+    """The file of all projects."""
+    return [_settings("~/.config/opencode/opencode.json", servers.opencode(config))]
+
+
 def python(config: ServerConfig) -> list[Snippet]:
     """A whole program with the official client."""
     program = f"""\

@@ -103,13 +103,19 @@ class RealClient(ABC):
 
     def connect_with_hooks(self, url: str, key: str, toolsets: str = "core") -> None:
         """Run `bigmind connect`, hooks included."""
+        self._bigmind("connect", self.slug, "--hooks", "--url", url, "--toolsets", toolsets, BIGMIND_API_KEY=key)
+
+    def disconnect(self) -> None:
+        """Run `bigmind disconnect`."""
+        self._bigmind("disconnect", self.slug)
+
+    def _bigmind(self, *command: str, **variables: str) -> None:
         named = {name: os.environ[name] for name in INHERITED if name in os.environ}
-        places = {"HOME": str(self.home.folder), "BIGMIND_HOME": str(self.bigmind_home), "BIGMIND_API_KEY": key}
-        command = ["connect", self.slug, "--hooks", "--url", url, "--toolsets", toolsets]
+        places = {"HOME": str(self.home.folder), "BIGMIND_HOME": str(self.bigmind_home)}
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
             cwd=FOLDER.parents[1],
-            env=named | places,
+            env=named | places | variables,
             capture_output=True,
             text=True,
             check=False,

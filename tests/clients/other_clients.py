@@ -65,17 +65,13 @@ class OpenCode(OtherClient):
         """The program itself; the script that npm links would have to be replaced by it after the installation."""
         return [str(OTHER_MODULES / f"opencode-{sys.platform}-x64" / "bin" / "opencode")]
 
-    def connect(self, server: ServerConfig) -> None:
-        """Write what its documentation asks for."""
+    def configure(self) -> None:
+        """Name the model, and do not renew itself."""
         options = {"baseURL": f"{self.model.url}/v1", "apiKey": "none"}
         provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"stand-in": {}}}
-        entry = {"type": "remote", "url": server.endpoint, "headers": server.headers, "oauth": False}
-        settings = {
-            "model": "own/stand-in",
-            "provider": {"own": provider},
-            "mcp": {"bigmind": entry},
-            "autoupdate": False,
-        }
+        # It writes the schema itself where it is missing, and the file would not be as it was.
+        schema = "https://opencode.ai/config.json"
+        settings = {"$schema": schema, "model": "own/stand-in", "provider": {"own": provider}, "autoupdate": False}
         self.home.write(".config/opencode/opencode.json", json.dumps(settings))
 
     def command(self, prompt: str, *, resume: bool = False) -> list[str]:

@@ -7,11 +7,12 @@ import pytest
 from accounts.connecting.server_config import ServerConfig
 from accounts.keys import NewKey
 from bigmind.transports.mcp.server import server_instructions
+from knowledge.models import CaptureMode, CapturePolicy, Session
 from tests.clients.conftest import new_client
 from tests.clients.dialects import Step
 from tests.clients.installed import RealClient
 from tests.clients.model import ModelStandIn
-from tests.clients.other_clients import OTHER_CLIENTS
+from tests.clients.other_clients import OTHER_CLIENTS, OpenCode
 from tests.serving import Served
 
 pytestmark = pytest.mark.clients
@@ -47,3 +48,30 @@ def test_the_model_stores_a_fact_and_reads_what_became_of_it(other: RealClient) 
 
 def _words(text: str) -> str:
     return " ".join(text.split())
+
+
+def test_the_model_of_opencode_knows_before_any_call_and_writes_into_its_session(
+    served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
+) -> None:
+    CapturePolicy.objects.create(user=key.key.user, mode=CaptureMode.AUTOMATIC)
+    client = new_client(OpenCode, model, tmp_path)
+    before = client.home.files()
+    client.connect_with_hooks(served.url, key.text)
+    decision, prompt = "Invoices are numbered by branch.", "We decide how invoices are numbered today."
+    model.play(Step("memory_flag_important", {"content": decision, "flag_reason": "Decided."}))
+    client.ask(prompt)
+    first = Session.objects.get()
+    model.play()
+
+    client.ask("How are invoices numbered?")
+
+    assert (first.project, first.is_open) == ("freight-api", False)
+    assert prompt in first.one_liner
+    said = "".join(first.chunks.values_list("content", flat=True))
+    assert decision in said
+    assert prompt in said
+    assert decision in model.first.read
+    client.disconnect()
+    left = client.home.files()
+    assert {name: left.get(name) for name in before} == before
+    assert not [name for name in left if "bigmind" in name]

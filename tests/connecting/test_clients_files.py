@@ -140,6 +140,12 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         ".qwen/QWEN.md",
         {"mcpServers": {"httpUrl": URL, "headers": HEADERS}},
     ),
+    "opencode": (
+        ".config/opencode/opencode.json",
+        '{\n  "model": "own/large", // Ada\'s own\n  "mcp": { "docs": { "type": "local", "command": ["docs"] } }\n}\n',
+        ".config/opencode/AGENTS.md",
+        {"mcp": {"type": "remote", "url": URL, "headers": HEADERS, "oauth": False}},
+    ),
 }
 
 

@@ -22,7 +22,7 @@ from accounts.connecting.hooks import (
 )
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import System
-from accounts.connecting.parts import has_hooks, parts_of, with_hooks
+from accounts.connecting.parts import entries_in_file, has_hooks, parts_of, with_hooks
 from tests.connecting.homes import DOOR, KEY, Home, program
 
 LINUX = HookProgram("/usr/bin/python3", "/home/ada/.bigmind/hooks/bigmind_hook.py", "linux")
@@ -43,7 +43,7 @@ OTHERS = {
     "one line": '{"hooks":{"stop":[{"command":"x"}],"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}',
     "windows": '{\r\n    "hooks" : {\r\n        "SessionStart" : [ ]\r\n    }\r\n}\r\n',
 }
-SLUGS = [client.slug for client in CLIENTS_WITH_HOOKS]
+SLUGS = [client.slug for client in CLIENTS_WITH_HOOKS if not client.is_script]
 
 
 @pytest.fixture
@@ -303,6 +303,37 @@ def test_on_windows_each_client_has_a_command_for_its_shell() -> None:
     assert windows.command("claude-code") == f"{quoted} claude-code; exit 0".replace("\\", "/")
     assert windows.command("gemini-cli", syntax="powershell") == f"& {quoted} gemini-cli; exit 0"
     assert windows.command("codex", syntax="cmd") == f"{quoted} codex & exit 0"
+
+
+@pytest.mark.parametrize("before", ["", "export const Theirs = async () => ({})\n"])
+def test_opencode_has_a_plugin_that_comes_and_goes_whole(home: Home, before: str) -> None:
+    script = place(home, "opencode")
+    if before:
+        home.write(script, before)
+    files, folders = home.files(), home.folders()
+
+    assert connect(home, "opencode") == ["created", "created", "changed" if before else "created"]
+    written = home.read(script)
+    assert connect(home, "opencode", HookConnection(LINUX, ("start",))) == ["unchanged", "unchanged", "changed"]
+    client = client_called("opencode")
+    (entry,) = entries_in_file(client, home.machine)
+    disconnect(home, "opencode")
+
+    assert f'= ["{LINUX.python}", "-I", "-S", "{LINUX.file}", "opencode"]' in written
+    assert '"end"' in written
+    assert is_ours(entry)
+    assert (home.files(), home.folders()) == (files, folders)
+
+
+def test_a_path_of_windows_stands_in_a_plugin_as_a_text_of_javascript(home: Home) -> None:
+    windows = HookProgram(
+        r"C:\Program Files\Python\python.exe", r"C:\Users\Ada L\.bigmind\hooks\bigmind_hook.py", "windows"
+    )
+
+    connect(home, "opencode", HookConnection(windows))
+
+    line = next(line for line in home.read(place(home, "opencode")).splitlines() if "ARGUMENTS] =" in line)
+    assert json.loads(line.partition("= ")[2]) == [windows.python, "-I", "-S", windows.file, "opencode"]
 
 
 def test_events_are_named_in_any_order() -> None:
