@@ -1,5 +1,6 @@
 """Hooks in each client's own file: what stands there stays, and undoing restores every byte."""
 
+import ast
 import json
 import shlex
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from accounts.connecting import hook_program
 from accounts.connecting.changes import carry_out, plan_connection, plan_disconnection
 from accounts.connecting.hook_files import HookConfig, HookFolder
 from accounts.connecting.hooks import (
@@ -43,6 +45,7 @@ OTHERS = {
     "one line": '{"hooks":{"stop":[{"command":"x"}],"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}',
     "windows": '{\r\n    "hooks" : {\r\n        "SessionStart" : [ ]\r\n    }\r\n}\r\n',
 }
+ON_EVERY_SYSTEM = {"_thread", "json", "os", "re", "socket", "ssl", "sys", "time", "contextlib"}
 SLUGS = [client.slug for client in CLIENTS_WITH_HOOKS if not client.is_script]
 
 
@@ -303,6 +306,18 @@ def test_on_windows_each_client_has_a_command_for_its_shell() -> None:
     assert windows.command("claude-code") == f"{quoted} claude-code; exit 0".replace("\\", "/")
     assert windows.command("gemini-cli", syntax="powershell") == f"& {quoted} gemini-cli; exit 0"
     assert windows.command("codex", syntax="cmd") == f"{quoted} codex & exit 0"
+
+
+def test_the_program_imports_nothing_that_windows_does_not_have() -> None:
+    tree = ast.parse(Path(hook_program.__file__).read_text())
+    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    of_os = {
+        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "os"
+    }
+
+    assert imported <= {*ON_EVERY_SYSTEM, "__future__", "collections.abc", "typing", "bigmind.core.screening"}
+    assert not of_os & {"fork", "getuid", "geteuid", "kill", "mkfifo", "chown", "setsid", "sync"}
 
 
 @pytest.mark.parametrize("before", ["", "export const Theirs = async () => ({})\n"])
