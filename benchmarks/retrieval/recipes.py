@@ -1,7 +1,8 @@
 """The recipes that are compared: what each finds for a question, as documents, the best first."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -13,11 +14,12 @@ from benchmarks.retrieval.memory import Memory
 from knowledge.models import Kind, Passage
 from knowledge.search import hybrid
 from knowledge.search.filters import Filters
-from knowledge.search.fusion import fuse
+from knowledge.search.fusion import add_late, fuse, support_neighbours
 from knowledge.search.hybrid import search
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 
-SHIPPED = "as served: blend, with neighbours"
+SHIPPED = "as served"
+FORMER = "`blend`, neighbours in every conversation"
 KEYWORD, VECTOR = "keyword arm: coverage", "vectors alone"
 Scores = Mapping[int, float]
 
@@ -40,7 +42,8 @@ class Bench:
     """A memory, and what is computed once to ask it in many ways."""
 
     memory: Memory
-    arms: dict[str, tuple[dict[int, float], dict[int, float]]] = field(default_factory=dict)
+    asked_at: datetime | None = None
+    arms: dict[str, tuple[hybrid._Question, hybrid._Found]] = field(default_factory=dict)
 
     @cached_property
     def bm25(self) -> BM25:
@@ -54,14 +57,19 @@ class Bench:
         known = self.memory.documents
         return {pk: known[kind, source] for pk, kind, source in passages if (kind, source) in known}
 
-    def both(self, query: str) -> tuple[dict[int, float], dict[int, float]]:
-        """What the two arms of the product say of all that either found."""
+    def found(self, query: str) -> tuple[hybrid._Question, hybrid._Found]:
+        """The question as the product reads it, and what its two arms say of all that either found."""
         if query not in self.arms:
             with transaction.atomic():
+                question = replace(hybrid._question(query), text=query)
                 filters = Filters(Kind.values, shared=True)
-                found = hybrid._candidates(hybrid._question(query), self.memory.user, filters)
-            self.arms[query] = (found.keyword, found.vector)
+                self.arms[query] = hybrid._candidates(question, self.memory.user, filters)
         return self.arms[query]
+
+    def both(self, query: str) -> tuple[dict[int, float], dict[int, float]]:
+        """The scores of the two arms."""
+        found = self.found(query)[1]
+        return found.keyword, found.vector
 
     def ranked(self, scores: Scores) -> list[str]:
         """Documents by their best passage."""
@@ -78,7 +86,8 @@ class Bench:
 
 def served(bench: Bench, query: str) -> list[str]:
     """The whole search, as every transport calls it."""
-    found = search(query, owner=bench.memory.user, filters=Filters(Kind.values, shared=True), limit=RANKED)
+    everything = Filters(Kind.values, shared=True)
+    found = search(query, owner=bench.memory.user, filters=everything, limit=RANKED, asked_at=bench.asked_at)
     places = [(item.kind, item.source_id) for item in found.items]
     return [bench.memory.documents[place] for place in places if place in bench.memory.documents]
 
@@ -89,6 +98,24 @@ def _fused(recipe: str) -> Callable[[Bench, str], list[str]]:
         return bench.ranked({passage: found.score for passage, found in fused.items()})
 
     return rank
+
+
+def _blended(bench: Bench, query: str) -> dict[int, float]:
+    return {passage: fused.score for passage, fused in fuse(*bench.both(query), recipe="blend").items()}
+
+
+def _with_neighbours(bench: Bench, query: str) -> list[str]:
+    """The recipe of before: neighbours count whatever the shape of the conversation, and nothing else does."""
+    _, found = bench.found(query)
+    turns = hybrid._turns(found.candidates.values(), bench.memory.user)
+    return bench.ranked(support_neighbours(_blended(bench, query), {one: turn.place for one, turn in turns.items()}))
+
+
+def _with_tokens(bench: Bench, query: str) -> list[str]:
+    question, found = bench.found(query)
+    alone = _blended(bench, query)
+    best = sorted(alone, key=lambda passage: -alone[passage])[: hybrid.RERANKED]
+    return bench.ranked(add_late(alone, hybrid._compare_tokens(best, question, found)))
 
 
 def _weighted_raw(bench: Bench, query: str) -> list[str]:
@@ -123,5 +150,7 @@ RECIPES: dict[str, Callable[[Bench, str], list[str]]] = {
     "`ts_rank` and cosine, both stretched to 0…1": _stretched_both,
     "`rrf`": _fused("rrf"),
     "`blend`": _fused("blend"),
+    FORMER: _with_neighbours,
+    "`blend`, late interaction": _with_tokens,
     SHIPPED: served,
 }

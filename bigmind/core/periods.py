@@ -20,7 +20,15 @@ _NEAR = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _PAST = frozenset({"last", "past", "previous"})
 _FILLERS = frozenset({"in", "on", "of", "the", "since", "from", "during", "at", "for"})
 _WORDS = 6
+_LONGEST = 5
+_SEARCHED_CHARS = 500
 _WORD = re.compile(r"[^\W_]+")
+
+
+_SPELT = frozenset(
+    [*_MONTHS, *_DAYS, *_NUMBERS, *_PAST, *_NEAR, "a", "an", "ago", "before", "this"]
+    + [unit + plural for unit in ("day", "week", "month", "year") for plural in ("", "s")]
+)
 
 
 class Period(NamedTuple):
@@ -48,8 +56,44 @@ def read_period(text: str) -> Period | None:
     return _period_of(words) if 0 < len(words) <= _WORDS else None
 
 
-def _period_of(words: Sequence[str]) -> Period | None:
-    now = timezone.localtime()
+def find_period(text: str, *, now: datetime | None = None) -> Period | None:
+    """Return the first period that a question names among its other words, such as `last Tuesday` or `on 14 May`.
+
+    Words that are also something else (`may`, `march`, `second`) count only where a preposition, a day or a year
+    stands beside them. Reads as many words as a question may have, each with up to four neighbours.
+
+    Args:
+        now: The moment from which `yesterday` counts. Default: now.
+    """
+    words = _WORD.findall(text[:_SEARCHED_CHARS].casefold())
+    moment = timezone.localtime(now) if now else timezone.localtime()
+    for start in range(len(words)):
+        for length in range(min(_LONGEST, len(words) - start), 0, -1):
+            phrase = [word for word in words[start : start + length] if word not in _FILLERS]
+            if not phrase or phrase[0] != words[start] or not _is_meant(words, start, phrase):
+                continue
+            try:
+                found = _period_of(phrase, moment)
+            except (ValueError, OverflowError):
+                continue
+            if found is not None:
+                return found if found.start < moment else None
+    return None
+
+
+def _is_meant(words: Sequence[str], start: int, phrase: Sequence[str]) -> bool:
+    """Whether a phrase within a question can only mean a time: abbreviations, clock times and lone verbs do not."""
+    if len(phrase) > 1:
+        return all(word in _SPELT or not word.isalpha() for word in phrase)
+    (word,) = phrase
+    if word in _DAYS or word in _NEAR:
+        return True
+    before = words[start - 1] if start else ""
+    return before in _FILLERS and (word in _MONTHS or (len(word) == 4 and word.isdecimal()))
+
+
+def _period_of(words: Sequence[str], now: datetime | None = None) -> Period | None:
+    now = now or timezone.localtime()
     today = now.date()
     match words:
         case ["now"]:
@@ -62,6 +106,8 @@ def _period_of(words: Sequence[str]) -> Period | None:
             return _years(int(year), 1)
         case [year, month] if len(year) == 4 and year.isdecimal() and month.isdecimal() and 1 <= int(month) <= 12:
             return _month(int(year), int(month))
+        case [year, month, day] if len(year) == 4 and all(part.isdecimal() for part in words):
+            return _iso_period(year, month, day)
         case [*before, "ago"]:
             return _ago(before, now)
         case [past, *span] if past in _PAST and len(span) == 2 and _number(span[0]) is not None:
@@ -149,6 +195,11 @@ def _iso_day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
+
+
+def _iso_period(year: str, month: str, day: str) -> Period | None:
+    found = _iso_day(f"{year}-{month:0>2}-{day:0>2}")
+    return _days(found, 1) if found else None
 
 
 def _refuse_two_orders(text: str) -> None:

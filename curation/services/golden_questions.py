@@ -39,7 +39,7 @@ BEFORE_DECISION = 20
 NEVER = Value(datetime(9999, 12, 31, tzinfo=UTC), DateTimeField())
 SHARED = tuple(kind for kind in SEARCHED if KINDS[kind].is_shared)
 
-_ANYBODY = User(pk=UUID(int=0))
+ANYBODY = User(pk=UUID(int=0))
 """Who asks: a user who owns nothing, so that the answer is the one that everybody gets from shared knowledge."""
 
 # The words of a question that an entry has too: such an entry may come before what the question must find.
@@ -184,7 +184,7 @@ def require_golden_questions(entries: Iterable[int], texts: Iterable[str], despi
 def place_of(golden: GoldenQuestion) -> int | None:
     """Return the place of its item among the first ten answers of everybody's search; None if it is not among them."""
     found = search(
-        golden.question, owner=_ANYBODY, filters=Filters(list(map(Kind, SHARED)), shared=True), limit=LOOKED_AT
+        golden.question, owner=ANYBODY, filters=Filters(list(map(Kind, SHARED)), shared=True), limit=LOOKED_AT
     )
     places = (
         place

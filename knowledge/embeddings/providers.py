@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from django.conf import settings
@@ -73,6 +73,20 @@ def _table(answer: Any) -> NDArray[np.float64]:
     return table
 
 
+class TokenSigns(NamedTuple):
+    """The tokens of one text: the signs of each one's vector, eight in a byte, and where it stands in the text."""
+
+    signs: NDArray[np.uint8]
+    places: Sequence[tuple[int, int]]
+
+
+class Embedded(NamedTuple):
+    """The vectors of texts; of an embedder that can say so also those of their tokens."""
+
+    vectors: Vectors
+    tokens: Sequence[TokenSigns] = ()
+
+
 class Embedder(Protocol):
     """An embedder. Its vectors are comparable within the same `space` only."""
 
@@ -100,6 +114,14 @@ class Embedder(Protocol):
             EmbedderBroken: its answer must not be stored, or it is not configured correctly.
             TextsRefused: it works, but does not accept these texts.
         """
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that also returns the vectors of tokens, which endpoints do not."""
+
+    def embed_tokens(self, texts: Sequence[str]) -> Embedded:
+        """Return the vectors of 1 to 100 texts and of their tokens."""
 
 
 def provider() -> Embedder:

@@ -11,12 +11,13 @@ from knowledge.embeddings import budget
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.providers import (
     LARGEST_BATCH,
+    Embedded,
     Embedder,
     EmbedderBroken,
     EmbedderDown,
     EmbedderError,
     TextsRefused,
-    Vectors,
+    TokenEmbedder,
     provider,
 )
 
@@ -34,7 +35,7 @@ class CircuitOpen(EmbedderError):
     """The embedder failed so often that it is not called for a while. Nothing was sent."""
 
 
-def embed_batch(embedder: Embedder, texts: Sequence[str], *, sleep: Callable[[float], object] = sleep) -> Vectors:
+def embed_batch(embedder: Embedder, texts: Sequence[str], *, sleep: Callable[[float], object] = sleep) -> Embedded:
     """Return the vectors of 1 to 100 texts, for a worker: up to three retries, after 1, 2 and 4 seconds.
 
     That can take two minutes, so hold neither a lock nor a transaction meanwhile. The circuit counts all tries as one.
@@ -48,19 +49,24 @@ def embed_batch(embedder: Embedder, texts: Sequence[str], *, sleep: Callable[[fl
         raise ValueError(f"A batch has 1 to {LARGEST_BATCH} texts, not {len(texts)}.")
     with _pass_circuit(embedder):
         budget.pay(embedder, texts, share=budget.SHARE_OF_BATCHES)
-        return _try_again(lambda: embedder.embed(texts, timeout=BATCH_SECONDS), sleep)
+        return _try_again(lambda: _embed(embedder, texts, BATCH_SECONDS), sleep)
 
 
-def embed_query(embedder: Embedder, query: str) -> Vectors:
-    """Return the vector of a question while a user waits: one try of two seconds, none while the circuit is open.
+def embed_query(embedder: Embedder, query: str) -> Embedded:
+    """Embed a question while a user waits: one try of two seconds, none while the circuit is open.
 
     Raises:
         EmbedderError: of any kind; search by keyword alone then, and say so.
     """
     with _pass_circuit(embedder):
         budget.pay(embedder, [query])
-        vector: Vectors = embedder.embed([query], timeout=QUERY_SECONDS)[0]
-        return vector
+        return _embed(embedder, [query], QUERY_SECONDS)
+
+
+def _embed(embedder: Embedder, texts: Sequence[str], timeout: float) -> Embedded:
+    if isinstance(embedder, TokenEmbedder):
+        return embedder.embed_tokens(texts)
+    return Embedded(embedder.embed(texts, timeout=timeout))
 
 
 def warm_up() -> None:
@@ -79,7 +85,7 @@ def _embed_quietly(embedder: Embedder) -> None:
         embedder.embed(["warm up"], timeout=QUERY_SECONDS)
 
 
-def _try_again(ask: Callable[[], Vectors], sleep: Callable[[float], object]) -> Vectors:
+def _try_again(ask: Callable[[], Embedded], sleep: Callable[[float], object]) -> Embedded:
     for pause in PAUSES:
         try:
             return ask()

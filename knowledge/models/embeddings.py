@@ -69,14 +69,18 @@ class PassageVector(models.Model):
 
 
 class CachedVector(models.Model):
-    """The vector of a text, so that the same text is never embedded twice."""
+    """The vector of a text and of its tokens, so that the same text is never embedded twice."""
 
     space = models.ForeignKey(EmbeddingSpace, models.CASCADE, related_name="cached")
     digest = models.CharField(max_length=64)
     vector = HalfVectorField()
+    tokens = models.BinaryField(
+        null=True, help_text="The signs of its tokens' vectors, where the model tells them; empty: none are needed."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "digest"], name="vector_cached_once")]
+        indexes = [models.Index(fields=["space", "id"], name="vector_without_tokens", condition=models.Q(tokens=None))]
 
     def __str__(self) -> str:
         return self.digest

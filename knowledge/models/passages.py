@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
+from django.utils import timezone
 
 from accounts.models import User
 
@@ -80,7 +81,7 @@ class Passage(models.Model):
     form = models.PositiveSmallIntegerField(db_default=0, help_text="How it was written; 0: it is to be rewritten.")
     lexemes = models.GeneratedField(expression=Lexemes("text"), output_field=SearchVectorField(), db_persist=True)
     digest = models.CharField(max_length=64, help_text="SHA-256 of the text.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=timezone.now, help_text="When it was said or stored.")
 
     class Meta:
         constraints = [

@@ -1,7 +1,7 @@
 """Filters: what a search may find, as SQL. They are applied in the database, so no list of ids has to travel there."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -64,6 +64,12 @@ class Filters:
         if is_each_narrowed and not (self.project or self.since or self.before):
             return False  # Each of so many things has a passage.
         return _at_most_few([self._passages(scope)])
+
+    def within(self, start: datetime, end: datetime) -> "Filters":
+        """Return these filters for what was said from a moment to another one."""
+        since = max(start, self.since) if self.since else start
+        before = min(end, self.before) if self.before else end
+        return replace(self, since=since, before=before)
 
     def branches(self, scope: Scope) -> Iterator[Sql]:
         """Yield the conditions on `passage` of an exhaustive search: one for each narrowed kind, one for the others.

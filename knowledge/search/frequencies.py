@@ -4,14 +4,17 @@ Counted over one scope at a time, the user's own or the shared one. Frequencies 
 whether a word occurs in someone else's memory: by which words are left out, and by how much each weighs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from time import monotonic
 from uuid import UUID
 
 from django.db import connection
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
+from bigmind.core.common_words import is_common
 from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
 from knowledge.search.indexes import Scope
@@ -39,6 +42,27 @@ GROUP BY word.lexeme ORDER BY count(*) DESC, word.lexeme LIMIT {COMMON_WORDS}
 """
 
 
+# Of a large scope the words of the same sample: a word that is rarer is not known, and so nothing is corrected to it.
+_WORDS = """
+SELECT DISTINCT word.lexeme FROM knowledge_passage AS passage, unnest(passage.lexemes) AS word
+WHERE {scope} AND char_length(word.lexeme) BETWEEN {least} AND {most}
+"""
+LEAST_CHARS, MOST_CHARS = 5, 30
+"""Of a misspelt word. A shorter one has too many neighbours."""
+LONG_CHARS = 9
+"""From here on two slips are corrected, in shorter words one."""
+WORDS_SECONDS = 60.0
+CORRECTIONS = 3
+
+
+@dataclass(frozen=True)
+class _Vocabulary:
+    """The words of a scope, by their first letter, and when they were read."""
+
+    words: dict[str, list[str]]
+    read_at: float
+
+
 @dataclass(frozen=True)
 class _Statistics:
     """The share of a scope's passages that contain each common word, and when it was counted."""
@@ -48,6 +72,7 @@ class _Statistics:
 
 
 _known: dict[UUID | None, _Statistics] = {}
+_vocabularies: dict[UUID | None, _Vocabulary] = {}
 
 
 def selective_words(lexemes: Sequence[str], scope: Scope) -> list[str]:
@@ -72,6 +97,29 @@ def selective_words(lexemes: Sequence[str], scope: Scope) -> list[str]:
 def forget_statistics() -> None:
     """Clear the cached frequencies, so that the next search counts again. For imports that change much at once."""
     _known.clear()
+    _vocabularies.clear()
+
+
+def correct_words(words: Iterable[str], scopes: Sequence[Scope]) -> dict[str, frozenset[str]]:
+    """Return for each of these words that seems misspelt the words of the scopes that it may stand for.
+
+    A slip leaves out, doubles, swaps or replaces a letter, but hardly ever the first one. Common English words are
+    taken to be what they are, although no passage has them.
+
+    Args:
+        words: Words of a question that no passage has.
+    """
+    corrected: dict[str, frozenset[str]] = {}
+    for word in words:
+        if not (LEAST_CHARS <= len(word) <= MOST_CHARS and word.isalpha()) or is_common(word):
+            continue
+        known = [one for scope in scopes for one in _vocabulary(scope).get(word[0], [])]
+        slips = 2 if len(word) >= LONG_CHARS else 1
+        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=CORRECTIONS)
+        if found:
+            least = min(distance for _, distance, _ in found)
+            corrected[word] = frozenset(one for one, distance, _ in found if distance == least)
+    return corrected
 
 
 def most_selective(lexemes: Sequence[str], scopes: Sequence[Scope]) -> list[str]:
@@ -119,6 +167,25 @@ def coverage(has: Mapping[int, int], weights: Sequence[float]) -> dict[int, floa
         if bits
     }
     return {passage: scores[bits] for passage, bits in has.items() if bits}
+
+
+def _vocabulary(scope: Scope) -> dict[str, list[str]]:
+    """Return the words of a scope by their first letter, up to a minute old."""
+    known = _vocabularies.get(scope.owner)
+    if known is None or monotonic() - known.read_at > WORDS_SECONDS:
+        condition = scope_of("passage", scope)
+        sampled = f" AND passage.digest < '{SAMPLE}'" if scope.is_large else ""
+        text = _WORDS.format(scope=condition.text + sampled, least=LEAST_CHARS - 1, most=MOST_CHARS + 1)
+        words: dict[str, list[str]] = {}
+        with connection.cursor() as cursor:
+            cursor.execute(text, condition.parameters)
+            for (word,) in cursor.fetchall():
+                words.setdefault(word[0], []).append(word)
+        known = _Vocabulary(words, monotonic())
+        if len(_vocabularies) >= CACHED_SCOPES:
+            _vocabularies.clear()
+        _vocabularies[scope.owner] = known
+    return known.words
 
 
 def _shares(scope: Scope) -> dict[str, float]:

@@ -12,9 +12,11 @@ with 0, it would rank below whatever is nearest; scored by its words alone, a co
 would rank above everything that has them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from statistics import median
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -22,6 +24,20 @@ Scores = Mapping[int, float]
 Place = tuple[object, int]
 
 WORDS, MEANING = 0.4, 0.6
+ASKING = 0.05
+"""Taken from a short turn that is itself a question."""
+SPEAKER = 0.03
+"""Added to a short turn of somebody whom the question names."""
+USER = 0.05
+"""Added to what the user said where somebody else speaks at length."""
+LATE = 0.5
+"""How much late interaction moves what it compared, by how it differs from their average."""
+PERIOD = 0.2
+"""Added to what was said in the period that the question names."""
+NEAR_TIE = 0.15
+"""Of facts that say the same of the same thing, a newer one may stand so far below an older one."""
+SAME_THING = 1.0
+"""Cosine of two facts and the share of words they have in common, added up, from which they are about the same."""
 RRF_K = 60
 NEIGHBOUR_SHARE = 0.3
 # How much of a neighbour's score counts, by its distance: the one after next is less related.
@@ -70,6 +86,86 @@ def support_neighbours(scores: Scores, places: Mapping[int, Place]) -> dict[int,
     usual = sum(beside.values()) / max(1, len(beside))
     lifts = {passage: NEIGHBOUR_SHARE * max(0.0, near - usual) for passage, near in beside.items()}
     return {passage: scores.get(passage, 0.0) + lifts.get(passage, 0.0) for passage in {**scores, **places}}
+
+
+class Turn(NamedTuple):
+    """An exchange of a conversation: its session and position there, and what of it counts beside its words.
+
+    `asks` says whether it is itself a question, `speaker` has the name that stands before its words.
+    """
+
+    place: Place
+    said_at: datetime
+    role: str
+    is_long: bool
+    asks: bool
+    speaker: str
+
+
+def weigh_turns(scores: Scores, turns: Mapping[int, Turn], question: str) -> dict[int, float]:
+    """Return the scores with what is known of exchanges, which differs between two kinds of conversation.
+
+    Where all turns are short, a turn makes sense beside its neighbours only, a question answers nothing, and names
+    stand before words. Where some are long, as an assistant's are, each says for itself what it is about, so neighbours
+    add nothing to them, and what is worth knowing is mostly what the user said.
+    """
+    long_sessions = {turn.place[0] for turn in turns.values() if turn.is_long}
+    names = set(question.casefold().replace("'", " ").replace("’", " ").split())
+    weighed = dict(scores)
+    for passage, turn in turns.items():
+        if turn.place[0] not in long_sessions:
+            plus = SPEAKER if turn.speaker in names else 0.0
+            weighed[passage] = scores.get(passage, 0.0) + plus - (ASKING if turn.asks else 0.0)
+    lifted = support_neighbours(weighed, {passage: turn.place for passage, turn in turns.items()})
+    for passage, turn in turns.items():
+        if turn.is_long:
+            lifted[passage] = weighed.get(passage, 0.0)
+        if turn.place[0] in long_sessions and turn.role == "user":
+            lifted[passage] += USER
+    return lifted
+
+
+def put_newest_first(
+    ranked: Sequence[int],
+    scores: Mapping[int, float],
+    ages: Mapping[int, tuple[datetime, int]],
+    same: Collection[frozenset[int]],
+) -> list[int]:
+    """Return passages in a new order: of facts that say the same of one thing, the newest is first, the oldest last.
+
+    What was true before is as near to a question as what is true now, often nearer. Facts that are about the same thing
+    as a better one, and hardly worse, share the places they have among them.
+
+    Args:
+        ranked: The passages, the best first.
+        ages: When each fact among them was stored; of two at one moment the one with the greater number is newer.
+        same: Pairs of facts that are about the same thing.
+    """
+    order, settled = list(ranked), set[int]()
+    for place, best in enumerate(ranked):
+        if best not in ages or best in settled:
+            continue
+        group = [
+            one
+            for one in ranked[place:]
+            if one in ages
+            and one not in settled
+            and (one == best or (scores[best] - scores[one] <= NEAR_TIE and frozenset((best, one)) in same))
+        ]
+        settled.update(group)
+        places = [ranked.index(one) for one in group]
+        for where, one in zip(places, sorted(group, key=lambda one: ages[one], reverse=True), strict=True):
+            order[where] = one
+    return order
+
+
+def add_late(scores: Scores, late: Scores) -> dict[int, float]:
+    """Return the scores moved by late interaction: up where it is above the average of what it compared, or down.
+
+    Only differences count, so that a score means the same with it and without it, as for passages without tokens.
+    """
+    usual = sum(late.values()) / max(1, len(late))
+    return {passage: score + LATE * (late.get(passage, usual) - usual) for passage, score in scores.items()}
 
 
 def _beside(place: Place, by_place: Mapping[Place, float]) -> float:

@@ -1,5 +1,6 @@
 """Hybrid search: by keyword and by meaning, over what the user may see, fused into one ranking."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -7,24 +8,39 @@ from time import perf_counter
 
 import structlog
 from django.db import connection, transaction
+from django.db.models.functions import Left, Length, Right
 from pgvector import HalfVector
 
 from accounts.models import User
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
-from knowledge.embeddings.providers import EmbedderError, provider
+from bigmind.core.periods import Period, find_period
+from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
 from knowledge.embeddings.retry import embed_query
-from knowledge.models import Chunk, EmbeddingSpace, Kind
+from knowledge.models import Chunk, EmbeddingSpace, Kind, Passage
 from knowledge.search.filters import Filters, Sql
-from knowledge.search.frequencies import coverage, most_selective, word_weights
-from knowledge.search.fusion import Fused, fuse, support_neighbours
+from knowledge.search.frequencies import correct_words, coverage, most_selective, word_weights
+from knowledge.search.fusion import (
+    NEAR_TIE,
+    PERIOD,
+    SAME_THING,
+    Fused,
+    Turn,
+    add_late,
+    fuse,
+    put_newest_first,
+    weigh_turns,
+)
 from knowledge.search.indexes import scopes_of
+from knowledge.search.late_interaction import similarities, weigh_tokens
 from knowledge.search.names import Synonyms
 from knowledge.search.retrievers import (
     CANDIDATES,
     MOST_COUNTED,
     Candidate,
+    KeywordCandidates,
     alternatives,
     any_of,
+    is_pair,
     lexemes_of,
     merge_candidates,
     retrieve_by_meaning,
@@ -36,10 +52,33 @@ from knowledge.search.retrievers import (
 
 __all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search", "search_each"]
 
+RERANKED = 50
+"""How many of the best are compared once more, word by word."""
+NEWEST_OF = 20
+"""Among how many of the best facts it is looked which are about the same thing."""
+FORM_CHARS = 5
+"""Letters that the forms of one word have in common: where a passage has one form, the others are not misspelt."""
+SHORT_TURN = 400
+"""Characters of an exchange whose neighbours say what it is about. A longer one says that itself."""
+NAME_CHARS = 40
+
+_SIGNS = """
+SELECT passage.id, cached.tokens FROM knowledge_passage AS passage
+JOIN knowledge_cachedvector AS cached ON cached.space_id = %s AND cached.digest = passage.digest
+WHERE passage.id = ANY(%s) AND cached.tokens <> ''
+"""
+_ALIKE = """
+SELECT one.passage_id, other.passage_id, 1 - (one.vector <=> other.vector)
+FROM knowledge_passagevector AS one
+JOIN knowledge_passagevector AS other ON other.space_id = one.space_id AND other.passage_id > one.passage_id
+WHERE one.space_id = %s AND one.passage_id = ANY(%s) AND other.passage_id = ANY(%s)
+    AND one.vector IS NOT NULL AND other.vector IS NOT NULL
+"""
 _SHOWN = """
 SELECT passage.id, substr(passage.text, passage.head + 1), passage.created_at, passage.project, ARRAY(
     SELECT word.lexeme FROM unnest(%s::text[], %s::text[]) AS word(lexeme, term)
-    WHERE passage.lexemes @@ word.term::tsquery
+    WHERE CASE WHEN word.term = '' THEN strpos(passage.text, word.lexeme) > 0
+        ELSE passage.lexemes @@ word.term::tsquery END
 )
 FROM knowledge_passage AS passage WHERE passage.id = ANY(%s)
 """
@@ -50,12 +89,18 @@ SELECT count(*) FROM (SELECT 1 FROM knowledge_passage AS passage WHERE {conditio
 # generic plan would ignore.
 _SHORT = {"max_parallel_workers_per_gather": "0", "plan_cache_mode": "force_custom_plan"}
 
+_WORD = re.compile(r"\w+")
+
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found, by its best passage."""
+    """One thing that was found, by its best passage.
+
+    `keyword` is the share of the question's words that the passage has, `vector` the cosine of both, `late` how well
+    their tokens meet, and `support` what its neighbours add; None where that is not known.
+    """
 
     kind: str
     source_id: str
@@ -68,6 +113,7 @@ class Finding:
     keyword: float | None = None
     vector: float | None = None
     support: float = 0.0
+    late: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -114,6 +160,9 @@ class _Question:
     space: EmbeddingSpace | None = None
     reason: str = ""
     synonyms: Synonyms | None = None
+    text: str = ""
+    tokens: TokenSigns | None = None
+    period: Period | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +170,8 @@ class _Found:
     """The candidates of both retrievers, by passage, and the score of each retriever for all of them.
 
     `brought` has the number of candidates of each retriever, `keyword_seconds` the time of the keyword retriever. Of
-    about `searched` passages `waiting` have no vector yet; when none waits, they are not counted.
+    about `searched` passages `waiting` have no vector yet; when none waits, they are not counted. `weights` says how
+    much each word of the question counts.
     """
 
     candidates: dict[int, Candidate]
@@ -131,6 +181,7 @@ class _Found:
     keyword_seconds: float = 0.0
     waiting: int = 0
     searched: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -141,28 +192,38 @@ class _Ranked:
     fused: Fused
     score: float
     support: float
+    late: float | None = None
 
 
 def search(
-    query: str, *, owner: User, filters: Filters, limit: int, offset: int = 0, synonyms: Synonyms | None = None
+    query: str,
+    *,
+    owner: User,
+    filters: Filters,
+    limit: int,
+    offset: int = 0,
+    synonyms: Synonyms | None = None,
+    asked_at: datetime | None = None,
 ) -> Findings:
     """Return what fits a question best. When the embedder fails, it searches by keyword alone and sets `fallback`.
 
-    It takes the best CANDIDATES of each retriever in each scope, scores each candidate by both, fuses the scores, lifts
-    neighbouring exchanges, and returns the best passage of each thing. `limit` and `offset` cut a page out of that.
+    It takes the best CANDIDATES of each retriever in each scope, scores each candidate by both, fuses the scores,
+    compares the best RERANKED word by word, lifts neighbouring exchanges and what was said when the question says, and
+    returns the best passage of each thing. `limit` and `offset` cut a page out of that.
 
     Args:
         synonyms: For each word all that mean the same: a passage with one of them counts as having the word.
+        asked_at: The moment from which “yesterday” in the question counts. Default: now.
     """
     started = perf_counter()
-    question = replace(_question(query), synonyms=synonyms)
+    question = replace(_question(query), text=query, synonyms=synonyms, period=find_period(query, now=asked_at))
     return _answer(question, owner, filters, limit, offset, embedding=perf_counter() - started)
 
 
 def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[Findings]:
     """Return what fits a question best, for each of several filters: the question is embedded once for all of them."""
     started = perf_counter()
-    question = _question(query)
+    question = replace(_question(query), text=query, period=find_period(query))
     embedding = perf_counter() - started
     return [_answer(question, owner, one, limit, embedding=embedding) for one in filters]
 
@@ -172,9 +233,9 @@ def _answer(
 ) -> Findings:
     started = perf_counter()
     with transaction.atomic(savepoint=False), tune(_SHORT):
-        found = _candidates(question, owner, filters)
+        question, found = _candidates(question, owner, filters)
     answered = perf_counter()
-    ranked = _rank(found, owner)
+    ranked = _rank(found, question, owner)
     items = _read_findings(ranked[offset : offset + limit], question, found)
     took = {
         "keyword": found.keyword_seconds,
@@ -213,14 +274,19 @@ def _question(query: str) -> _Question:
         space = EmbeddingSpace.objects.filter(name=embedder.space).exclude(active_since=None).first()
         if space is None:
             return _Question(lexemes, reason="The vectors of this model are still being made.")
-        return _Question(lexemes, HalfVector(embed_query(embedder, query).tolist()), space)
+        vectors, tokens = embed_query(embedder, query)
+        vector = HalfVector(vectors[0].tolist())
+        return _Question(lexemes, vector, space, tokens=tokens[0] if tokens else None)
     except EmbedderError as error:
         log.warning("Search answers by keyword alone.", reason=error.reason)
         return _Question(lexemes, reason=error.reason)
 
 
-def _candidates(question: _Question, owner: User, filters: Filters) -> _Found:
-    """Run both retrievers in every scope, then let each of them score what only the other found."""
+def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Question, _Found]:
+    """Run both retrievers in every scope, then let each of them score what only the other found.
+
+    A word that no passage has and that seems misspelt is corrected besides: the question comes back with both.
+    """
     scopes = scopes_of(owner, shared=filters.shared)
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()
@@ -228,16 +294,28 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> _Found:
     asked = [
         retrieve_by_words(words, filters, scope, few=few[scope.owner], synonyms=question.synonyms) for scope in scopes
     ]
+    if corrections := correct_words(_unknown(words, asked), scopes):
+        question = _correct(question, corrections)
+        asked = [
+            retrieve_by_words(words, filters, scope, few=few[scope.owner], synonyms=question.synonyms)
+            for scope in scopes
+        ]
     named = merge_candidates(found for one in asked for found in one.candidates)
     weights = word_weights([one.counts for one in asked if one.counts])
     took = perf_counter() - started
     has = {passage: found.has for passage, found in named.items()}
     if question.vector is None or question.space is None:
-        return _Found(named, coverage(has, weights), brought={"keyword": len(named), "vector": 0}, keyword_seconds=took)
+        brought = {"keyword": len(named), "vector": 0}
+        return question, _Found(named, coverage(has, weights), brought=brought, keyword_seconds=took)
     vector, space = question.vector, question.space
     near = merge_candidates(
         found for scope in scopes for found in retrieve_by_meaning(vector, space, filters, scope, few=few[scope.owner])
     )
+    if question.period:
+        within = filters.within(question.period.start, question.period.end)
+        near |= merge_candidates(
+            found for scope in scopes for found in retrieve_by_meaning(vector, space, within, scope, few=True)
+        )
     searched = filters.roughly(scopes)
     other = score_by_other_retriever(
         terms_of(words, question.synonyms),
@@ -247,7 +325,7 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> _Found:
         without_distance=named.keys() - near.keys(),
         searched=searched,
     )
-    return _Found(
+    return question, _Found(
         candidates={**near, **named},
         keyword=coverage(has | other.has, weights),
         vector={passage: float(found.score) for passage, found in near.items()} | other.near,
@@ -255,7 +333,38 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> _Found:
         keyword_seconds=took,
         waiting=other.waiting,
         searched=_count_passages(searched) if other.waiting else 0,
+        weights=_weights_with_corrections(dict(zip(words, weights, strict=False)), question),
     )
+
+
+def _unknown(words: Sequence[str], asked: Sequence[KeywordCandidates]) -> list[str]:
+    """Return the words that no passage has, nor any other form of them."""
+    counts = [sum(scopes) for scopes in zip(*(one.counts for one in asked if one.counts), strict=True)]
+    known = {word[:FORM_CHARS] for word, count in zip(words, counts, strict=False) if count}
+    return [word for word, count in zip(words, counts, strict=False) if not (count or word[:FORM_CHARS] in known)]
+
+
+def _correct(question: _Question, corrections: Synonyms) -> _Question:
+    """Return the question with the corrections beside its misspelt words, and its vector between those of both."""
+    synonyms = {**(question.synonyms or {}), **corrections}
+    text = _WORD.sub(lambda found: min(corrections.get(found[0].casefold(), [found[0]])), question.text)
+    corrected = replace(question, synonyms=synonyms)
+    if question.vector is None or text == question.text:
+        return corrected
+    try:
+        vectors, tokens = embed_query(provider(), text)
+    except EmbedderError:
+        return corrected
+    between = [one + other for one, other in zip(question.vector.to_list(), vectors[0].tolist(), strict=True)]
+    return replace(corrected, text=text, vector=HalfVector(between), tokens=tokens[0] if tokens else None)
+
+
+def _weights_with_corrections(weights: dict[str, float], question: _Question) -> dict[str, float]:
+    """Return the weights of words, and of what was put beside them."""
+    others = {
+        other: weights[word] for word, same in (question.synonyms or {}).items() if word in weights for other in same
+    }
+    return {**others, **weights}
 
 
 def _count_passages(condition: Sql) -> int:
@@ -264,20 +373,61 @@ def _count_passages(condition: Sql) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _rank(found: _Found, owner: User) -> list[_Ranked]:
+def _rank(found: _Found, question: _Question, owner: User) -> list[_Ranked]:
     """Fuse the scores of both retrievers, and return the best passage of each thing, the best first.
 
     Scores are compared at four digits, so that equals stay in one order whatever the processor rounds: newest first.
     """
     fused = fuse(found.keyword, found.vector)
     alone = {passage: one.score for passage, one in fused.items()}
-    scores = support_neighbours(alone, _places(found.candidates.values(), owner))
+    late = _compare_tokens(sorted(alone, key=lambda passage: -alone[passage])[:RERANKED], question, found)
+    moved = add_late(alone, late)
+    turns = _turns(found.candidates.values(), owner)
+    told = weigh_turns(moved, turns, question.text)
+    support = {passage: score - moved.get(passage, 0.0) for passage, score in told.items()}
+    scores = dict(told)
+    if question.period:
+        for passage in _passages_within(question.period, scores, turns):
+            scores[passage] += PERIOD
+    order = sorted(scores, key=lambda passage: (-round(scores[passage], 4), *_age(found.candidates[passage])))
     things: dict[tuple[str, str], _Ranked] = {}
-    for passage in sorted(scores, key=lambda passage: (-round(scores[passage], 4), *_age(found.candidates[passage]))):
+    for passage in _put_newest_first(order, scores, found, question):
         candidate = found.candidates[passage]
-        ranked = _Ranked(candidate, fused[passage], scores[passage], scores[passage] - alone[passage])
+        ranked = _Ranked(candidate, fused[passage], scores[passage], support[passage], late.get(passage))
         things.setdefault((candidate.kind, candidate.source_id), ranked)
     return list(things.values())
+
+
+def _compare_tokens(best: Sequence[int], question: _Question, found: _Found) -> dict[int, float]:
+    """Return how well the tokens of these passages meet those of the question; nothing without token vectors."""
+    if question.tokens is None or question.space is None or not best:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_SIGNS, [question.space.pk, list(best)])
+        signs = {passage: bytes(tokens) for passage, tokens in cursor.fetchall()}
+    tokens = weigh_tokens(question.text, question.tokens, found.weights)
+    return similarities(tokens, signs, bytes_each=question.tokens.signs.shape[1])
+
+
+def _put_newest_first(
+    order: Sequence[int], scores: Mapping[int, float], found: _Found, question: _Question
+) -> Sequence[int]:
+    """Return the order in which, of the best facts about the same thing, the newest comes first."""
+    facts = [passage for passage in order[:RERANKED] if found.candidates[passage].kind == Kind.FACT][:NEWEST_OF]
+    if question.space is None or len(facts) < 2 or scores[facts[0]] - scores[facts[1]] > NEAR_TIE:
+        return order
+    with connection.cursor() as cursor:
+        cursor.execute(_ALIKE, [question.space.pk, facts, facts])
+        near = cursor.fetchall()
+    told = Passage.objects.filter(pk__in=facts).only("text", "head", "created_at")
+    words = {passage.pk: set(_WORD.findall(passage.words.casefold())) for passage in told}
+    ages = {passage.pk: (passage.created_at, passage.pk) for passage in told}
+    same = {
+        frozenset((one, other))
+        for one, other, cosine in near
+        if cosine + len(words[one] & words[other]) / max(1, len(words[one] | words[other])) >= SAME_THING
+    }
+    return put_newest_first(order, scores, ages, same) if same else order
 
 
 def _age(candidate: Candidate) -> tuple[bool, int]:
@@ -289,7 +439,9 @@ def _age(candidate: Candidate) -> tuple[bool, int]:
 def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found) -> list[Finding]:
     """Read the passages that are shown. One that was deleted meanwhile is left out."""
     with connection.cursor() as cursor:
-        terms = [any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes]
+        terms = [
+            "" if is_pair(lexeme) else any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes
+        ]
         cursor.execute(_SHOWN, [question.lexemes, terms, [one.candidate.passage for one in ranked]])
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
     findings = []
@@ -310,21 +462,38 @@ def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found
                     keyword=found.keyword.get(passage),
                     vector=found.vector.get(passage),
                     support=round(one.support, 4),
+                    late=one.late,
                     parts=one.fused.parts,
                 )
             )
     return findings
 
 
-def _places(candidates: Iterable[Candidate], owner: User) -> dict[int, tuple[object, int]]:
-    """Return for the passages of flagged exchanges their session and the position in it."""
+def _turns(candidates: Iterable[Candidate], owner: User) -> dict[int, Turn]:
+    """Return for the passages of flagged exchanges where they stand, and what of them counts beside their words."""
     sources = {found.passage: int(found.source_id) for found in candidates if found.kind == Kind.CHUNK}
     if not sources:
         return {}
+    rows = Chunk.objects.filter(user=owner, pk__in=sources.values()).annotate(
+        length=Length("content"), start=Left("content", NAME_CHARS), end=Right("content", NAME_CHARS)
+    )
+    columns = ("pk", "session_id", "seq", "created_at", "role", "length", "start", "end")
     chunks = {
-        pk: (session, seq)
-        for pk, session, seq in Chunk.objects.filter(user=owner, pk__in=sources.values()).values_list(
-            "pk", "session_id", "seq"
-        )
+        pk: Turn((session, seq), said_at, role, length > SHORT_TURN, end.rstrip().endswith("?"), _speaker(start))
+        for pk, session, seq, said_at, role, length, start, end in rows.values_list(*columns)
     }
     return {passage: chunks[chunk] for passage, chunk in sources.items() if chunk in chunks}
+
+
+def _speaker(start: str) -> str:
+    """Return the name before the words of a turn, as in “Ruth: I have moved.”; empty without one."""
+    name, colon, _ = start.partition(":")
+    return name.casefold() if colon and name.isalpha() else ""
+
+
+def _passages_within(period: Period, passages: Iterable[int], turns: Mapping[int, Turn]) -> set[int]:
+    """Return those passages that were said in a period; exchanges have their own time, others their passage's."""
+    others = [passage for passage in passages if passage not in turns]
+    within = Passage.objects.filter(pk__in=others, created_at__gte=period.start, created_at__lt=period.end)
+    said = {passage for passage, turn in turns.items() if period.start <= turn.said_at < period.end}
+    return said | set(within.exclude(kind=Kind.REFERENCE).values_list("pk", flat=True))

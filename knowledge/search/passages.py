@@ -1,6 +1,7 @@
 """Writing passages, in the same transaction as the thing they belong to, and noting who wrote it."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection
@@ -53,12 +54,16 @@ def note_writings(kind: Kind | str, source_ids: Iterable[object], *, made: bool)
 
 
 class Indexed(NamedTuple):
-    """One thing to index by its text. `head`: what makes it understandable alone, such as who said it, and when."""
+    """One thing to index by its text. `head`: what makes it understandable alone, such as who said it, and when.
+
+    `moment` is when it was said or stored; now by default.
+    """
 
     source_id: object
     text: str
     project: str
     head: str = ""
+    moment: datetime | None = None
 
 
 class Written(NamedTuple):
@@ -83,6 +88,7 @@ def index_passages(
     owner: User | None,
     project: str = "",
     head: str = "",
+    moment: datetime | None = None,
     made: bool = False,
 ) -> None:
     """Replace the passages of one thing by those of `texts`. Blank texts are left out, long ones are split.
@@ -92,9 +98,10 @@ def index_passages(
 
     Args:
         head: What makes the text understandable alone, such as who said it and when. It is searched, and never shown.
+        moment: When it was said or stored. Default: now.
         made: Whether the actor of this call created the thing; otherwise they changed or restored it.
     """
-    digests = _delete_passages(kind, [source_id])
+    digests, moment = _delete_passages(kind, [source_id]), moment or timezone.now()
     passages = Passage.objects.bulk_create(
         Passage(
             kind=kind,
@@ -106,6 +113,7 @@ def index_passages(
             head=above,
             form=FORM,
             digest=digest(text),
+            created_at=moment,
         )
         for ordinal, (text, above) in enumerate(one for text in texts for one in add_heads([*split_text(text)], head))
     )
@@ -120,7 +128,18 @@ def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> N
     """Write the passages of many new things, as `index_passages` does for one, with COPY (ten times as fast)."""
     owner_id, now = owner.pk if owner else None, timezone.now()
     rows = (
-        (kind.value, str(thing.source_id), owner_id, thing.project, ordinal, text, above, FORM, digest(text), now)
+        (
+            kind.value,
+            str(thing.source_id),
+            owner_id,
+            thing.project,
+            ordinal,
+            text,
+            above,
+            FORM,
+            digest(text),
+            thing.moment or now,
+        )
         for thing in things
         for ordinal, (text, above) in enumerate(add_heads([*split_text(thing.text)], thing.head))
     )

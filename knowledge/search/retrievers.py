@@ -1,5 +1,6 @@
 """The two retrievers of a search: each returns the best candidates of one scope, by keyword or by meaning."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -21,6 +22,10 @@ SELECT lexeme FROM unnest(to_tsvector('simple', %(query)s) || to_tsvector('simpl
 WHERE to_tsvector('english', lexeme) <> '' OR to_tsvector('english', %(query)s) = ''
 ORDER BY lexeme
 """
+
+# Scripts that put no spaces between words: PostgreSQL takes a whole clause for one word. Korean has spaces, but what
+# follows a noun is written with it.
+_UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 
 CANDIDATES = 200
 MOST_COUNTED = 10_000
@@ -47,9 +52,11 @@ scores AS (
 ) AS passage WHERE {condition} LIMIT {limit})
 UNION ALL (SELECT NULL, NULL, NULL, passages, number FROM counts ORDER BY number)
 """
+_HAS_WORD = "passage.lexemes @@ %s::tsquery"
+_HAS_PAIR = "strpos(passage.text, %s) > 0"
 _FOUND = """
 SELECT passage.id, passage.kind, passage.source_id, {bits} AS has
-FROM knowledge_passage AS passage WHERE passage.lexemes @@ %s::tsquery AND {condition}
+FROM knowledge_passage AS passage WHERE ({any}) AND {condition}
 """
 _COMPARED = """
 SELECT passage.id, passage.kind, passage.source_id, vector.vector <=> %s::halfvec AS distance
@@ -94,11 +101,24 @@ _ALWAYS = Sql("true")
 def lexemes_of(query: str) -> list[str]:
     """Return the words of a question, stemmed as English and unchanged; a passage needs any one of them.
 
-    Stop words like “what” and “the” occur in nearly every passage: they are left out, unless there is nothing else.
+    Of Chinese, Japanese and Korean they are the pairs of neighbouring characters. Stop words like “what” and “the”
+    occur in nearly every passage: they are left out, unless there is nothing else.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_LEXEMES, {"query": query})
-        return [lexeme for (lexeme,) in cursor.fetchall()]
+        cursor.execute(_LEXEMES, {"query": _UNSPACED.sub(" ", query)})
+        return [*(lexeme for (lexeme,) in cursor.fetchall()), *_pairs_of(query)]
+
+
+def is_pair(word: str) -> bool:
+    """Return whether a word of a question is a pair of characters, which is looked for anywhere in a text."""
+    return _UNSPACED.fullmatch(word) is not None
+
+
+def _pairs_of(query: str) -> list[str]:
+    """Return the pairs of neighbouring characters in Chinese, Japanese and Korean, as such texts are searched."""
+    runs = _UNSPACED.findall(query)
+    pairs = [run[start : start + 2] for run in runs for start in range(max(1, len(run) - 1))]
+    return list(dict.fromkeys(pairs))
 
 
 class Candidate(NamedTuple):
@@ -132,7 +152,11 @@ def retrieve_by_words(
     terms = terms_of(words, synonyms)
     if few or not scope.is_large:
         return _read_candidates(_rank_by_words(terms, words, list(filters.branches(scope))))
-    selective = selective_words(words, scope)
+    # Pairs of characters have no index: of a large scope they only score what else was found.
+    indexed = [word for word in words if not is_pair(word)]
+    if not indexed:
+        return KeywordCandidates([], [1.0] * len(words))
+    selective = selective_words(indexed, scope)
     known = count_words(words, scope)
     branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
     return _read_candidates(_rank_by_words(terms, selective, [branch], known=known, condition=filters.one_by_one()))
@@ -185,7 +209,7 @@ def score_by_other_retriever(
     text = _OTHER_RETRIEVER.format(bits=_bits(terms), waiting=waiting)
     compared = (vector.to_text(), space.pk, list(without_distance))
     with connection.cursor() as cursor:
-        cursor.execute(text, [*terms.values(), list(without_words), *compared, space.pk, *searched.parameters])
+        cursor.execute(text, [*_test_parameters(terms), list(without_words), *compared, space.pk, *searched.parameters])
         *rows, (_, count, _) = cursor.fetchall()
     has = {passage: bits for passage, bits, distance in rows if bits is not None}
     return OtherScores(has, {passage: 1 - distance for passage, _, distance in rows if distance is not None}, count)
@@ -244,10 +268,16 @@ def _rank_by_words(
     condition: Sql = _ALWAYS,
 ) -> Sql:
     bits = _bits(terms)
-    any_sought = " | ".join(terms[word] for word in sought)
+    pairs = [word for word in sought if is_pair(word)]
+    indexed = " | ".join(terms[word] for word in sought if not is_pair(word))
+    any_sought = " OR ".join([*([_HAS_WORD] if indexed else []), *([_HAS_PAIR] * len(pairs))])
+    tested = (*_test_parameters(terms), *([indexed] if indexed else []), *pairs)
     found = _union_all(
         [
-            Sql(_FOUND.format(bits=bits, condition=branch.text), (*terms.values(), any_sought, *branch.parameters))
+            Sql(
+                _FOUND.format(bits=bits, any=any_sought, condition=branch.text),
+                (*tested, *branch.parameters),
+            )
             for branch in branches
         ]
     )
@@ -255,10 +285,17 @@ def _rank_by_words(
     return Sql(text, (*found.parameters, list(known) or [None] * len(terms), *condition.parameters))
 
 
-def _bits(terms: Collection[str]) -> str:
+def _bits(terms: Iterable[str]) -> str:
     """Return SQL for the words that a passage has, as the bits of a number."""
-    tests = [f"((passage.lexemes @@ %s::tsquery)::int::bigint << {number})" for number in range(len(terms))]
+    tests = [
+        f"(({_HAS_PAIR if is_pair(word) else _HAS_WORD})::int::bigint << {number})" for number, word in enumerate(terms)
+    ]
     return " | ".join(tests) or "0::bigint"
+
+
+def _test_parameters(terms: Mapping[str, str]) -> list[str]:
+    """Return what the tests of `_bits` take as parameters."""
+    return [word if is_pair(word) else term for word, term in terms.items()]
 
 
 def _compare_vectors(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:

@@ -15,9 +15,9 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.read_only import is_read_only
 from knowledge.embeddings.circuit import Circuit
-from knowledge.embeddings.providers import Embedder, EmbedderError, TextsRefused, provider
+from knowledge.embeddings.providers import Embedded, Embedder, EmbedderError, TextsRefused, TokenEmbedder, provider
 from knowledge.embeddings.retry import embed_batch
-from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+from knowledge.models import CachedVector, EmbeddingSpace, Passage, PassageVector
 from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
 from knowledge.search.indexes import drop_indexes, keep_statistics
 from knowledge.services.near_duplicates import point_to_similar
@@ -28,6 +28,7 @@ LEASE = timedelta(seconds=30)
 BATCH_SECONDS = 2.0
 FIRST_BATCH = 10
 POINTED_AT_ONCE = 20
+FILLED_AT_ONCE = 20
 WAIT_WHEN_DOWN = timedelta(seconds=30)
 WAIT_WHEN_REFUSED = timedelta(days=1)
 AGAIN = "to be made again"
@@ -91,6 +92,7 @@ def embed_pending() -> int:
                 made += count
             switch_when_complete(space)
             if not new:
+                _fill_tokens(embedder, space)
                 return made
             # Last, because nobody waits for it, and what is similar may be in a later batch; in small parts, for
             # someone may write meanwhile. Anyone who is killed before loses some pointers, and no vector.
@@ -353,13 +355,35 @@ def _embed(embedder: Embedder, space: EmbeddingSpace, rows: Sequence[PassageVect
 def _embed_texts(embedder: Embedder, space: EmbeddingSpace, texts: dict[str, str]) -> dict[str, object]:
     if not texts:
         return {}
-    vectors = embed_batch(embedder, list(texts.values()))
-    made = dict(zip(texts, (vector.tolist() for vector in vectors), strict=True))
+    embedded = embed_batch(embedder, list(texts.values()))
+    made = dict(zip(texts, (vector.tolist() for vector in embedded.vectors), strict=True))
     CachedVector.objects.bulk_create(
-        [CachedVector(space=space, digest=digest, vector=vector) for digest, vector in made.items()],
+        [
+            CachedVector(space=space, digest=digest, vector=vector, tokens=tokens)
+            for (digest, vector), tokens in zip(made.items(), _signs(embedded), strict=True)
+        ],
         ignore_conflicts=True,
     )
     return made
+
+
+def _signs(embedded: Embedded) -> list[bytes | None]:
+    """Return the signs of each text's tokens, one after the other; None for each where the embedder tells none."""
+    return [one.signs.tobytes() for one in embedded.tokens] or [None] * len(embedded.vectors)
+
+
+def _fill_tokens(embedder: Embedder, space: EmbeddingSpace) -> None:
+    """Make the signs of tokens of what an older version embedded, until something waits for a vector."""
+    waiting = space.vectors.filter(TO_MAKE)
+    while isinstance(embedder, TokenEmbedder) and not waiting.filter(not_before__lte=timezone.now()).exists():
+        rows = list(space.cached.filter(tokens=None).order_by("pk")[:FILLED_AT_ONCE])
+        if not rows:
+            return
+        texts = dict(Passage.objects.filter(digest__in=[row.digest for row in rows]).values_list("digest", "text"))
+        signs = dict(zip(texts, _signs(embed_batch(embedder, list(texts.values()))), strict=True)) if texts else {}
+        for row in rows:
+            row.tokens = signs.get(row.digest, b"")  # What no passage says now would have to be filled for nothing.
+        CachedVector.objects.bulk_update(rows, ["tokens"])
 
 
 def _put_off(rows: Sequence[PassageVector], trouble: str, wait: timedelta) -> None:

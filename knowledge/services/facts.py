@@ -405,4 +405,12 @@ def _find_same_text(actor: Actor, text: str) -> Fact | None:
 
 def index_fact(fact: Fact, *, made: bool = False) -> None:
     """Write the passage of a fact."""
-    index_passages(Kind.FACT, fact.pk, [fact.fact], owner=fact.user, project=fact.project, made=made)
+    index_passages(
+        Kind.FACT,
+        fact.pk,
+        [fact.fact],
+        owner=fact.user,
+        project=fact.project,
+        moment=fact.created_at,
+        made=made,
+    )

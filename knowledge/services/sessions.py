@@ -341,7 +341,15 @@ def index_session(session: Session, *, made: bool = False) -> None:
     if summary:
         parts += [summary.summary, *summary.key_facts, *summary.code_refs]
     text = "\n\n".join(part for part in parts if part)
-    index_passages(Kind.SUMMARY, session.pk, [text], owner=session.user, project=session.project, made=made)
+    index_passages(
+        Kind.SUMMARY,
+        session.pk,
+        [text],
+        owner=session.user,
+        project=session.project,
+        moment=session.started_at,
+        made=made,
+    )
 
 
 def index_session_and_chunks(session: Session) -> None:
@@ -359,7 +367,14 @@ def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
         return
     project = chunk.session.project
     index_passages(
-        Kind.CHUNK, chunk.pk, [text_of(chunk)], owner=chunk.user, project=project, head=head_of(chunk), made=made
+        Kind.CHUNK,
+        chunk.pk,
+        [text_of(chunk)],
+        owner=chunk.user,
+        project=project,
+        head=head_of(chunk),
+        moment=chunk.created_at,
+        made=made,
     )
 
 

@@ -241,11 +241,15 @@ class _ForeignImport:
         self._own |= {one: found.get(id) for one, id in wanted.items()}
 
     def _index(self, kind: Kind, rows: Sequence[Fact], text: str) -> None:
-        index_new(kind, [Indexed(row.pk, getattr(row, text), row.project) for row in rows], owner=self.user)
+        index_new(
+            kind,
+            [Indexed(row.pk, getattr(row, text), row.project, moment=row.created_at) for row in rows],
+            owner=self.user,
+        )
 
 
 def _passage_of(chunk: Chunk, session: Session) -> Indexed:
-    return Indexed(chunk.pk, text_of(chunk), session.project, head_of(chunk))
+    return Indexed(chunk.pk, text_of(chunk), session.project, head_of(chunk), chunk.created_at)
 
 
 def _not_ahead(told: datetime | None) -> datetime:

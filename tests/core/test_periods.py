@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
-from bigmind.core.periods import read_period
+from bigmind.core.periods import find_period, read_period
 
 
 @pytest.fixture(autouse=True)
@@ -81,3 +81,45 @@ def test_a_day_that_may_be_two_is_refused_with_both(text: str) -> None:
 )
 def test_anything_else_is_left_as_it_is(text: str) -> None:
     assert read_period(text) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        ("What did we decide yesterday?", "2026-11-21", "2026-11-22"),
+        ("who called last Tuesday", "2026-11-17", "2026-11-18"),
+        ("Which pastry did Ruth rave about in May?", "2026-05-01", "2026-06-01"),
+        ("What happened on 14 May 2025 at work?", "2025-05-14", "2025-05-15"),
+        ("On the 3rd of March, who was there?", "2026-03-03", "2026-03-04"),
+        ("what changed three days ago in billing", "2026-11-19", "2026-11-20"),
+        ("why did the build of 2026-02-11 fail", "2026-02-11", "2026-02-12"),
+    ],
+)
+def test_a_period_is_found_among_the_words_of_a_question(question: str, start: str, end: str) -> None:
+    found = find_period(question)
+
+    assert found is not None
+    assert [moment.date().isoformat() for moment in found] == [start, end]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What may I deploy?",
+        "Where did they march?",
+        "Which port is 2026?",
+        "How long do minutes last?",
+        "What do I do now?",
+        "Is the third release out?",
+        "What is planned for 24 December 2026?",
+    ],
+)
+def test_words_that_only_may_be_a_time_are_none(question: str) -> None:
+    assert find_period(question) is None
+
+
+def test_yesterday_counts_from_the_moment_given() -> None:
+    found = find_period("and yesterday?", now=datetime(2026, 6, 18, 12, tzinfo=UTC))
+
+    assert found is not None
+    assert found.start.date().isoformat() == "2026-06-17"

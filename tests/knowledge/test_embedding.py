@@ -9,6 +9,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 
+from knowledge.embeddings.providers import Embedded
 from knowledge.models import EmbeddingSpace, PassageVector
 from knowledge.services.embedding import (
     AGAIN,
@@ -223,7 +224,7 @@ def test_a_worker_does_not_wait_for_what_is_being_forgotten(monkeypatch):
 
     def embed_batch(embedder, texts):
         locked.enter_context(_locked(PassageVector.objects.first()))
-        return embedder.embed(texts)
+        return Embedded(embedder.embed(texts))
 
     monkeypatch.setattr("knowledge.services.embedding.embed_batch", embed_batch)
 

@@ -257,7 +257,7 @@ def test_changed_content_points_anew_and_a_pointer_does_not_outlive_what_it_poin
 def test_a_search_that_finds_nothing_names_what_there_is():
     _add(make_actor(), ROUTES, tags=["vercel"])
 
-    found = search_entries(make_actor(), query="versel")
+    found = search_entries(make_actor(), query="wercel")
     hopeless = search_entries(make_actor(), query="qqqq")
 
     assert found.items == []

@@ -1,8 +1,10 @@
 """Fusion: two rankings become one, and exchanges of one session lift each other."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from knowledge.search.fusion import RECIPES, fuse, support_neighbours
+from knowledge.search.fusion import RECIPES, Turn, add_late, fuse, put_newest_first, support_neighbours, weigh_turns
 
 
 def order(scores):
@@ -148,3 +150,63 @@ def test_nothing_is_ever_lowered():
     lifted = support_neighbours(scores, talk)
 
     assert all(lifted[passage] >= score for passage, score in scores.items())
+
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+def turn(session, seq, *, role="user", is_long=False, asks=False, speaker=""):
+    return Turn((session, seq), NOON, role, is_long, asks, speaker)
+
+
+def test_of_facts_about_one_thing_the_newest_comes_first_although_an_older_one_is_nearer():
+    ages = {number: (NOON + timedelta(days=number), number) for number in (1, 2, 3)}
+    same = {frozenset((1, 2)), frozenset((1, 3)), frozenset((2, 3))}
+
+    ranked = put_newest_first([1, 3, 9, 2], {1: 0.6, 3: 0.58, 9: 0.55, 2: 0.5}, ages, same)
+
+    assert ranked == [3, 2, 9, 1]
+
+
+def test_a_newer_fact_about_something_else_stays_where_it_is():
+    ages = {number: (NOON + timedelta(days=number), number) for number in (1, 2)}
+
+    assert put_newest_first([1, 2], {1: 0.6, 2: 0.59}, ages, set()) == [1, 2]
+
+
+def test_a_newer_fact_that_fits_far_worse_stays_where_it_is():
+    ages = {number: (NOON + timedelta(days=number), number) for number in (1, 2)}
+
+    assert put_newest_first([1, 2], {1: 0.6, 2: 0.3}, ages, {frozenset((1, 2))}) == [1, 2]
+
+
+def test_late_interaction_moves_what_it_compared_by_how_it_differs_and_nothing_else():
+    moved = add_late({1: 0.5, 2: 0.5, 3: 0.5}, {1: 0.6, 2: 0.4})
+
+    assert moved == pytest.approx({1: 0.55, 2: 0.45, 3: 0.5})
+
+
+def test_neighbours_lift_short_turns_and_no_long_ones():
+    scores = {1: 0.7, 2: 0.2, 3: 0.2, 4: 0.7, 5: 0.2}
+    turns = {1: turn("a", 1), 2: turn("a", 2), 4: turn("b", 1), 5: turn("b", 2, is_long=True, role="assistant")}
+
+    weighed = weigh_turns(scores, turns, "where?")
+
+    assert weighed[2] > 0.2
+    assert weighed[5] == weighed[3] == 0.2
+
+
+def test_what_the_user_said_counts_more_where_somebody_speaks_at_length_only():
+    turns = {1: turn("a", 1), 2: turn("b", 1), 3: turn("b", 2, is_long=True, role="assistant")}
+
+    weighed = weigh_turns({1: 0.4, 2: 0.4, 3: 0.4}, turns, "where?")
+
+    assert weighed[2] > weighed[1] == weighed[3]
+
+
+def test_a_turn_that_asks_counts_less_and_one_of_somebody_named_more():
+    turns = {1: turn("a", 1), 2: turn("a", 5, asks=True), 3: turn("a", 9, speaker="ruth")}
+
+    weighed = weigh_turns({1: 0.4, 2: 0.4, 3: 0.4}, turns, "What is Ruth's job?")
+
+    assert weighed[3] > weighed[1] > weighed[2]

@@ -59,7 +59,7 @@ def test_zero_switches_the_budget_off(settings, paid):
     settings.EMBEDDING_DAILY_TOKENS = 0
     spend(10_000_000)
 
-    vectors = embed_batch(paid, [TEXT])
+    vectors = embed_batch(paid, [TEXT]).vectors
 
     assert len(vectors) == 1
 

@@ -32,7 +32,7 @@ def fail_batches(embedder, endpoint, count):
 def test_a_batch_is_tried_again_after_one_two_and_four_seconds(endpoint, embedder, pauses):
     endpoint.answers.extend([Answer(status=500), Answer(status=429), Answer(status=503)])
 
-    vectors = embed_batch(embedder, ["a"], sleep=pauses.append)
+    vectors = embed_batch(embedder, ["a"], sleep=pauses.append).vectors
 
     assert vectors.shape == (1, 3)
     assert pauses == [1, 2, 4]

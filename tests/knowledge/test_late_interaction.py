@@ -1,0 +1,95 @@
+"""Late interaction: the words of a question and of a passage are compared one by one, and weigh what they weigh."""
+
+import numpy as np
+import pytest
+
+from knowledge.embeddings.minilm import MiniLM
+from knowledge.embeddings.providers import provider
+from knowledge.models import CachedVector, Kind
+from knowledge.search.hybrid import Filters, search
+from knowledge.search.late_interaction import similarities, weigh_tokens
+from knowledge.services.embedding import embed_pending
+from knowledge.services.facts import store_fact
+from tests.factories import make_actor
+
+
+@pytest.fixture
+def built_in(settings):
+    settings.EMBEDDING_PROVIDER = "builtin"
+
+
+def compare(question, texts, weights):
+    model = MiniLM()
+    tokens = weigh_tokens(question, model.embed_tokens([question]).tokens[0], weights)
+    signs = {number: one.signs.tobytes() for number, one in enumerate(model.embed_tokens(texts).tokens)}
+    return similarities(tokens, signs, bytes_each=48)
+
+
+def test_a_text_meets_its_own_words_and_one_about_something_else_hardly():
+    alike = compare(
+        "green tea", ["green tea", "Green tea, please.", "The invoice is late."], {"green": 1.0, "tea": 1.0}
+    )
+
+    assert alike[0] == pytest.approx(1.0)
+    assert alike[0] > alike[1] > alike[2] + 0.2
+
+
+def test_rare_words_decide():
+    texts = ["The harbour opens at six.", "The clinic opens at nine."]
+    weights = {"when": 0.1, "harbour": 0.1, "clinic": 5.0, "open": 0.1}
+
+    alike = compare("When does the clinic by the harbour open?", texts, weights)
+
+    assert alike[1] > alike[0]
+
+
+def test_a_question_without_words_and_no_passages_are_no_error():
+    assert compare("?!", ["Tea."], {}) == {}
+    tokens = weigh_tokens("tea", MiniLM().embed_tokens(["tea"]).tokens[0], {"tea": 1.0})
+    assert similarities(tokens, {}, bytes_each=48) == {}
+
+
+def test_the_vector_of_a_text_is_the_same_with_its_tokens():
+    embedded = MiniLM().embed_tokens(["Green tea.", "Black tea needs boiling water."])
+
+    assert np.array_equal(embedded.vectors, MiniLM().embed(["Green tea.", "Black tea needs boiling water."]))
+    assert [len(one.signs) for one in embedded.tokens] == [5, 8]
+
+
+@pytest.mark.django_db
+def test_a_finding_says_how_well_its_words_meet_those_of_the_question(built_in):
+    actor = make_actor()
+    store_fact(actor, category="codebase", fact="The kiln in the pottery reaches 1,240 degrees.")
+    embed_pending()
+
+    (found,) = search("How hot does the kiln get?", owner=actor.user, filters=Filters([Kind.FACT]), limit=5).items
+
+    assert found.late is not None
+    assert found.late > 0.2
+
+
+@pytest.mark.django_db
+def test_what_an_older_version_embedded_gets_its_tokens_later(built_in):
+    actor = make_actor()
+    store_fact(actor, category="codebase", fact="The kiln reaches 1,240 degrees.")
+    embed_pending()
+    CachedVector.objects.update(tokens=None)
+
+    before = search("How hot is the kiln?", owner=actor.user, filters=Filters([Kind.FACT]), limit=5).items[0]
+    embed_pending()
+    after = search("How hot is the kiln?", owner=actor.user, filters=Filters([Kind.FACT]), limit=5).items[0]
+
+    assert before.late is None
+    assert after.late is not None
+    assert before.score == pytest.approx(after.score)
+
+
+@pytest.mark.django_db
+def test_an_embedder_that_tells_no_tokens_is_asked_for_none():
+    actor = make_actor()
+    store_fact(actor, category="codebase", fact="The kiln reaches 1,240 degrees.")
+    embed_pending()
+
+    assert provider().space.startswith("hashing")
+    assert CachedVector.objects.filter(tokens=None).exists()
+    assert search("kiln", owner=actor.user, filters=Filters([Kind.FACT]), limit=5).items[0].late is None
