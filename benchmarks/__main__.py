@@ -21,8 +21,14 @@ def main() -> None:
         "--write", action="store_true", help="write the tables into docs/benchmarks.md and docs/growing.md"
     )
     parser.add_argument("--only", choices=list(_MEASURES), help="measure this alone")
+    parser.add_argument(
+        "--golden", action="store_true", help="ask the golden questions of the running instance, and nothing else"
+    )
     parser.add_argument("--beir", type=Path, metavar="PATH", help="measure retrieval on this folder, and nothing else")
     arguments = parser.parse_args()
+    if arguments.golden:
+        print("\n".join(_golden()))
+        return
     usual = {name for name in _MEASURES if name != GROWTH}  # It takes hours at its full size.
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
@@ -34,6 +40,18 @@ def main() -> None:
     if arguments.write and not arguments.beir:
         for name, table in tables.items():
             _write(name, table)
+
+
+def _golden() -> list[str]:
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
+    django.setup()
+    from benchmarks.retrieval import golden
+    from bigmind.core.rls import rls_bypass
+
+    with rls_bypass():
+        return golden.measure()
 
 
 def _write(name: str, table: str) -> None:
@@ -106,10 +124,9 @@ def _table(rows: list[str], command: str) -> str:
 
 
 def _retrieval() -> str:
-    from benchmarks.retrieval.beir import CHATS, OURS
+    from benchmarks.retrieval.tables import tables_of_shapes
 
-    tables = "\n".join(map(_retrieval_of, (OURS, CHATS)))
-    return f"{_today()}, `python -m benchmarks --only retrieval`:\n\n{tables}"
+    return f"{_today()}, `python -m benchmarks --only retrieval`:\n\n{tables_of_shapes()}"
 
 
 def _retrieval_of(folder: Path) -> str:

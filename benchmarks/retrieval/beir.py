@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,16 @@ class Document:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, the grade of each document that answers it, and its sort where the corpus names one."""
+    """What is asked, the grade of each document that answers it, and its sort where the corpus names one.
+
+    `asked_at` is when, for questions like “what did I eat yesterday?”.
+    """
 
     id: str
     text: str
     answers: dict[str, int]
     sort: str = ""
+    asked_at: datetime | None = None
 
 
 @dataclass(frozen=True)

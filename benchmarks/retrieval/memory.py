@@ -40,7 +40,8 @@ def remember(corpus: Corpus) -> Memory:
     Entry.objects.all().delete()
     Passage.objects.filter(owner=None).delete()
     memory = Memory(Actor.of(add_user(f"{corpus.name}-reader")))
-    for document in corpus.documents:
+    # Conversations last: while several are open, what is stored outside them would have to name one.
+    for document in sorted(corpus.documents, key=lambda one: one.metadata.get("kind") == Kind.CHUNK):
         kind = document.metadata.get("kind", "fact")
         memory.documents[kind, _STORE[kind](memory, document)] = document.id
     embed_pending()
@@ -52,7 +53,11 @@ def remember(corpus: Corpus) -> Memory:
 def _fact(memory: Memory, document: Document) -> str:
     """A document of a kind that is not known is a fact too: its title and its text."""
     text = f"{document.title}\n\n{document.text}".strip()
-    return str(store_fact(memory.actor, category=document.metadata.get("category", "codebase"), fact=text).fact.pk)
+    fact = store_fact(memory.actor, category=document.metadata.get("category", "codebase"), fact=text).fact
+    if "date" in document.metadata:
+        fact.created_at = datetime.fromisoformat(document.metadata["date"])
+        fact.save(update_fields=["created_at"])
+    return str(fact.pk)
 
 
 def _note(memory: Memory, document: Document) -> str:

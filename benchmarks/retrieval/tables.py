@@ -1,25 +1,61 @@
-"""The tables of a corpus: each recipe over all questions and over both halves, and the served search by sort."""
+"""The tables: each recipe over all shapes of text, the served search by sort of question, and one corpus in detail."""
 
 from hashlib import sha256
+from statistics import fmean
 
 from benchmarks.retrieval.beir import Corpus, Question
 from benchmarks.retrieval.measures import NOTHING, Quality, mean_of, quality_of
-from benchmarks.retrieval.memory import remember
-from benchmarks.retrieval.recipes import KEYWORD, RECIPES, SHIPPED, VECTOR, Bench
+from benchmarks.retrieval.memory import Memory, remember
+from benchmarks.retrieval.recipes import FORMER, KEYWORD, RECIPES, SHIPPED, VECTOR, Bench
+from benchmarks.retrieval.shapes import misspelt, shapes
 
 Judged = dict[str, list[Quality]]
+MISSPELT, CURRENT = "misspelt", "current"
+WITH_MISSPELT = {"retrieval", "chats"}
+_SHOWN_BY_SORT = (KEYWORD, VECTOR, FORMER, SHIPPED)
+_SORTS = (f"| recall@10 by sort | questions | {' | '.join(_SHOWN_BY_SORT)} |", "|---|---|---|---|---|---|")
+
+
+def tables_of_shapes() -> str:
+    """Remember every corpus, ask all questions by every recipe; return one table of all, and one by sort."""
+    names, judged, sorts = list[str](), dict[str, Judged](), list[str]()
+    slips: Judged = {}
+    for corpus in shapes():
+        memory = remember(corpus)
+        found = judge(memory, corpus)
+        names.append(f"{corpus.name} ({len(corpus.questions)})")
+        judged[corpus.name] = found
+        sorts += by_sort(found, corpus.questions, f"{corpus.name}: ")
+        if corpus.name in WITH_MISSPELT:
+            for name, qualities in judge(memory, misspelt(corpus)).items():
+                slips.setdefault(name, []).extend(qualities)
+        if corpus.name == "changes":
+            current = [place for place, asked in enumerate(corpus.questions) if asked.sort == CURRENT]
+            firsts = {name: fmean(found[name][place].mrr == 1 for place in current) for name in found}
+    names += [f"{MISSPELT} ({len(slips[SHIPPED])})", f"current fact first ({len(current)})"]
+    lines = [f"| recall@10 / nDCG@10 | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
+    for name in RECIPES:
+        cells = [_cell(found[name]) for found in judged.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} | {_cell(slips[name])} | {firsts[name]:.3f} |")
+    return "\n".join([*lines, "", *_SORTS, *sorts, ""])
+
+
+def judge(memory: Memory, corpus: Corpus) -> Judged:
+    """Ask every question of a corpus by every recipe."""
+    bench, judged = Bench(memory), Judged()
+    for question in corpus.questions:
+        bench.asked_at = question.asked_at
+        for name, recipe in RECIPES.items():
+            judged.setdefault(name, []).append(quality_of(recipe(bench, question.text), question.answers))
+    return judged
 
 
 def tables_of(corpus: Corpus) -> str:
     """Remember a corpus, ask every question by every recipe, and return what came of it as markdown."""
-    bench = Bench(remember(corpus))
-    judged = {
-        name: [quality_of(recipe(bench, question.text), question.answers) for question in corpus.questions]
-        for name, recipe in RECIPES.items()
-    }
+    judged = judge(remember(corpus), corpus)
     heading = f"`{corpus.name}`: {len(corpus.documents):,} documents, {len(corpus.questions):,} questions"
     sorts = by_sort(judged, corpus.questions)
-    return "\n".join([heading, "", *by_recipe(judged, corpus.questions), "", *([*sorts, ""] if sorts else [])])
+    return "\n".join([heading, "", *by_recipe(judged, corpus.questions), "", *([*_SORTS, *sorts, ""] if sorts else [])])
 
 
 def by_recipe(judged: Judged, questions: list[Question]) -> list[str]:
@@ -33,19 +69,21 @@ def by_recipe(judged: Judged, questions: list[Question]) -> list[str]:
     return lines
 
 
-def by_sort(judged: Judged, questions: list[Question]) -> list[str]:
-    """One row for each sort of question, with both arms and the search as served; nothing without sorts."""
-    sorts = sorted({question.sort for question in questions if question.sort})
-    if not sorts:
-        return []
-    lines = [f"| recall@10 by sort | questions | {KEYWORD} | {VECTOR} | {SHIPPED} |", "|---|---|---|---|---|"]
-    for sort in sorts:
+def by_sort(judged: Judged, questions: list[Question], named: str = "") -> list[str]:
+    """One row for each sort of question, with both arms, the recipe of before and the search as served."""
+    lines = []
+    for sort in sorted({question.sort for question in questions if question.sort}):
         own = [number for number, question in enumerate(questions) if question.sort == sort]
-        means = [mean_of([judged[name][number] for number in own]) for name in (KEYWORD, VECTOR, SHIPPED)]
-        lines.append(f"| {sort} | {len(own)} | {' | '.join(f'{mean.recall:.3f}' for mean in means)} |")
+        means = [mean_of([judged[name][number] for number in own]) for name in _SHOWN_BY_SORT]
+        lines.append(f"| {named}{sort} | {len(own)} | {' | '.join(f'{mean.recall:.3f}' for mean in means)} |")
     return lines
 
 
 def half_of(question: Question) -> str:
     """Return the half a question belongs to: by its text, so that nobody chose it."""
     return "AB"[int(sha256(question.text.encode()).hexdigest(), 16) % 2]
+
+
+def _cell(qualities: list[Quality]) -> str:
+    mean = mean_of(qualities)
+    return f"{mean.recall:.3f} / {mean.ndcg:.3f}"
