@@ -136,8 +136,12 @@ class MemoryKind:
         return since
 
 
+OPEN_SESSION, NO_HEADLINE = UNTITLED = ("(session in progress)", "(no headline)")
+"""What pages show in place of a headline; a line for agents leaves it out."""
+
+
 def _headline(session: Session) -> str:
-    return session.one_liner or ("(session in progress)" if session.is_open else "(no headline)")
+    return session.one_liner or (OPEN_SESSION if session.is_open else NO_HEADLINE)
 
 
 def _first_line(text: str) -> str:

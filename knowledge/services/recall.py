@@ -95,7 +95,7 @@ def recall(
         left=len(hits),  # The line that says so has to fit, too.
     )
     fitting = within_tokens(
-        reply, max_tokens, template="recall.md", hit_template="_hit.md" if style == "detailed" else "_recall_line.md"
+        reply, max_tokens, template="recall.md", hit_template="_hit.md" if style == "detailed" else "_hit_line.md"
     )
     serve_found(actor, [Exposure(hit.kind, hit.id) for hit in fitting.items])
     return replace(fitting, left=len(hits) - len(fitting.items))

@@ -66,6 +66,6 @@ def semantic_search(
         limit=limit,
         offset=offset,
     )
-    page = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit.md")
+    page = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit_line.md")
     serve_found(actor, [Exposure(hit.kind, hit.id) for hit in page.items])
     return page

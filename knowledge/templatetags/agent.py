@@ -1,5 +1,6 @@
 """Filters for what agents read: stored text is shown as data that cannot forge structure."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,11 +10,14 @@ from bigmind.core import text as texts
 from bigmind.core.handles import handle_of
 from bigmind.core.tokens import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
+from knowledge.kinds import UNTITLED
+from knowledge.search.excerpts import excerpt_of
 
 register = template.Library()
 
 SHARED_TIERS = ("kb", "G", "docs", "apps")
 TITLE_TOKENS = 12
+LINE_CHARS = 240
 
 
 @register.filter
@@ -35,6 +39,12 @@ def tokens(text: str, budget: int) -> str:
 
 
 @register.filter
+def around(text: str, matched: Sequence[str]) -> str:
+    """Cut a long text to the part that has the words it was found by, as much as a line should be long."""
+    return excerpt_of(text, matched, chars=LINE_CHARS)
+
+
+@register.filter
 def resolved_yaml(reply: Any) -> str:
     """Show where something is, by name and id, as the few lines of YAML an agent needs."""
     return write_reply(reply.model_dump())
@@ -51,7 +61,7 @@ def hit_label(hit: Any) -> str:
     shown = hit.role or (by if hit.tier in SHARED_TIERS else "")
     session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
     named = hit.title.removeprefix(f"[{handle}] ")
-    title = "" if named in hit.excerpt else _quote(named)
+    title = "" if named in hit.excerpt or named in UNTITLED else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""
     against = f"(contradicted by the newer {hit.contradicted_by})" if hit.contradicted_by else ""
     return _label(handle, shown, hit.created_at, session, alike, hit.project, title, against)

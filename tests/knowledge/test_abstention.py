@@ -127,7 +127,10 @@ def test_every_search_says_when_nothing_matches(place, deploys, settings):
     assert (known.weak, unknown.weak) == (False, True)
     assert "Nothing stored matches this question." not in _in_words(known, template, shape)
     warned = _in_words(unknown, template, shape)
-    assert warned.startswith("Nothing stored matches this question. Closest by meaning, probably not an answer:\n```")
+    first = "- " if template == "hits.md" else "```"
+    assert warned.startswith(
+        f"Nothing stored matches this question. Closest by meaning, probably not an answer:\n{first}"
+    )
     assert "score" not in warned
 
 
