@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     """Add a column that may be empty, and an index of what is to be filled, beside what is going on."""
 
     atomic = False
-    dependencies = [("knowledge", "0028_tidying")]
+    dependencies = [("knowledge", "0030_number_memory")]
 
     operations = [
         migrations.AddField(
