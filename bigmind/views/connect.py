@@ -23,7 +23,6 @@ from bigmind.core.operations import Operation
 from bigmind.core.tokens import count_tokens
 from bigmind.operations import TOOLSETS, operations_for
 from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, parse_toolsets
-from bigmind.transports.mcp.tools import tool_of
 
 AGENTS_SHOWN = 10
 
@@ -96,4 +95,7 @@ def _operations_in(actor: Actor, toolsets: Collection[str]) -> list[Operation]:
 @cache
 def _price_of(operation: Operation) -> int:
     """Return what an agent pays for one tool: the tokens of its line in `tools/list`."""
+    # What imports the routes, such as most commands, would wait half a second for the library of MCP.
+    from bigmind.transports.mcp.tools import tool_of
+
     return count_tokens(tool_of(operation).model_dump_json(by_alias=True, exclude_none=True))
