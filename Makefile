@@ -69,7 +69,7 @@ bench: $(VENV)/.dev ## Measure, in ratios of one run on this machine
 	$(BIN)/python -m benchmarks $(ARGS)
 
 torture: $(VENV)/.dev ## Run the long tests: kill -9, floods, large imports
-	$(BIN)/python -m pytest -m torture tests/torture tests/browser $(ARGS)
+	$(BIN)/python -m pytest -m torture $(ARGS)
 
 clients: $(VENV)/.dev $(CLIENTS) $(OTHER_CLIENTS) ## Install real clients (1.6 GB) and see what their models are shown; ARGS picks
 	$(BIN)/python -m pytest -m clients tests/clients $(ARGS)

@@ -2,7 +2,10 @@
 
 import gc
 from collections.abc import Iterator
+from functools import cache
 
+import httpx
+import httpx2
 import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
@@ -52,6 +55,15 @@ def _look_for_static_files_once() -> Iterator[None]:
     WhiteNoiseMiddleware.add_files_from_finders = add_files
     yield
     WhiteNoiseMiddleware.add_files_from_finders = original
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_certificates_once() -> Iterator[None]:
+    """Let all HTTP clients share one list of the authorities that they trust: reading it takes longer than a call."""
+    with pytest.MonkeyPatch.context() as patch:
+        for library in (httpx, httpx2):
+            patch.setattr(library._transports.default, "create_ssl_context", cache(library.create_ssl_context))
+        yield
 
 
 def _empty_database() -> None:

@@ -6,6 +6,7 @@
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -21,6 +22,9 @@ FOLDER = "bigmind-tests-"
 
 def _prepare() -> None:
     """Set up what the settings read, with nothing of the developer's own BigMind in it."""
+    # Containers often forbid compiled code beside the sources, and the tests start hundreds of processes from it.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     database_url = os.environ.get("BIGMIND_TEST_DATABASE_URL", "")
     for name in [name for name in os.environ if name.startswith("BIGMIND_")]:
         del os.environ[name]

@@ -132,7 +132,7 @@ def outside_provider() -> Iterator[OutsideProvider]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
     provider.url = f"http://localhost:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
         yield provider

@@ -112,7 +112,7 @@ class _Answering(BaseHTTPRequestHandler):
 @pytest.fixture
 def hook(settings: Any) -> Iterator[Hook]:
     server = Hook()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     settings.WEBHOOK_URL, settings.WEBHOOK_SECRET, settings.WEBHOOK_PRIVATE = server.url, "a secret", True
     yield server
     server.shutdown()

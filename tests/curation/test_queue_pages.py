@@ -104,13 +104,13 @@ def test_how_much_waits_is_told_to_curators_on_every_page_and_to_members_on_none
 
 
 @pytest.mark.django_db(transaction=True)
-def test_ten_thousand_that_wait_are_listed_in_as_many_queries_as_ten(
+def test_a_thousand_that_wait_are_listed_in_as_many_queries_as_ten(
     client: Client, curator: Actor, django_assert_max_num_queries: Any
 ) -> None:
     proposer = make_actor()
     counted = {}
     client.get(reverse("memory"))  # The first visit of a sign-in is noted.
-    for numbers in (range(10), range(10, 10_000)):
+    for numbers in (range(10), range(10, 1_000)):
         many(numbers, proposer)
         with django_assert_max_num_queries(15) as queries:
             page = client.get(reverse("curation"), {"text": "retries", "category": "pattern", "offset": "5"})
@@ -118,7 +118,7 @@ def test_ten_thousand_that_wait_are_listed_in_as_many_queries_as_ten(
 
         assert "Pattern" in page.text
 
-    assert counted[10] == counted[10_000]
+    assert counted[10] == counted[1_000]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -70,11 +70,12 @@ def test_a_hit_is_one_line_with_its_handle_and_date():
     assert text == f"- F{fact.number} {timezone.now():%Y-%m-%d}: Prefers tabs over spaces."
 
 
-def test_ten_thousand_references_do_not_drown_one_fact():
+@pytest.mark.parametrize("references", [1_000, pytest.param(10_000, marks=pytest.mark.torture)])
+def test_thousands_of_references_do_not_drown_one_fact(references):
     actor = make_actor()
     fact = make_fact(actor, "The user lives in Porto.")
     embed_pending()
-    _import_references(10_000)
+    _import_references(references)
 
     reply = recall(actor, query="where does the user live")
 

@@ -46,7 +46,7 @@ def site(folder: Path, redirect_uri: str) -> Iterator[Site]:
     found = Site(f"https://localhost:{server.server_port}/app.json", certificate)
     found.document = {"client_id": found.url, "client_name": "Documented app", "redirect_uris": [redirect_uri]}
     server.site = found  # type: ignore[attr-defined]
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     try:
         yield found
     finally:
