@@ -13,6 +13,7 @@ import yaml
 from bigmind.embedded.cluster import NAME, Cluster
 from bigmind.embedded.home import prepare_home
 from bigmind.embedded.programs import programs_for, server_account
+from tests.prepared import copy_prepared_home
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -33,11 +34,14 @@ class TwoRoles:
             "BIGMIND_DATABASE_OWNER_URL": self.owner_url,
         }
 
-    def start(self) -> None:
+    def start(self, *, migrated: bool = False) -> None:
         """Make the data, the second role as docker-compose.yml makes it, and start the server."""
-        prepare_home(self._cluster.home)
-        self._cluster.start()
-        self._cluster.stop()
+        if migrated:
+            copy_prepared_home(self._cluster.home)
+        else:
+            prepare_home(self._cluster.home)
+            self._cluster.start()
+            self._cluster.stop()
         programs, folder = programs_for(server_account()), self._cluster.folder
         programs.run("postgres", folder, ["--single", "-j", "template1"], f"{_second_role()};\n\n")
         with (folder / "pg_hba.conf").open("a") as access:
@@ -58,12 +62,12 @@ class TwoRoles:
 
 
 @contextmanager
-def two_roles() -> Iterator[tuple[TwoRoles, Path]]:
-    """Yield a running server of two roles, and a folder for what uses it."""
+def two_roles(*, migrated: bool = False) -> Iterator[tuple[TwoRoles, Path]]:
+    """Yield a running server of two roles, whose database may be `migrated` already, and a folder for what uses it."""
     folder = Path(tempfile.mkdtemp(prefix="bm-"))
     server = TwoRoles(folder / "database")
     try:
-        server.start()
+        server.start(migrated=migrated)
         yield server, folder
     finally:
         server.stop()

@@ -48,7 +48,7 @@ class Company:
 
 @pytest.fixture(scope="module")
 def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
-    with two_roles() as (server, folder), RedisServer(tmp_path_factory.mktemp("redis")) as redis:
+    with two_roles(migrated=True) as (server, folder), RedisServer(tmp_path_factory.mktemp("redis")) as redis:
         given = {"BIGMIND_DATABASE_URL": server.application_url, "BIGMIND_REDIS_URL": redis.url}
         given |= {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_RATE_LIMIT": str(LIMIT)}
         owner = {**given, "BIGMIND_DATABASE_OWNER_URL": server.owner_url}

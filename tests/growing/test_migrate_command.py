@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.migrations import Migration
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Index
+from pytest_django.plugin import DjangoDbBlocker
 
 from bigmind.management.commands.migrate import Command
 
@@ -18,13 +19,15 @@ TABLE = "curation_subscription"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def undone() -> Iterator[None]:
-    """Undo the migrations that make tables referring to others; do them again at the end."""
-    call_command("migrate", "curation", "zero", verbosity=0)
+@pytest.fixture(scope="module")
+def undone(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Undo the migrations that make tables referring to others, which no test may do; do them again at the end."""
+    with django_db_blocker.unblock():
+        call_command("migrate", "curation", "zero", verbosity=0)
     yield
-    call_command("migrate", "curation", verbosity=0)
-    assert TABLE in _tables()
+    with django_db_blocker.unblock():
+        call_command("migrate", "curation", verbosity=0)
+        assert TABLE in _tables()
 
 
 def test_a_migration_that_could_not_be_noted_was_not_done(undone: None, monkeypatch: pytest.MonkeyPatch) -> None:
