@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -81,7 +82,11 @@ class Instance:
 
     def processes(self) -> dict[str, psutil.Process]:
         """Return what it runs, by name."""
-        return {_name(child): child for child in psutil.Process(self.process.pid).children()}
+        found: dict[str, psutil.Process] = {}
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.Error):  # What ends meanwhile has no name any more.
+                found[_name(child)] = child
+        return found
 
     def is_served(self) -> bool:
         """Whether /healthz answers."""

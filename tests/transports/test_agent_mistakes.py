@@ -88,8 +88,7 @@ def _somebody(served: Served) -> tuple[User, str, Ids]:
         ("memory_store_fact", {"category": "identity", "fact": "The bicycle is green in colour."}),
         ("knowledge_set", {"domain": "email", "key": "signature", "content": "Best, P."}),
     ]
-    for call in calls:
-        anyio.run(_call, served.mcp, key.text, call)
+    anyio.run(_calls, served.mcp, key.text, calls)
     user = key.key.user
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     ids = {
@@ -102,12 +101,21 @@ def _somebody(served: Served) -> tuple[User, str, Ids]:
 
 
 async def _call(url: str, key: str, call: Call) -> tuple[bool, str]:
+    (said,) = await _calls(url, key, [call])
+    return said
+
+
+async def _calls(url: str, key: str, calls: list[Call]) -> list[tuple[bool, str]]:
     http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"})
     async with Client(streamable_http_client(url, http_client=http), mode="auto") as client:
-        try:
-            result = await client.call_tool(*call)
-        except MCPError as error:
-            return True, str(error)
+        return [await _said(client, call) for call in calls]
+
+
+async def _said(client: Client, call: Call) -> tuple[bool, str]:
+    try:
+        result = await client.call_tool(*call)
+    except MCPError as error:
+        return True, str(error)
     return bool(result.is_error), result.content[-1].text  # type: ignore[union-attr]
 
 
