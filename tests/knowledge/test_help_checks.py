@@ -10,6 +10,7 @@ from knowledge.references.readers.help.trees import NoHelp, _ask, generate_from_
 from knowledge.references.readers.python.commands import generate_click
 from knowledge.references.readers.registry import Source
 from tests.factories import make_actor
+from tests.worlds import keep_world
 
 TRUE = """
 git stash
@@ -140,15 +141,20 @@ def programs():
     return generated
 
 
-@pytest.fixture
-def asker(programs, db):
+@pytest.fixture(scope="module")
+def asker(programs, django_db_setup, django_db_blocker):
     """A curator of a BigMind where the programs of this machine are documented."""
-    curator = make_actor(curator=True)
-    for name, made in programs.items():
-        import_references(
-            curator, collection=name, drafts=list(made.drafts), source=name, completeness=made.completeness
-        )
-    return curator, set(programs)
+
+    def document():
+        curator = make_actor(curator=True)
+        for name, made in programs.items():
+            import_references(
+                curator, collection=name, drafts=list(made.drafts), source=name, completeness=made.completeness
+            )
+        return curator
+
+    with keep_world(django_db_blocker, document) as curator:
+        yield curator, set(programs)
 
 
 @pytest.mark.django_db

@@ -1,10 +1,13 @@
 """What an agent reads over MCP fits into its context: every reply of every operation, over long texts."""
 
 import re
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import pytest
 from mcp import types
+from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
@@ -20,6 +23,7 @@ from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Note,
 from knowledge.services.sessions import end_session, start_session
 from tests.factories import make_actor
 from tests.transports.person import Person, arguments_for, make_person
+from tests.worlds import keep_world
 
 PROSE = "The pool of connections ran dry because nobody gave them back. "
 LONG = (PROSE * 12 + "\n\n```python\npool.close()\n```\n\n") * 80
@@ -30,9 +34,19 @@ CODEX_CUTS_AT = 12_000 - 100
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def made_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Person]:
+    with keep_world(django_db_blocker, _somebody_wordy) as person:
+        yield person
+
+
 @pytest.fixture
-def person() -> Person:
+def person(made_once: Person) -> Person:
     """Somebody all of whose texts are as long as texts may be, with many rows of each kind."""
+    return deepcopy(made_once)
+
+
+def _somebody_wordy() -> Person:
     person = make_person()
     user = person.actor.user
     texts = {Fact: "fact", Hypothesis: "hypothesis", Note: "content", Chunk: "content", Summary: "summary"}
