@@ -18,9 +18,12 @@ OTHER_CLIENTS := tests/clients/others/node_modules/.package-lock.json
 # What starts browsers, servers or other programs, or tries everything with every operation, page, pattern or model.
 SLOW_FOLDERS := $(addprefix tests/,browser embedded growing backup torture)
 SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deployment before_keys health tracing web \
-	first_conversation *_flows second_wall routes isolation* parity admin own_documentation reference_import paging, \
-	'*/transports/test_$(name).py') $(foreach name,sso* linear_time search_at_scale help_checks help_trees *hostile* \
-	seed_commands abstention minilm,'*/test_$(name).py')
+	first_conversation *_flows second_wall routes isolation* parity admin own_documentation reference_import paging \
+	agent_mistakes page_defences use_tool secrets,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
+	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
+	deliveries_in_a_backlog,'*/test_$(name).py')
+# And what is about hostile input, thousands of rows, or how time grows with a text.
+SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 
 # A file stays in one process, which makes its world once; files of one folder follow each other and share a browser.
 TOGETHER := -m "not torture and not clients" -n auto --dist loadfile --no-loadscope-reorder
@@ -42,7 +45,7 @@ test: $(VENV)/.dev ## Run every test but the long ones, a process for each core;
 	$(BIN)/python -m pytest $(TOGETHER) $(ARGS)
 
 test-fast: $(VENV)/.dev ## Run what answers soon: no browsers, servers, upgrades, backups, sweeps; ARGS as above
-	$(BIN)/python -m pytest $(TOGETHER) $(addprefix --ignore=,$(SLOW_FOLDERS)) $(addprefix --ignore-glob=,$(SLOW_TESTS)) $(ARGS)
+	$(BIN)/python -m pytest $(TOGETHER) $(SLOW_WORDS) $(addprefix --ignore=,$(SLOW_FOLDERS)) $(addprefix --ignore-glob=,$(SLOW_TESTS)) $(ARGS)
 
 check: $(VENV)/.dev ## Lint, types, import arrows, templates, migrations, generated documentation
 	$(BIN)/ruff check
