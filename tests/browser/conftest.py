@@ -2,7 +2,9 @@
 
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,32 +27,83 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # A page in a window that has one of the same site takes over its process, and need not start its own.
+    "--process-per-site",
 ]
 PATIENCE_MS = 60_000
+
+
+@dataclass
+class Window:
+    """A window for whoever comes next. Its first page stays open, so that no other has to start a process."""
+
+    context: BrowserContext
+    stays: Page
+
+    @property
+    def pages(self) -> list[Page]:
+        """The pages that somebody opened in it."""
+        return [page for page in self.context.pages if page != self.stays]
+
+    def forget(self) -> None:
+        """Close what was opened in it, and forget who was signed in. What a page keeps for itself ends with it."""
+        for page in self.pages:
+            page.close()
+        self.context.clear_cookies()
+
+
+@dataclass
+class Windows:
+    """The windows of a browser. To open one costs more than most tests do in it, so those that are free are kept."""
+
+    browser: Browser
+    free: defaultdict[tuple[str, bool], list[Window]] = field(default_factory=lambda: defaultdict(list))
+
+    @contextmanager
+    def window(self, url: str, *, javascript: bool) -> Iterator[Window]:
+        """Lend a window that nobody else uses, on a BigMind."""
+        free = self.free[url, javascript]
+        window = free.pop() if free else self._open(url, javascript=javascript)
+        yield window
+        window.forget()
+        free.append(window)
+
+    def _open(self, url: str, *, javascript: bool) -> Window:
+        context = self.browser.new_context(
+            base_url=url,
+            java_script_enabled=javascript,
+            reduced_motion="reduce",
+            viewport={"width": 1280, "height": 900},
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        stays = context.new_page()
+        stays.goto("/healthz")
+        return Window(context, stays)
 
 
 @dataclass
 class Visits:
     """Opens pages for people, and keeps a record of what no page may do."""
 
-    browser: Browser
+    windows: Windows
     url: str
-    contexts: list[BrowserContext] = field(default_factory=list)
+    lent: ExitStack = field(default_factory=ExitStack)
+    used: list[Window] = field(default_factory=list)
     wrongs: list[str] = field(default_factory=list)
 
+    @property
+    def pages(self) -> list[Page]:
+        """All pages that are open."""
+        return [page for window in self.used for page in window.pages]
+
     def by(self, user: User | None, *, javascript: bool = True) -> Page:
-        """Return a fresh window in which `user` is signed in."""
-        context = self.browser.new_context(
-            base_url=self.url,
-            java_script_enabled=javascript,
-            reduced_motion="reduce",
-            viewport={"width": 1280, "height": 900},
-        )
-        context.set_default_timeout(PATIENCE_MS)
-        self.contexts.append(context)
+        """Return a page in a window of its own, in which `user` is signed in."""
+        window = self.lent.enter_context(self.windows.window(self.url, javascript=javascript))
+        self.used.append(window)
         if user is not None:
-            context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": _session_of(user), "url": self.url}])
-        page = context.new_page()
+            cookie = {"name": settings.SESSION_COOKIE_NAME, "value": _session_of(user), "url": self.url}
+            window.context.add_cookies([cookie])
+        page = window.context.new_page()
         page.on("dialog", self._dialog)
         page.on("request", self._request)
         page.on("console", lambda message: self._console(message.text))
@@ -58,9 +111,8 @@ class Visits:
         return page
 
     def close(self) -> None:
-        """Close every window."""
-        for context in self.contexts:
-            context.close()
+        """Leave every window to the next test."""
+        self.lent.close()
 
     def _dialog(self, dialog: Dialog) -> None:
         self.wrongs.append(f"dialog: {dialog.message}")
@@ -91,10 +143,16 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def windows(browser: Browser) -> Windows:
+    """The windows of all tests of this folder."""
+    return Windows(browser)
+
+
 @pytest.fixture
-def visits(browser: Browser, live_server: Any) -> Iterator[Visits]:
+def visits(windows: Windows, live_server: Any) -> Iterator[Visits]:
     """Visits to the running server. Afterwards: no dialog, no external request, nothing that the CSP had to stop."""
-    visits = Visits(browser, live_server.url)
+    visits = Visits(windows, live_server.url)
     yield visits
     visits.close()
     assert visits.wrongs == []

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from accounts.models import Role
-from tests.browser.conftest import Visits
+from tests.browser.conftest import Visits, Windows
 from tests.factories import make_key, make_user
 from tests.serving import Served, end_its_database_sessions, serving
 
@@ -27,9 +27,9 @@ def team(transactional_db: None, tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def visits(browser: Browser, team: Served) -> Iterator[Visits]:
+def visits(windows: Windows, team: Served) -> Iterator[Visits]:
     """Visits to it."""
-    visits = Visits(browser, team.url)
+    visits = Visits(windows, team.url)
     yield visits
     visits.close()
     assert visits.wrongs == []

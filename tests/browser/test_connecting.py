@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from accounts.authentication import authenticate_key
 from accounts.models import ApiKey, User
 from accounts.services.agents import note_listing
 from tests.browser.axe import findings
-from tests.browser.conftest import Visits
+from tests.browser.conftest import Visits, Windows
 from tests.factories import make_user
 from tests.serving import Served, served, web_process
 from tests.transports.mcp_wire import Wire
@@ -26,9 +26,9 @@ def ada() -> User:
 
 
 @pytest.fixture
-def visits_served(browser: Browser, served: Served) -> Iterator[Visits]:
+def visits_served(windows: Windows, served: Served) -> Iterator[Visits]:
     """Visits to the server that agents call."""
-    visits = Visits(browser, served.url)
+    visits = Visits(windows, served.url)
     yield visits
     visits.close()
     assert visits.wrongs == []

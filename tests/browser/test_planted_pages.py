@@ -1,5 +1,6 @@
 """A payload in every stored field, on every page, in Chromium (T14): none of it acts, none leads elsewhere."""
 
+import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -29,6 +30,8 @@ ACTS = ", ".join(
         *('[src*="outside.example"]', 'img[src="x"]', 'link[href*="outside.example"]'),
     )
 )
+# What shows that something stored stands on a page, also where it is cut short; a page without it has nothing to act.
+TRACES = re.compile(r"alert\(|img src=[x/]|svg onload|outside\.example|//x\.y")
 ROWS_OF_EACH = 2
 
 
@@ -89,7 +92,7 @@ def _look_at_every_page(visits: Visits, visitor: User, owner: User, *, seen_at_l
         for address in _addresses(route, owner):
             answer = client.get(address)
             assert answer.status_code < 500, (name, address)
-            if _is_a_page(answer):
+            if _is_a_page(answer) and TRACES.search(answer.text):
                 seen |= _look_at(page, address)
     assert len(seen) >= seen_at_least
 
