@@ -10,7 +10,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
-CONTEXT = "context"
+CONTEXT, TRUTH = "context", "truth"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -105,6 +105,12 @@ def _context() -> str:
     return _table(told.measure(), f"python -m benchmarks --only {CONTEXT}")
 
 
+def _truth() -> str:
+    from benchmarks.truth import tables
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {TRUTH}`:", "", *tables.measure(), ""])
+
+
 def _operations() -> str:
     from benchmarks import operations
 
@@ -144,6 +150,7 @@ _MEASURES = {
     SPEED: _speed,
     CONTEXT: _context,
     SEARCH: _search,
+    TRUTH: _truth,
     RETRIEVAL: _retrieval,
     OPERATIONS: _operations,
     GROWTH: _growth,

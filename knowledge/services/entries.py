@@ -163,19 +163,18 @@ def may_change(actor: Actor, entry: Entry) -> bool:
 
 def _compare_and_index(actor: Actor, entry: Entry, *, made: bool) -> list[Similar]:
     """Write the passages of an entry, and let it point to the one that it contradicts or repeats, if any."""
-    compared = compare_with_stored(
+    similar = compare_with_stored(
         entry.content,
         owner=actor.user,
         among={Kind.ENTRY: Entry.objects.exclude(pk=entry.pk)},
         fields={Kind.ENTRY: "content"},
         project=entry.project,
     )
-    if pointed := [one.id for one in compared.similar if one.relation != RELATED]:
+    if pointed := [one.id for one in similar if one.relation != RELATED]:
         entry.similar_to_id = pointed[0]
         entry.save(update_fields=["similar_to"])
     index_entry(entry, made=made)
-    compared.give_vector(Kind.ENTRY, entry.pk, entry.content)
-    return compared.similar
+    return similar
 
 
 def _own_entry(actor: Actor, id: UUID) -> Entry:

@@ -348,14 +348,14 @@ def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = T
     holds: the newer is more often right, and neither is lost.
     """
     others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
-    compared = compare_with_stored(
+    found = compare_with_stored(
         fact.fact,
         owner=fact.user,
         among={Kind.FACT: others, Kind.COMPANY: CompanyEntry.objects.approved()},
         fields={Kind.FACT: "fact", Kind.COMPANY: "content"},
         project=fact.project,
     )
-    similar = [one for one in compared.similar if one.kind != Kind.FACT or one.id not in kept]
+    similar = [one for one in found if one.kind != Kind.FACT or one.id not in kept]
     against = [one.id for one in similar if one.contradicts and one.kind == Kind.FACT]
     Fact.objects.filter(pk__in=against).update(contradicted_by=fact)
     same = [one.id for one in similar if one.relation == SAME and one.kind == Kind.FACT]
@@ -364,7 +364,6 @@ def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = T
         fact.save(update_fields=["similar_to"])
     keep_beside(fact.pk, kept)
     index_fact(fact, made=made)
-    compared.give_vector(Kind.FACT, fact.pk, fact.fact)
     return similar
 
 
@@ -380,6 +379,7 @@ def _require_no_restatement(fact: Fact, similar: Sequence[Similar]) -> None:
 def _settle(fact: Fact, kept: Collection[int]) -> list[Similar]:
     """Note which facts hold beside a known one; return those that still contradict it."""
     Fact.objects.of(fact.user).filter(pk__in=kept, contradicted_by=fact).update(contradicted_by=None)
+    keep_beside(fact.pk, kept)
     if fact.contradicted_by_id in kept:
         fact.contradicted_by = None
         fact.save(update_fields=["contradicted_by"])

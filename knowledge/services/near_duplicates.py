@@ -20,7 +20,6 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.handles import handle_of
 from bigmind.core.numbers import number_of
-from bigmind.core.text import digest
 from knowledge.embeddings.providers import provider
 from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
@@ -79,24 +78,9 @@ class Similar:
         return self.relation == CONTRADICTS
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What a new text is similar to, the clearest first, and its vector, where one was made for it."""
-
-    similar: list[Similar]
-    vector: HalfVector | None = None
-    space: EmbeddingSpace | None = None
-
-    def give_vector(self, kind: Kind, source_id: object, text: str) -> None:
-        """Keep the vector of a text that was indexed since, so that the next one meets it by meaning at once."""
-        if self.vector is not None and len(text) <= SOUGHT_CHARS:
-            waiting = PassageVector.objects.filter(space=self.space, vector=None, passage__digest=digest(text))
-            waiting.filter(passage__kind=kind, passage__source_id=str(source_id)).update(vector=self.vector, trouble="")
-
-
 def compare_with_stored(
     text: str, *, owner: User, among: Mapping[Kind, QuerySet[Any]], fields: Mapping[Kind, str], project: str = ""
-) -> Comparison:
+) -> list[Similar]:
     """Return what a text repeats, contradicts or may replace.
 
     Ask before the text is indexed: it would find itself. What someone is changing now is left out: to point there
@@ -109,11 +93,9 @@ def compare_with_stored(
     """
     sought = text[:SOUGHT_CHARS]
     filters = [Filters([kind], shared=KINDS[kind].is_shared) for kind in among]
-    vector, space = None, None
     if provider().is_local:
         found = search_each(sought, owner=owner, filters=filters, limit=COMPARED)
         near = [_cosines(one.items) for one in found]
-        vector, space = found[0].vector, found[0].space
     else:
         near = [_find_by_words(sought, one, owner) for one in filters]
     similar = [
@@ -121,7 +103,7 @@ def compare_with_stored(
         for (kind, rows), cosines in zip(among.items(), near, strict=True)
         for one in _compare(text, project, kind, rows, fields[kind], cosines)
     ]
-    return Comparison(_choose(similar), vector, space)
+    return _choose(similar)
 
 
 def _cosines(found: Iterable[Finding]) -> dict[str, float | None]:
@@ -208,9 +190,11 @@ def _point(space: EmbeddingSpace, row: PassageVector) -> int:
 
 
 def _mark_contradicted(newer: Passage, older: int) -> None:
-    if older not in cache.get(f"{_KEPT}:{newer.source_id}", []):
-        Fact.objects.current().filter(pk=older).update(contradicted_by=newer.source_id)
-        note_contradiction(newer.owner_id, int(newer.source_id), older)
+    pk = int(newer.source_id)
+    # What the reply said already is not told again.
+    facts = Fact.objects.current().filter(pk=older).exclude(contradicted_by=pk)
+    if older not in cache.get(f"{_KEPT}:{pk}", []) and facts.update(contradicted_by=pk):
+        note_contradiction(newer.owner_id, pk, older)
 
 
 def keep_beside(fact_id: int, ids: Collection[int]) -> None:

@@ -21,6 +21,7 @@ from knowledge.services.embedding import (
     stop_rebuild,
 )
 from knowledge.services.facts import deprecate_fact, store_fact
+from knowledge.services.notes import set_note
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import append_chunk, start_session
 from tests.factories import make_actor
@@ -78,10 +79,10 @@ def test_the_same_text_is_embedded_once(monkeypatch):
     embed = Hashing.embed
     monkeypatch.setattr(Hashing, "embed", lambda self, texts, **kw: asked.extend(texts) or embed(self, texts, **kw))
     for actor in (make_actor(), make_actor()):
-        store_fact(actor, category="decision", fact="Deploys go through the router.")
+        set_note(actor, domain="work", key="deploys", content="They go through the router.")
         embed_pending()
 
-    assert asked == ["Deploys go through the router."]
+    assert asked == ["work deploys\n\nThey go through the router."]
 
 
 def test_a_batch_whose_worker_was_killed_is_taken_over_when_its_lease_ends():

@@ -6,7 +6,7 @@ from bigmind.core.errors import Conflict, Invalid
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.embeddings.hashing import Hashing
-from knowledge.models import Fact, PassageVector
+from knowledge.models import Fact
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
@@ -243,14 +243,16 @@ def test_what_lasts_is_stored(text):
     assert store(make_actor(), text).fact.fact == text
 
 
-def test_a_fact_has_its_vector_at_once_where_the_model_is_local():
+def test_what_the_reply_told_is_not_told_again_when_the_vectors_are_made():
     actor = make_actor()
-    store(actor, "The shop closes at six.")
+    old = store(actor, TUESDAY).fact
+    store(actor, THURSDAY, despite=[old.pk])
+    store(actor, "The shop deploys on Friday.")
+
     embed_pending()
 
-    store(actor, TUESDAY)
-
-    assert not PassageVector.objects.filter(vector=None).exists()
+    assert hear_contradictions(actor) == []
+    assert Fact.objects.filter(contradicted_by=None).count() == 1
 
 
 def test_with_a_remote_model_the_next_call_tells_what_a_worker_found(monkeypatch):
