@@ -6,11 +6,12 @@ import platform
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
-CONTEXT, TRUTH = "context", "truth"
+CONTEXT, TRUTH, UNKNOWN = "context", "truth", "unknown"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -32,6 +33,8 @@ def main() -> None:
     usual = {name for name in _MEASURES if name != GROWTH}  # It takes hours at its full size.
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
+    if arguments.write and UNKNOWN in measures:
+        measures[UNKNOWN] = partial(_unknown, write=True)
     if arguments.beir:
         measures = {"beir": lambda: _retrieval_of(arguments.beir)}
     with tempfile.TemporaryDirectory(prefix="bigmind-bench-") as folder:
@@ -111,6 +114,12 @@ def _truth() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {TRUTH}`:", "", *tables.measure(), ""])
 
 
+def _unknown(*, write: bool = False) -> str:
+    from benchmarks.retrieval import unknown
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {UNKNOWN}`:", "", *unknown.measure(write=write), ""])
+
+
 def _operations() -> str:
     from benchmarks import operations
 
@@ -151,6 +160,7 @@ _MEASURES = {
     CONTEXT: _context,
     SEARCH: _search,
     TRUTH: _truth,
+    UNKNOWN: _unknown,
     RETRIEVAL: _retrieval,
     OPERATIONS: _operations,
     GROWTH: _growth,

@@ -1,15 +1,20 @@
 """Abstention: decides whether any hit answers a question, or merely comes closest to it.
 
-Something is always nearest in meaning, so a list that is not empty proves nothing. The best hit decides: by the share
-of the question's words it contains, rare words counting more, and by its similarity. The thresholds were fitted on two
-corpora, each asked its own questions and the other's (`benchmarks/retrieval`); docs/decisions/0024 has the results.
+Something is always nearest in meaning, so a list that is not empty proves nothing. The first hits together decide, by
+their similarity and by the share of the question's words they contain, rare words counting more: the weights are fitted
+by `python -m benchmarks --only unknown --write`. Of a list that answers, `may_answer` picks the hits; its thresholds
+were fitted on two corpora, each asked its own questions and the other's. docs/decisions/0024 has the results.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import exp
+from statistics import fmean
 
 from knowledge.search.hybrid import Finding, Findings
 from knowledge.search.names import suggest_words
+from knowledge.search.relevance_weights import ADDED, WEIGHTS
+from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
 
 FLOOR = 0.36
 """Cosine of question and passage. Below it a model says little more than that both are sentences."""
@@ -19,6 +24,11 @@ ALL_WORDS = 0.8
 """Share of the question's words, the rare ones counting more, that is enough whatever a model makes of it."""
 WORDS_ALONE = 0.3
 """Share that a passage needs while its meaning is not known."""
+
+
+FEATURES = tuple(WEIGHTS)
+JUDGED = 5
+"""Hits by which a list is judged: so many every search returns."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +51,33 @@ def judge(query: str, found: Findings, *, names: Callable[[], Iterable[str]] = t
 
 
 def is_answered(found: Findings) -> bool:
-    """Return whether any finding may answer the question."""
-    return any(may_answer(item) for item in found.items)
+    """Return whether what was found may answer the question.
+
+    What has no vector yet, or nearly all words of the question, answers whatever a model makes of it.
+    """
+    first = found.items[:JUDGED]
+    if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
+        return any(may_answer(item) for item in found.items)
+    return relevance_of(first) >= FLOOR_OF_LIST
+
+
+def relevance_of(items: Sequence[Finding]) -> float:
+    """Return how likely it is that a list of hits answers its question, 0 to 1.
+
+    A logistic regression over several features of both retrievers: `python -m benchmarks --only unknown` fits it, and
+    docs/benchmarks.md has its calibration curve.
+    """
+    if not items:
+        return 0.0
+    weighed = zip(WEIGHTS.values(), features_of(items), strict=True)
+    return 1 / (1 + exp(-ADDED - sum(weight * value for weight, value in weighed)))
+
+
+def features_of(items: Sequence[Finding]) -> list[float]:
+    """Return the features of a list of hits, in the order of FEATURES."""
+    cosines = [item.vector or 0.0 for item in items[:JUDGED]] or [0.0]
+    words = [item.keyword or 0.0 for item in items[:JUDGED]] or [0.0]
+    return [max(cosines), cosines[0], fmean(cosines), max(words), words[0]]
 
 
 def may_answer(item: Finding) -> bool:

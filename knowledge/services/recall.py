@@ -79,10 +79,12 @@ def recall(
     filters = [filters_of(group, is_narrowed=is_narrowed) for group in groups]
     found = search_each(query, owner=actor.user, filters=filters, limit=limit)
     everything = _join(found)
-    was_asked = not is_narrowed and not is_answered(everything) and has_asked(actor, query)
+    is_known = is_answered(everything)
+    was_asked = not is_narrowed and not is_known and has_asked(actor, query)
     if not is_narrowed:
         note_gap(actor, query, everything)
-    hits = each_once(hits_of(_in_turns(found, project), actor, things), of_any_kind=True)
+    answering = _in_turns(found, project) if is_known else []
+    hits = each_once(hits_of(answering, actor, things), of_any_kind=True)
     reply = Recollections(
         items=[_shorten(hit, style) for hit in hits[:limit]],
         style=style,
