@@ -1,11 +1,12 @@
 """Where everything is. What begins with `/mcp` is not Django's: see `bigmind/asgi.py`."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, register_converter
 from django.views.generic import RedirectView
 
 from accounts.views import keys
 from accounts.views.consent import consent
+from bigmind.core.numbers import NumberConverter, NumberTextConverter
 from bigmind.observability.health import healthz, readyz
 from bigmind.observability.metrics import metrics
 from bigmind.operations import TOOLSETS
@@ -15,6 +16,9 @@ from bigmind.views.connect import connect
 from bigmind.views.pages import admin_sign_in, choose_theme, system
 from bigmind.views.profile import profile, sharing
 from bigmind.views.styleguide import styleguide
+
+register_converter(NumberConverter, "number")
+register_converter(NumberTextConverter, "thing")
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

@@ -1,8 +1,7 @@
 """The pages about what is remembered, what is shared, and how it is found."""
 
-from django.urls import path, register_converter
+from django.urls import path
 
-from bigmind.core.numbers import NumberConverter, NumberTextConverter
 from knowledge.views import (
     app_maps,
     archive,
@@ -22,9 +21,6 @@ from knowledge.views import (
     sessions,
     tidying,
 )
-
-register_converter(NumberConverter, "number")
-register_converter(NumberTextConverter, "thing")
 
 urlpatterns = [
     path("", search.home, name="home"),
@@ -100,7 +96,7 @@ urlpatterns = [
     path("insights/", insights.insights, name="insights"),
     path("insights/gaps/", gaps.gaps, name="insights-gaps"),
     path("insights/gaps/<int:gap_id>/settle/", gaps.settling, name="insights-gap-settle"),
-    path("insights/questions/<int:question_id>/forget/", gaps.forgetting, name="insights-question-forget"),
+    path("insights/questions/<number:question_id>/forget/", gaps.forgetting, name="insights-question-forget"),
     path("system/embeddings/", embedding_status.pipeline, name="embeddings"),
     path("system/embeddings/retry/", embedding_status.retrying, name="embeddings-retry"),
     path("system/embeddings/rebuild/", embedding_status.rebuilding, name="embeddings-rebuild"),

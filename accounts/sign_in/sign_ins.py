@@ -70,7 +70,7 @@ def end_sign_in(actor: Actor, *, sign_in_id: int) -> None:
     Raises:
         NotFound: they are not signed in there.
     """
-    found = list_sign_ins(actor).filter(pk=sign_in_id).first()
+    found = list_sign_ins(actor).filter(pk__in=actor.user.ids_of(sign_in_id)).first()
     if found is None:
         raise NotFound("You are not signed in there any more.", hint="Look at the list again.")
     Session.objects.filter(pk=found.session_id).delete()

@@ -189,7 +189,7 @@ def _of_writer(actor: Actor, meant: Meant) -> WithdrawnSource:
         user, begin = key.user or user, key.created_at
         source = _of_key(key, user)
     if meant.agent is not None:
-        agent = Agent.objects.filter(pk=meant.agent, user=user).first()
+        agent = Agent.objects.filter(pk__in=user.ids_of(meant.agent), user=user).first()
         if agent is None:
             raise NotFound(f"You have no agent {meant.agent}.", hint="Your profile page shows yours.")
         begin = max(begin, agent.first_seen) if begin else agent.first_seen

@@ -150,7 +150,7 @@ def forget_question(actor: Actor, *, question_id: RowId) -> str:
     Raises:
         NotFound: there is none, or it is someone else's.
     """
-    question = UnansweredQuestion.objects.filter(user=actor.user, pk=question_id).first()
+    question = UnansweredQuestion.objects.filter(user=actor.user, pk__in=actor.user.ids_of(question_id)).first()
     if question is None:
         raise NotFound(f"You have no question {question_id}.")
     question.delete()

@@ -18,6 +18,7 @@ from accounts.actor import Actor, acts
 from accounts.models import Agent
 from accounts.people.profiles import get_profile
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.numbers import number_of
 from bigmind.core.text import digest, one_line, show_hidden
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search.passages import Indexed, index_new
@@ -87,7 +88,7 @@ def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str
     # Two imports of one file would each find nothing known, and then meet at what must be unique.
     wait_for_turn(LOCK, actor.user.pk)
     importer = Actor.of(actor.user, key=actor.key, agent=_agent(actor, format, source))
-    report.agent = importer.agent.pk if importer.agent else None
+    report.agent = number_of(importer.agent.pk) if importer.agent else None
     with acts(importer):
         importing = _ForeignImport(importer, format, report)
         importing.profiles(_of(reading, ProfileDraft))

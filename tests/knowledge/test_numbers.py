@@ -11,6 +11,7 @@ from accounts.people.user_deletion import delete_user
 from bigmind.core.errors import NotFound
 from bigmind.core.numbers import NumberRows, number_of
 from bigmind.core.text import digest
+from knowledge.kinds import KINDS
 from knowledge.models import Fact
 from knowledge.services.facts import erase_fact, list_facts, own_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
@@ -136,3 +137,19 @@ def _sequences_of(actor: Actor) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT sequencename FROM pg_sequences WHERE sequencename ~ %s", [f"_{actor.user.id_block}$"])
         return [name for (name,) in cursor.fetchall()]
+
+
+def test_every_private_row_that_a_page_or_a_tool_names_is_numbered() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname LIKE '%\\_numbered'")
+        numbered = {name for (name,) in cursor.fetchall()}
+    own = {row.model._meta.db_table for row in KINDS.values() if row.own and row.read_id is int}
+
+    assert own <= numbered
+    assert numbered - own == {
+        "accounts_agent",
+        "accounts_signin",
+        "knowledge_conversation",
+        "knowledge_hookevent",
+        "knowledge_unansweredquestion",
+    }
