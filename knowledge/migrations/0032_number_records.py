@@ -8,6 +8,6 @@ from bigmind.core.numbers import NumberRows
 class Migration(migrations.Migration):
     atomic = False  # Each table is locked for a moment, and none while the next one is looked at.
 
-    dependencies = [("knowledge", "0030_number_memory")]
+    dependencies = [("knowledge", "0031_token_signs")]
 
     operations = [NumberRows("knowledge_hookevent", "records"), NumberRows("knowledge_unansweredquestion", "records")]
