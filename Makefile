@@ -93,8 +93,13 @@ requirements: $(VENV)/.dev ## Pin the newest versions that pyproject.toml allows
 clean: ## Remove what make made in this folder; your data in BIGMIND_HOME stays
 	rm -rf $(VENV) $(dir $(CLIENTS) $(OTHER_CLIENTS)) .make build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-$(CLIENTS) $(OTHER_CLIENTS): %/node_modules/.package-lock.json: %/package-lock.json
+$(CLIENTS): %/node_modules/.package-lock.json: %/package-lock.json
 	npm ci --prefix $* --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+# Of one of them, parts for other systems are in no registry, which `npm ci` takes for an outdated lock file.
+$(OTHER_CLIENTS): %/node_modules/.package-lock.json: %/package-lock.json
+	npm install --prefix $* --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # The stamps lie inside the environment, so they go with it.
