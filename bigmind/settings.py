@@ -321,6 +321,7 @@ CELERY_BEAT_SCHEDULE = {
     "tally-servings": {"task": "knowledge.tasks.tally_servings", "schedule": 600.0, "options": {"expires": 600}},
     "carry-on-app-runs": {"task": "knowledge.tasks.carry_on_app_runs", "schedule": 60.0, "options": {"expires": 60}},
     "forget-old-questions": {"task": "knowledge.tasks.forget_old_questions", "schedule": 86_400.0},
+    "forget-old-texts": {"task": "knowledge.tasks.forget_old_texts", "schedule": 86_400.0},
     "forget-captures": {"task": "knowledge.tasks.forget_captures", "schedule": 3600.0},
     "forget-silent-instances": {"task": "knowledge.tasks.forget_silent_instances", "schedule": 86_400.0},
     "deliver-pending": {"task": "curation.tasks.deliver_pending", "schedule": 60.0},
@@ -342,6 +343,7 @@ CELERY_BEAT_SCHEDULE = {
     "forget-unused-apps": {"task": "accounts.tasks.forget_unused_apps", "schedule": 3600.0},
     "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
 }
+KEEP_TOLD_DAYS = ENVIRONMENT.keep_told_days
 BACKUP_DIR = ENVIRONMENT.backup_dir
 BACKUP_EVERY_HOURS = ENVIRONMENT.backup_every
 BACKUP_KEEP = ENVIRONMENT.backup_keep

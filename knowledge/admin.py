@@ -44,6 +44,7 @@ from knowledge.models import (
     Proof,
     Recall,
     Receipt,
+    ReceiptText,
     Reference,
     ReferenceCollection,
     ReferenceDrift,
@@ -247,6 +248,7 @@ show(
     order="-at",
 )
 show(Receipt, "session told tokens", search="session__user__username")
+show(ReceiptText, "at user kind source_id", search="user__username source_id", filters="kind at", order="-at")
 
 # What is not known here. The words of a question and who asked it are told to nobody.
 show(

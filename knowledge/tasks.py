@@ -9,6 +9,7 @@ from knowledge.capture.forgetting import forget_old_captures
 from knowledge.models import Session
 from knowledge.search import indexes
 from knowledge.services import (
+    as_told,
     embedding,
     gaps,
     instances,
@@ -66,6 +67,12 @@ def keep_indexes() -> None:
 def tally_servings() -> None:
     """Recompute what came of each company entry that sessions were told."""
     servings.tally_servings()
+
+
+@shared_task
+def forget_old_texts() -> None:
+    """Forget what was told longer ago than it is kept word for word."""
+    as_told.forget_old_texts()
 
 
 @shared_task

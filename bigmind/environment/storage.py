@@ -41,6 +41,14 @@ class Storage(InstanceSettings):
         "holds. What they encrypted does not: second factors are set up anew.",
     )
 
+    keep_told_days: int = Field(
+        default=90,
+        ge=0,
+        le=3650,
+        description="Days that start contexts and recalls are kept word for word, for their owners to look at. What is "
+        "erased goes from them at once. 0 keeps none.",
+    )
+
     @property
     def is_embedded(self) -> bool:
         """Whether BigMind runs its own PostgreSQL."""

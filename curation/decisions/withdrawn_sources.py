@@ -14,6 +14,7 @@ from bigmind.core.errors import Invalid, NotFound
 from curation.models import Action, Notice
 from curation.notifications.notices import take_words_back
 from knowledge.models import CompanyEntry, Entry, Kind, Reference, Session, Status, Writing
+from knowledge.services.as_told import forget_texts_of_entries
 from knowledge.services.current_sessions import own_session
 from knowledge.services.withdrawals import Heard, handle_of
 
@@ -39,6 +40,7 @@ def quarantine(actor: Actor, numbers: Iterable[int]) -> None:
         entry = entry_to_change(number)
         record(actor, entry, Action.REOPEN, notes=REOPENED, changes=WAITING)
     take_words_back(approved)
+    forget_texts_of_entries(approved)
 
 
 def tell_owners(heard: Heard) -> None:

@@ -8,6 +8,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from accounts.actor import Actor
 from knowledge.kinds import KINDS
 from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookEventName, HookHealth
+from knowledge.services.as_told import texts_by_id
 
 from .policies import policy_of
 
@@ -62,6 +63,7 @@ class ShownEvent:
     event: HookEvent
     recalled: list[ShownThing] = field(default_factory=list)
     chunks: list[Chunk] = field(default_factory=list)
+    as_told: str = ""
 
     @property
     def label(self) -> str:
@@ -95,6 +97,7 @@ def events_of(actor: Actor, conversation: Conversation, events: Sequence[HookEve
     """Return events with the titles of what was recalled, and what was kept and is still there."""
     titles = _titles(actor, events)
     ids = [pk for event in events for pk in event.chunks]
+    told = texts_by_id(actor.user, [pk for event in events for pk in event.texts or []])
     chunks = {chunk.pk: chunk for chunk in Chunk.objects.filter(user=actor.user, pk__in=ids)}
     return [
         ShownEvent(
@@ -104,6 +107,7 @@ def events_of(actor: Actor, conversation: Conversation, events: Sequence[HookEve
                 for line in event.recalled
             ],
             [chunks[pk] for pk in event.chunks if pk in chunks],
+            "\n".join(told[pk].text for pk in event.texts or []),
         )
         for event in events
     ]

@@ -28,10 +28,18 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.search.passages import erase_passages
+from knowledge.services.as_told import LineOwner, keep_texts
 from knowledge.services.context import LAST_LINES_TOKENS, build_context
 from knowledge.services.other_agents import others_at_work
 from knowledge.services.projects import canonical_project
-from knowledge.services.sessions import StartedSession, add_chunk, begin_session, end_session, start_session
+from knowledge.services.sessions import (
+    StartedSession,
+    add_chunk,
+    begin_session,
+    end_session,
+    keep_as_told,
+    open_with_context,
+)
 
 from .conversations import (
     SOURCES_OF_FORKS,
@@ -138,9 +146,9 @@ def _start(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
         _record(occasion)
         return HookReply()
     started = _open(occasion)
-    lines = _lines_of(started)
-    _record(occasion, recalled=lines, tokens=started.context.tokens, began=began)
-    return HookReply(context=_context(occasion, started))
+    told, texts = _tell(occasion, started)
+    _record(occasion, recalled=_lines_of(started), texts=texts, tokens=started.context.tokens, began=began)
+    return HookReply(context=told)
 
 
 def _prompt(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
@@ -155,11 +163,13 @@ def _prompt(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     told = list_told(occasion.conversation, report.sub_agent)
     if not (report.sub_agent or report.late) and not occasion.conversation.events.exists():
         started = _open(occasion)
-        parts.append(_context(occasion, started))
+        text, texts = _tell(occasion, started)
+        parts.append(text)
         lines = _lines_of(started)
         _record(
             replace(occasion, report=replace(report, event=HookEventName.START, event_id=None)),
             recalled=lines,
+            texts=texts,
             tokens=started.context.tokens,
             began=began,
         )
@@ -168,10 +178,12 @@ def _prompt(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     if not report.late:
         recalled = recall_for(actor, prompt.text, conversation=occasion.conversation, told=told)
     parts.append(markdown_of(recalled))
+    owners = {line.markdown: LineOwner(line.kind, line.id) for line in recalled}
     _record(
         occasion,
         prompt=prompt.text if occasion.keeps_prompts else "",
         recalled=[line.kept for line in recalled],
+        texts=keep_texts(actor.user, parts[-1], owners) if recalled and occasion.writes else None,
         tokens=sum(line.tokens for line in recalled),
         began=began,
     )
@@ -269,14 +281,16 @@ def _open(occasion: _Occasion) -> StartedSession:
     if conversation.session and conversation.session.is_in_view:
         continue_session(conversation.session)
         project = conversation.session.project or project
-    started = start_session(occasion.actor, project=project)
+    started = open_with_context(occasion.actor, project=project)
     conversation.session, conversation.ended_at = started.session, None
     conversation.save(update_fields=["session", "ended_at"])
     return started
 
 
-def _context(occasion: _Occasion, started: StartedSession) -> str:
-    return _render("agent/hook_started.md", started=started, mode=str(occasion.mode), is_open=occasion.writes)
+def _tell(occasion: _Occasion, started: StartedSession) -> tuple[str, list[int] | None]:
+    """Return what the agent is told at the start, and the ids of its lines, which are kept unless nothing is."""
+    text = _render("agent/hook_started.md", started=started, mode=str(occasion.mode), is_open=occasion.writes)
+    return text, keep_as_told(started, text) if occasion.writes else None
 
 
 def _render(template: str, **context: object) -> str:
@@ -300,6 +314,7 @@ def _record(
     *,
     prompt: str = "",
     recalled: Sequence[dict[str, object]] = (),
+    texts: list[int] | None = None,
     tokens: int = 0,
     chunks: Sequence[Chunk] = (),
     began: float | None = None,
@@ -316,6 +331,7 @@ def _record(
         sub_agent=report.sub_agent[:100],
         prompt=prompt,
         recalled=list(recalled),
+        texts=texts,
         tokens=tokens,
         milliseconds=round((perf_counter() - began) * 1000) if began else 0,
         chunks=[chunk.pk for chunk in chunks],

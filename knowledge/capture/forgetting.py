@@ -11,7 +11,7 @@ from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import NotFound
 from bigmind.core.vocabulary import RowId
-from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Kind
+from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
 from knowledge.models.conversations import KEEP_DAYS
 from knowledge.search.passages import erase_passages
 from knowledge.services.sessions import erase_session
@@ -19,6 +19,8 @@ from knowledge.services.sessions import erase_session
 from .policies import plain_folder, set_policy
 
 BATCH = 500
+AT_WORK_LINE = "- "
+"""What a line begins with that tells of an agent at work; other lines of a session are rows of a table."""
 
 
 def own_conversation(actor: Actor, conversation_id: int) -> Conversation:
@@ -102,4 +104,7 @@ def erase_captured(events: QuerySet[HookEvent]) -> None:
     chunks = list(chain.from_iterable(kept))
     erase_passages(Kind.CHUNK, chunks)
     Chunk.objects.filter(pk__in=chunks).delete()
+    # Others were told what was asked last here, where a session has no headline.
+    sessions = [str(pk) for pk in events.values_list("conversation__session", flat=True).distinct() if pk]
+    ReceiptText.objects.filter(kind="session", source_id__in=sessions, text__startswith=AT_WORK_LINE).delete()
     events.delete()

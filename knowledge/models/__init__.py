@@ -27,7 +27,7 @@ from .company_server import CompanyCopy, CompanyServer, Dispatch
 from .conversations import CaptureMode, CapturePolicy, Conversation, HookEvent, HookEventName, HookHealth, ToolUse
 from .embeddings import CachedVector, EmbeddingDay, EmbeddingSpace, PassageVector
 from .entries import Entry, EntryType
-from .exposures import Proof, Recall, Receipt, Serving
+from .exposures import Proof, Recall, Receipt, ReceiptText, Serving
 from .facts import Category, Fact
 from .feedback import COMPLAINTS, Feedback, Usefulness
 from .gaps import QUESTION_CHARS, Gap, GapState, UnansweredQuestion

@@ -74,7 +74,7 @@ class HookEventName(models.TextChoices):
 class HookEvent(models.Model):
     """One event of a conversation: the prompt, what was recalled before it, what was kept after it.
 
-    What was recalled is named by kind and id, without text: what is erased is erased from here, too.
+    What was recalled is named by kind and id, and by the lines that were told: what is erased is erased from both.
     """
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="events")
@@ -86,6 +86,7 @@ class HookEvent(models.Model):
     sub_agent = models.CharField(max_length=100, blank=True)
     prompt = models.TextField(blank=True, help_text="What the user asked, without secrets and private passages.")
     recalled = models.JSONField(default=list, help_text="Kind, id and tokens of each thing that was recalled.")
+    texts = ArrayField(models.BigIntegerField(), null=True, blank=True, help_text="The lines as they were told.")
     tokens = models.PositiveIntegerField(default=0)
     milliseconds = models.PositiveIntegerField(default=0)
     chunks = ArrayField(models.BigIntegerField(), default=list, blank=True, help_text="Exchanges that were kept.")

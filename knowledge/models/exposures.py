@@ -1,5 +1,6 @@
 """What each session was told and what came of it: exposures, what they prove, and the receipt of a start context."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
@@ -52,15 +53,44 @@ class Proof(models.Model):
 
 
 class Receipt(models.Model):
-    """The start context of one session, item by item: what, why, and its tokens. Ids and reasons, no stored text."""
+    """The start context of one session, item by item: what, why, and its tokens; and its lines as they were told."""
 
     session = models.OneToOneField(Session, models.CASCADE, primary_key=True, related_name="receipt")
     tokens = models.PositiveIntegerField()
     told = models.PositiveIntegerField(help_text="How many company entries, facts and ended sessions it told.")
     lines = models.JSONField(default=list)
+    texts = ArrayField(models.BigIntegerField(), null=True, blank=True, help_text="Its lines as told, in their order.")
 
     def __str__(self) -> str:
         return f"{self.told} items, {self.tokens} tokens"
+
+
+class ReceiptText(models.Model):
+    """One line as an agent was told it, kept once however often it was told. It goes with what it is of, by a trigger.
+
+    A line of the layout, such as a heading, is of nothing.
+    """
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20, blank=True, help_text="Kind of what the line is of.")
+    source_id = models.CharField(max_length=36, blank=True, help_text="Id of what the line is of.")
+    quoted_id = models.CharField(max_length=36, blank=True, help_text="Id of another of the kind that it quotes.")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the text.")
+    text = models.TextField()
+    at = models.DateTimeField(default=timezone.now, help_text="When it was told first.")
+
+    class Meta:
+        # Not unique: two agents that start at once would wait for each other. A line is then kept twice.
+        indexes = [
+            models.Index(fields=["user", "digest"], name="receipt_text_of_user"),
+            models.Index(fields=["kind", "source_id"], name="receipt_text_of_thing"),
+            models.Index(
+                fields=["kind", "quoted_id"], condition=~models.Q(quoted_id=""), name="receipt_text_quoting_thing"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
 
 
 class Recall(models.Model):

@@ -5,7 +5,7 @@ from knowledge.services import sessions
 from knowledge.services.context import get_context
 from knowledge.shapes.sessions import (
     ChunkShape,
-    ContextShape,
+    ContextReplyShape,
     SessionDetailShape,
     SessionShape,
     SessionsShape,
@@ -47,7 +47,7 @@ OPERATIONS = (
         name="memory_get_context",
         title="Read the context",
         call=get_context,
-        shape=ContextShape,
+        shape=ContextReplyShape,
         route="GET context/",
         toolset="memory",
         with_core=True,

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Annotated
 
+from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Subquery
 from django.template.loader import render_to_string
 from django.utils import timezone
 from pydantic import Field
@@ -21,6 +22,8 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Profile, User
 from accounts.people.profiles import get_profile
+from bigmind.core.errors import NotFound
+from bigmind.core.handles import Handle
 from bigmind.core.text import inline, markdown_lines
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
@@ -35,6 +38,8 @@ from knowledge.models import (
     Session,
     Summary,
 )
+from knowledge.models.hypotheses import HypothesisQuerySet
+from knowledge.services.as_told import LineOwner
 from knowledge.services.budgets import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.company import (
     ENTRIES_SHOWN,
@@ -53,7 +58,8 @@ from knowledge.services.context_facts import (
     read_facts,
     say_unsettled,
 )
-from knowledge.services.context_receipts import ReceiptLine, why_company
+from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of, why_company
+from knowledge.services.current_sessions import own_session
 from knowledge.services.ranking import LineRanking, RankedText, tells_to
 from knowledge.vocabulary import Topics
 
@@ -72,6 +78,7 @@ PROFILE_TOKENS = 300
 INDEX_TOKENS = 800
 ITEM_TOKENS = 60
 HYPOTHESES_READ = 100
+HYPOTHESES_DUE_READ = 20
 PREFERENCES_CHARS = 8_000
 LONG_LINE_CHARS = 300
 SENTENCE_END = re.compile(r"(?<=[^\d\s][.!?]) +(?=\S)")
@@ -87,6 +94,13 @@ IN_PROGRESS = "in progress"
 
 SessionsShown = Annotated[
     int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as there is room for.")
+]
+
+
+ToldSessionId = Annotated[
+    str,
+    Handle("session"),
+    Field(pattern=r"^[0-9a-fA-F-]{8,36}$", description="Reads what this session was told at its start."),
 ]
 
 
@@ -175,6 +189,12 @@ class Context:
         return [line for name, part in self.parts.items() if part.kept for line in _receipt_of(name, part)]
 
     @property
+    def owners(self) -> dict[str, LineOwner]:
+        """What each of the chosen lines is of."""
+        lines = [line for part in self.parts.values() for line in part.kept]
+        return {line.markdown: LineOwner(line.kind, line.id, line.quotes) for line in lines if line.markdown}
+
+    @property
     def markdown(self) -> str:
         """The context as the agent reads it."""
         return render_to_string("agent/context.md", {"context": self}, using="agent").strip() + "\n"
@@ -185,14 +205,44 @@ class Context:
         return count_tokens(self.markdown)
 
 
+@dataclass(frozen=True)
+class ContextAsTold:
+    """What an earlier session was told at its start, without what was erased since; each item as it is now."""
+
+    markdown: str
+    lines: list[ShownLine]
+    facts_left: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it costs."""
+        return count_tokens(self.markdown)
+
+
 def get_context(
-    actor: Actor, *, project: Project = "", topics: Topics | None = None, sessions: SessionsShown | None = None
-) -> Context:
+    actor: Actor,
+    *,
+    project: Project = "",
+    topics: Topics | None = None,
+    sessions: SessionsShown | None = None,
+    session_id: ToldSessionId | None = None,
+) -> Context | ContextAsTold:
     """Read what BigMind remembers, without opening a session: profile, facts, recent and open sessions.
 
     Call this in mid-conversation to recover your memory. Returns markdown of at most 1,300 tokens.
     """
+    if session_id:
+        return _as_told(actor, session_id)
     return build_context(actor, project=project, topics=topics or [], sessions=sessions)
+
+
+def _as_told(actor: Actor, session_id: str) -> ContextAsTold:
+    session = own_session(actor, session_id)
+    receipt = receipt_of(session)
+    if receipt is None or not receipt.texts:
+        hint = f"Starts are kept word for word for {settings.KEEP_TOLD_DAYS} days (BIGMIND_KEEP_TOLD_DAYS)."
+        raise NotFound(f"What session {session.handle} was told at its start is not kept.", hint=hint)
+    return ContextAsTold(receipt.as_told, receipt.lines)
 
 
 def build_context(
@@ -358,24 +408,28 @@ def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
 
 
 def _hypotheses(actor: Actor, project: str) -> ContextPart:
-    beliefs = _open_hypotheses(actor).order_by("-created_at", "-pk")[:HYPOTHESES_READ]
+    """Return the open hypotheses, those of this project first, and of them those that are due."""
+    newest = _open_hypotheses(actor).order_by("-created_at", "-pk")[:HYPOTHESES_READ]
+    beliefs = newest.union(_open_hypotheses(actor).due()[:HYPOTHESES_DUE_READ]).order_by("-created_at", "-id")
+    ordered = sorted(beliefs, key=lambda belief: (distance(belief.project, project), not belief.is_due))
     items = [
         ContextLine(
             "hypothesis",
             str(belief.pk),
             "- ",
             line_start(belief.hypothesis),
-            f" (H{belief.number}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d})",
-            "not resolved yet",
+            f" (H{belief.number}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d}"
+            f"{', due: did it turn out so?' if belief.is_due else ''})",
+            "due" if belief.is_due else "not resolved yet",
             is_spare=distance(belief.project, project) == 2 and bool(project),
         )
-        for belief in sorted(beliefs, key=lambda belief: distance(belief.project, project))
+        for belief in ordered
     ]
     return ContextPart("1", items, floor=70, ceiling=110)
 
 
-def _open_hypotheses(actor: Actor) -> "QuerySet[Hypothesis]":
-    return Hypothesis.objects.filter(user=actor.user, status="open", set_aside_at=None)
+def _open_hypotheses(actor: Actor) -> HypothesisQuerySet:
+    return Hypothesis.objects.of(actor.user).filter(status="open", set_aside_at=None)
 
 
 def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[Session]:

@@ -62,13 +62,23 @@ class ContextFact(NamedTuple):
     start: str
 
 
+class FactAgainst(NamedTuple):
+    """An older fact that contradicts a newer one, and what is told of it beside that."""
+
+    id: str
+    words: str
+
+
+NOTHING_AGAINST = FactAgainst("", "")
+
+
 def fact_parts(
     facts: Sequence[ContextFact],
     ranking: LineRanking,
     *,
     cited: Collection[str],
     profile: Profile,
-    against: Mapping[int, str],
+    against: Mapping[int, FactAgainst],
 ) -> dict[str, ContextPart]:
     """Return the facts by class: those that always apply have their own parts, so that work cannot displace them.
 
@@ -84,14 +94,12 @@ def fact_parts(
         of_part[_class_of(fact, ranking.project)].append(fact)
     ordered = {name: _standing(found, ranking.project) for name, found in of_part.items()}
     ordered[WORK] = _by_usefulness(of_part[WORK], ranking, cited)
-    return {
-        name: ContextPart(
-            "1",
-            [_line_of(fact, name, ranking, cited, against.get(fact.pk, "")) for fact in ordered[name][:MOST_LINES]],
-            *room,
-        )
-        for name, room in ROOM.items()
-    }
+    parts = {}
+    for name, (floor, ceiling) in ROOM.items():
+        facts = ordered[name][:MOST_LINES]
+        lines = [_line_of(fact, name, ranking, cited, against.get(fact.pk, NOTHING_AGAINST)) for fact in facts]
+        parts[name] = ContextPart("1", lines, floor, ceiling)
+    return parts
 
 
 def _class_of(fact: ContextFact, project: str) -> str:
@@ -118,14 +126,17 @@ def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Co
     return [facts[at] for at in ranking.rank(weighed)]
 
 
-def _line_of(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str], against: str) -> ContextLine:
+def _line_of(
+    fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str], against: FactAgainst
+) -> ContextLine:
     dated = f", {fact.created_at:%Y-%m-%d}" if fact.category in DATED else ""
     return ContextLine(
         kind="fact",
         id=str(fact.pk),
         before=f"- **[{fact.category}]** ",
         text=line_start(fact.start),
-        after=f" (F{number_of(fact.pk)}{dated}{against})",
+        after=f" (F{number_of(fact.pk)}{dated}{against.words})",
+        quotes=against.id,
         why=_why(fact, part, ranking, cited),
     )
 
@@ -162,15 +173,15 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
     return list(map(ContextFact._make, rows[0].union(*rows[1:])))
 
 
-def say_unsettled(actor: Actor) -> dict[int, str]:
+def say_unsettled(actor: Actor) -> dict[int, FactAgainst]:
     """Return for each fact that contradicts an older one what the older one says: it is told beside it."""
     older = Fact.objects.of(actor.user).current().exclude(contradicted_by=None).newest_first()
     read = older.values_list("contradicted_by", "pk", "created_at", Left("fact", QUOTED_CHARS))[:UNSETTLED_READ]
-    said = (
-        (newer, f"; unsettled, F{number_of(pk)} of {since:%Y-%m-%d}: “{inline(text)}”")
+    return {
+        newer: FactAgainst(str(pk), f"; unsettled, F{number_of(pk)} of {since:%Y-%m-%d}: “{inline(text)}”")
         for newer, pk, since, text in read
-    )
-    return {newer: what for newer, what in said if newer}
+        if newer
+    }
 
 
 def _ids_with_words(actor: Actor, words: Iterable[str], *, config: str) -> "QuerySet[Passage, Any]":

@@ -1,6 +1,6 @@
 """Context receipts: why each line of a start context was chosen, and what it cost.
 
-A receipt stores ids and no text, so what is erased is erased from receipts, too.
+A receipt names things by their ids. The lines as they were told are kept beside it (`as_told`), and go with the things.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,12 +12,15 @@ from uuid import UUID
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.text import inline
 from knowledge.models import CompanyEntry, Fact, Hypothesis, Proof, Receipt, Session
 
+from .as_told import LineAsTold, read_texts
 from .provenance import day_of, lineages_of
 
 GONE = "(no longer kept)"
 BATCH = 100
+COMPARED_CHARS = 60
 STORED = ("company", "fact", "session")
 """Kinds that count as exposures: what the user would have had to look up otherwise."""
 
@@ -41,7 +44,10 @@ class ReceiptLine:
 
 @dataclass(frozen=True)
 class ShownLine:
-    """A line as its owner reads it: the words it stands for, from whom it is, and when anybody last cited it."""
+    """A line as its owner reads it: the words it stands for now, from whom it is, and when anybody last cited it.
+
+    `changed` says what became of it since, where it was told: “archived”, “changed since”.
+    """
 
     tier: str
     kind: str
@@ -51,14 +57,21 @@ class ShownLine:
     title: str
     lineage: str = ""
     last_cited_at: datetime | None = None
+    changed: str = ""
 
 
 @dataclass(frozen=True)
 class ShownReceipt:
-    """What a start context cost in all, and its lines."""
+    """What a start context cost in all, its items as they are now, and its lines as they were told."""
 
     tokens: int
     lines: list[ShownLine]
+    texts: list[LineAsTold]
+
+    @property
+    def as_told(self) -> str:
+        """The whole text as it was told, without what was erased since."""
+        return "\n".join(line.text for line in self.texts)
 
 
 def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str:
@@ -74,13 +87,14 @@ def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str
     return ", ".join([*reasons, f"importance {entry.importance}"])
 
 
-def keep_receipt(session: Session, lines: Sequence[ReceiptLine], *, tokens: int) -> Receipt:
+def keep_receipt(
+    session: Session, lines: Sequence[ReceiptLine], *, tokens: int, texts: list[int] | None = None
+) -> Receipt:
     """Store the receipt of a session's start context; that of an earlier start of the same session goes."""
     stored = sum(line.kind in STORED for line in lines)
-    receipt = Receipt(session=session, tokens=tokens, told=stored, lines=[line.kept for line in lines])
-    Receipt.objects.bulk_create(
-        [receipt], update_conflicts=True, unique_fields=["session"], update_fields=["tokens", "told", "lines"]
-    )
+    receipt = Receipt(session=session, tokens=tokens, told=stored, lines=[line.kept for line in lines], texts=texts)
+    changed = ["tokens", "told", "lines", "texts"]
+    Receipt.objects.bulk_create([receipt], update_conflicts=True, unique_fields=["session"], update_fields=changed)
     return receipt
 
 
@@ -98,21 +112,31 @@ def receipt_of(session: Session) -> ShownReceipt | None:
     receipt = Receipt.objects.filter(session=session).first()
     if receipt is None:
         return None
-    return ShownReceipt(receipt.tokens, show_lines(session.user, [ReceiptLine(**line) for line in receipt.lines]))
+    texts = read_texts(session.user, receipt.texts)
+    lines = show_lines(session.user, [ReceiptLine(**line) for line in receipt.lines], told=texts)
+    return ShownReceipt(receipt.tokens, lines, texts)
 
 
-def show_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
-    """Say what each line stands for. What was erased or is no longer the person's to see has no words left."""
+def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineAsTold] = ()) -> list[ShownLine]:
+    """Say what each line stands for. What was erased or is no longer the person's to see has no words left.
+
+    Args:
+        told: The lines as they were told, to say which of them would read otherwise now.
+    """
     company = _ids(lines, "company", int)
     titles: dict[tuple[str, str], str] = {}
     for entry in CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=company):
         titles["company", str(entry.pk)] = titles["decision", str(entry.pk)] = f"[{entry.handle}] {entry.title}"
+    archived: set[tuple[str, str]] = set()
     for fact in Fact.objects.of(user).filter(pk__in=_ids(lines, "fact", int)):
         titles["fact", str(fact.pk)] = fact.fact
+        if not fact.is_current:
+            archived.add(("fact", str(fact.pk)))
     for belief in Hypothesis.objects.filter(user=user, pk__in=_ids(lines, "hypothesis", int)):
         titles["hypothesis", str(belief.pk)] = belief.hypothesis
     for session in Session.objects.of(user).filter(pk__in=_ids(lines, "session", UUID)):
         titles["session", str(session.pk)] = str(session)
+    said = {(line.kind, line.id): line.text for line in told}
     lineages = lineages_of(user, [(line.kind, line.id) for line in lines])
     cited = dict(Proof.objects.filter(entry__in=company).values_list("entry_id", "last_cited_at"))
     return [
@@ -125,9 +149,16 @@ def show_lines(user: User, lines: Sequence[ReceiptLine]) -> list[ShownLine]:
             title=line.id if line.kind == "profile" else titles.get((line.kind, line.id), GONE),
             lineage=lineages.get((line.kind, line.id)) or _when_erased(line),
             last_cited_at=cited.get(int(line.id)) if line.kind == "company" else None,
+            changed="archived since" if (line.kind, line.id) in archived else _change(line, said, titles),
         )
         for line in lines
     ]
+
+
+def _change(line: ReceiptLine, said: dict[tuple[str, str], str], titles: dict[tuple[str, str], str]) -> str:
+    """Say that a thing reads otherwise now than it was told. A long one was told by its beginning."""
+    before, now = said.get((line.kind, line.id), ""), titles.get((line.kind, line.id), "")
+    return "changed since" if before and now and inline(now)[:COMPARED_CHARS] not in before else ""
 
 
 def _when_erased(line: ReceiptLine) -> str:

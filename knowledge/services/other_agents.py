@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db.models import Max, Q
 from django.utils import timezone
@@ -28,6 +29,7 @@ class OtherAgent:
 
     agent: str
     session: str
+    session_id: UUID
     since: datetime
     headline: str
 
@@ -48,6 +50,7 @@ def others_at_work(actor: Actor, project: str, *, own: Session | None) -> list[O
         OtherAgent(
             agent=session.agent.client_name if session.agent else "an agent",
             session=session.handle,
+            session_id=session.pk,
             since=session.started_at,
             headline=cut_to_tokens(inline(_headline_of(session)), HEADLINE_TOKENS),
         )

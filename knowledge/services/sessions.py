@@ -15,7 +15,17 @@ from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.tokens import count_tokens
 from bigmind.core.vocabulary import Before, Content, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
-from knowledge.models import AUTO_CLOSED, Chunk, CompanyEntry, Conversation, Dispatch, Kind, Session, Summary
+from knowledge.models import (
+    AUTO_CLOSED,
+    Chunk,
+    CompanyEntry,
+    Conversation,
+    Dispatch,
+    Kind,
+    Note,
+    Session,
+    Summary,
+)
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
 from knowledge.vocabulary import (
     LATEST,
@@ -35,6 +45,7 @@ from knowledge.vocabulary import (
     Used,
 )
 
+from .as_told import LineOwner, keep_texts
 from .context import LAST_LINES_TOKENS, Context, build_context
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import open_session, own_session, session_of_conversation, session_to_end
@@ -51,7 +62,7 @@ class StartedSession:
     context: Context
     auto_closed: int
     others: list[OtherAgent] = field(default_factory=list)
-    hand_over: str = ""
+    left: Note | None = None
 
     @property
     def session_id(self) -> UUID:
@@ -63,6 +74,19 @@ class StartedSession:
         """The project of the new session."""
         return self.session.project
 
+    @property
+    def hand_over(self) -> str:
+        """What the session before left for this one, on one line."""
+        return words_of(self.left)
+
+    @property
+    def owners(self) -> dict[str, LineOwner]:
+        """What the lines of the reply are of. Those that only this session was told are of itself."""
+        this = LineOwner("session", str(self.session.pk))
+        others = {f"session `{one.session}`, since": LineOwner("session", str(one.session_id)) for one in self.others}
+        left = {self.hand_over: LineOwner("note", str(self.left.pk))} if self.left else {}
+        return self.context.owners | others | left | {" BigMind Context — loaded ": this, self.session.handle: this}
+
 
 @transaction.atomic
 def start_session(actor: Actor, *, project: Project = "", topics: Topics | None = None) -> StartedSession:
@@ -70,6 +94,13 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
 
     Opens a session for this conversation. Returns what is remembered: company knowledge, the user, facts, sessions.
     """
+    started = open_with_context(actor, project=project, topics=topics)
+    keep_as_told(started, render_to_string("agent/session_started.md", {"reply": started}, using="agent").strip())
+    return started
+
+
+def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | None = None) -> StartedSession:
+    """Open the session of a conversation, or find it, with the context that it starts from. Keeps no receipt yet."""
     session = session_of_conversation(actor)
     stale = Session.objects.of(actor.user).stale()
     closed = close_sessions(stale.exclude(pk=session.pk) if session else stale)
@@ -83,7 +114,6 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
         session.project, session.topics = project or session.project, topics or session.topics
         session.save(update_fields=["project", "topics"])
         note_writings(Kind.SUMMARY, [session.pk], made=True)
-    keep_receipt(session, context.receipt, tokens=context.tokens)
     serve(session, [Exposure(Kind.COMPANY, entry.id) for entry in context.chosen["company"]])
     # Said once: the next session hears of what is decided from now on.
     here = [int(decision.id) for decision in context.chosen["decisions"] if not decision.is_elsewhere]
@@ -92,7 +122,14 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
     if left:
         note_as_heard(left)
-    return StartedSession(session, context, closed, others, words_of(left))
+    return StartedSession(session, context, closed, others, left)
+
+
+def keep_as_told(started: StartedSession, text: str) -> list[int] | None:
+    """Keep the receipt of a start, and what its agent was told, word for word; return the ids of the lines."""
+    texts = keep_texts(started.session.user, text, started.owners)
+    keep_receipt(started.session, started.context.receipt, tokens=started.context.tokens, texts=texts)
+    return texts
 
 
 def begin_session(

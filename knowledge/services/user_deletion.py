@@ -5,6 +5,7 @@ from accounts.services.erasures import Erased
 from bigmind.core.rls import rls_scope
 from knowledge.models import Gap, Kind, Passage
 from knowledge.search.passages import erase_passages, forget_vectors
+from knowledge.services.as_told import forget_texts_that_name
 from knowledge.services.gaps import forget_questions, questions_asked
 
 
@@ -18,5 +19,6 @@ def forget_texts_of(user: User, erased: Erased) -> None:
             passages.delete()
             forget_vectors(digests)
         erase_passages(Kind.PERSON, [user.pk])
+        forget_texts_that_name(user)
         forget_questions(questions_asked(user, since=None, until=None))
         Gap.objects.filter(settled_by=user).update(settled_by=None)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, Field, field_validator
 
-from bigmind.core.numbers import Number
+from bigmind.core.numbers import Number, NumberText
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
 
@@ -77,6 +77,24 @@ class ContextShape(Shape):
     markdown: str
     tokens: int
     facts_left: int
+
+
+class ReceiptLineShape(Shape):
+    """One item of a context that an earlier session was told, as it is now."""
+
+    kind: str
+    id: NumberText
+    tokens: int
+    why: str
+    title: str = Field(description="What it says now.")
+    lineage: str = Field(description="From whom it is, or that it was erased.")
+    changed: str = Field(description="What became of it since.")
+
+
+class ContextReplyShape(ContextShape):
+    """What an agent is told at the start, or what an earlier session was told."""
+
+    lines: list[ReceiptLineShape] = Field([], description="Of an earlier session: its items as they are now.")
 
 
 class OtherAgentShape(Shape):

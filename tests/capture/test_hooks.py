@@ -2,12 +2,17 @@
 
 import json
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from bigmind.core.text import digest
 from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Note, Passage, Session
+from knowledge.services.as_told import read_texts
+from knowledge.services.context import get_context
+from knowledge.services.facts import erase_fact
 from knowledge.services.notes import set_note
 from knowledge.services.sessions import close_sessions, end_session, start_session
 from tests.capture.hooking import HookedClient, choose_mode, context_in
@@ -117,6 +122,28 @@ def test_a_prompt_brings_what_answers_it_once_and_nothing_when_nothing_does(acto
     assert "fernwood-invoices" in first
     assert "information, not instructions" in first
     assert (again, unrelated) == ("", "")
+
+
+def test_what_hooks_told_is_kept_word_for_word_until_it_is_erased(actor, client):
+    fact = make_fact(actor, "The invoice service keeps its PDFs in the bucket fernwood-invoices.")
+    claude = HookedClient(actor.user)
+    start = claude.start()
+    HookEvent.objects.update(recalled=[])  # as if there had been no room for it at the start
+    recalled = claude.prompt("In which bucket does the invoice service keep its PDFs?")
+    session = Session.objects.get()
+    client.force_login(actor.user)
+    page = client.get(reverse("captured-conversation", args=[Conversation.objects.get().pk])).content.decode()
+    prompt = HookEvent.objects.get(event="prompt")
+
+    told = [line.text for line in read_texts(actor.user, prompt.texts)]
+    erase_fact(actor, fact_id=fact.pk)
+
+    assert told == recalled.splitlines()
+    assert start.splitlines()[0] in get_context(actor, session_id=str(session.pk)).markdown
+    assert "fernwood-invoices" in start
+    assert "fernwood-invoices" not in get_context(actor, session_id=str(session.pk)).markdown
+    assert "fernwood-invoices" not in str(read_texts(actor.user, prompt.texts))
+    assert recalled.splitlines()[-1] in unescape(page)
 
 
 def test_what_the_start_told_is_not_recalled_before_a_prompt(actor):

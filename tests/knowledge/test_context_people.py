@@ -462,6 +462,23 @@ def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first()
     assert "Settled." not in markdown
 
 
+def test_a_hypothesis_that_is_due_is_told_before_newer_ones():
+    actor = make_actor()
+    long_ago = timezone.now() - timedelta(days=200)
+    due = Hypothesis.objects.create(user=actor.user, hypothesis="Pi is slow.", project="pi", created_at=long_ago)
+    Hypothesis.objects.bulk_create(
+        Hypothesis(user=actor.user, hypothesis=f"Guess {number}.", project="pi") for number in range(150)
+    )
+    add_facts(actor, 60)
+
+    lines = get_context(actor, project="pi").markdown.splitlines()
+
+    told = [line for line in lines if "% sure" in line]
+    assert told[0].startswith("- Pi is slow. ")
+    assert told[0].endswith(f"(H{due.number}, 70% sure, {long_ago:%Y-%m-%d}, due: did it turn out so?)")
+    assert "due:" not in told[1]
+
+
 def test_a_fact_has_its_handle_and_its_date_where_it_can_be_outdated():
     actor = make_actor()
     add_standing(actor)

@@ -43,6 +43,7 @@ from knowledge.models import (
     Hypothesis,
     Note,
     Passage,
+    ReceiptText,
     Reference,
     Session,
     Summary,
@@ -279,7 +280,7 @@ def _digests(user_id: UUID, key_ids: tuple[object, ...], common: bool) -> tuple[
         model.objects.filter(user=user_id)
         for model in (
             *(UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing, Instance),
-            *(Conversation, HookEvent, HookHealth, CapturePolicy, TidyingAnswer),
+            *(Conversation, HookEvent, HookHealth, CapturePolicy, TidyingAnswer, ReceiptText),
         )
     ]
     rows += [

@@ -1,0 +1,125 @@
+"""As it was told: the lines of start contexts and recalls, kept word for word until what they are of is erased.
+
+A line is kept once, however often it is told. A trigger deletes it with what it is of (migration 0033), so no way of
+erasing can forget to.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import User
+from bigmind.core.rls import rls_bypass
+from bigmind.core.text import digest
+from knowledge.models import HookEvent, Receipt, ReceiptText
+
+ERASED = "(erased)"
+OF_COMPANY = ("company", "decision")
+UNUSED_FOR = timedelta(days=1)
+"""How old an unused line has to be before it goes: a start that has read its id may not have been committed yet."""
+
+_UNUSED = """
+DELETE FROM knowledge_receipttext WHERE user_id = %(user)s AND at < %(before)s AND id NOT IN (
+    SELECT unnest(receipt.texts) FROM knowledge_receipt AS receipt
+    JOIN knowledge_session AS session ON session.id = receipt.session_id WHERE session.user_id = %(user)s
+    UNION ALL SELECT unnest(event.texts) FROM knowledge_hookevent AS event WHERE event.user_id = %(user)s
+)
+"""
+
+
+class LineOwner(NamedTuple):
+    """What a line is of, such as a fact; a line of the layout is of nothing. `quoted`: another that it quotes."""
+
+    kind: str = ""
+    id: str = ""
+    quoted: str = ""
+
+
+@dataclass(frozen=True)
+class LineAsTold:
+    """One line as it was told, and what it is of; of a line that was erased since, the text is gone."""
+
+    text: str
+    kind: str = ""
+    id: str = ""
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether it was erased since."""
+        return self.text == ERASED
+
+
+def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[int] | None:
+    """Keep a text line by line; return the ids of the lines, in their order, or None where none are kept.
+
+    Args:
+        owners: What lines are of, by the line itself or by a part that only lines of it have.
+    """
+    if not settings.KEEP_TOLD_DAYS:
+        return None
+    lines = [(digest(line), *_owner_of(line, owners), line) for line in text.splitlines()]
+    known = _ids_of(ReceiptText.objects.filter(user=user, digest__in={line[0] for line in lines}))
+    missing = {line[:3]: line for line in lines if line[:3] not in known}
+    added = ReceiptText.objects.bulk_create(
+        ReceiptText(user=user, digest=key, kind=kind, source_id=id, quoted_id=quoted, text=line)
+        for key, kind, id, quoted, line in missing.values()
+    )
+    known |= {(row.digest, row.kind, row.source_id): row.pk for row in added}
+    return [known[line[:3]] for line in lines]
+
+
+def read_texts(user: User, ids: Sequence[int] | None) -> list[LineAsTold]:
+    """Return lines as they were told, in their order; those that were erased since as such."""
+    told = texts_by_id(user, ids or [])
+    return [told[pk] for pk in ids or []]
+
+
+def texts_by_id(user: User, ids: Collection[int]) -> dict[int, LineAsTold]:
+    """Return each of these lines as it was told, or as erased."""
+    rows = ReceiptText.objects.filter(user=user, pk__in=set(ids)) if ids else ()
+    return dict.fromkeys(ids, LineAsTold(ERASED)) | {
+        row.pk: LineAsTold(row.text, row.kind, row.source_id) for row in rows
+    }
+
+
+def forget_texts_of_entries(entry_ids: Iterable[int]) -> None:
+    """Delete what anybody was told of company entries that are withdrawn: their rows stay, so no trigger does it."""
+    with rls_bypass():
+        ReceiptText.objects.filter(kind__in=OF_COMPANY, source_id__in=list(map(str, entry_ids))).delete()
+
+
+def forget_texts_that_name(user: User) -> None:
+    """Delete the lines in which a user who is being deleted is named to others: who decided, who approved."""
+    with rls_bypass():
+        naming = ReceiptText.objects.filter(kind__in=OF_COMPANY, text__contains=str(user))
+        naming.exclude(user=user).delete()
+
+
+def forget_old_texts() -> int:
+    """Forget what was told longer ago than it is kept, and the lines that nothing refers to; return how many."""
+    before = timezone.now() - timedelta(days=settings.KEEP_TOLD_DAYS)
+    Receipt.objects.filter(session__started_at__lt=before, texts__isnull=False).update(texts=None)
+    HookEvent.objects.filter(at__lt=before, texts__isnull=False).update(texts=None)
+    return sum(map(_forget_unused, ReceiptText.objects.order_by().values_list("user", flat=True).distinct()))
+
+
+def _forget_unused(user_id: UUID) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_UNUSED, {"user": user_id, "before": timezone.now() - UNUSED_FOR})
+        return int(cursor.rowcount)
+
+
+def _owner_of(line: str, owners: Mapping[str, LineOwner]) -> LineOwner:
+    if found := owners.get(line):
+        return found
+    return next((owner for part, owner in owners.items() if part and part in line), LineOwner())
+
+
+def _ids_of(rows: Iterable[ReceiptText]) -> dict[tuple[str, str, str], int]:
+    return {(row.digest, row.kind, row.source_id): row.pk for row in rows}
