@@ -44,14 +44,17 @@ GROUP BY word.lexeme ORDER BY count(*) DESC, word.lexeme LIMIT {COMMON_WORDS}
 
 # Of a large scope the words of the same sample: a word that is rarer is not known, and so nothing is corrected to it.
 _WORDS = """
-SELECT DISTINCT word.lexeme FROM knowledge_passage AS passage, unnest(passage.lexemes) AS word
-WHERE {scope} AND char_length(word.lexeme) BETWEEN {least} AND {most}
+WITH sample AS (SELECT passage.lexemes FROM knowledge_passage AS passage WHERE {scope} LIMIT {limit})
+SELECT DISTINCT word.lexeme FROM sample, unnest(sample.lexemes) AS word
+WHERE char_length(word.lexeme) BETWEEN {least} AND {most}
 """
 LEAST_CHARS, MOST_CHARS = 5, 30
 """Of a misspelt word. A shorter one has too many neighbours."""
 LONG_CHARS = 9
 """From here on two slips are corrected, in shorter words one."""
 WORDS_SECONDS = 60.0
+READ_PASSAGES = 5_000
+"""Passages of a small scope whose words are read: more would keep the question waiting."""
 CORRECTIONS = 3
 
 
@@ -174,8 +177,10 @@ def _vocabulary(scope: Scope) -> dict[str, list[str]]:
     known = _vocabularies.get(scope.owner)
     if known is None or monotonic() - known.read_at > WORDS_SECONDS:
         condition = scope_of("passage", scope)
-        sampled = f" AND passage.digest < '{SAMPLE}'" if scope.is_large else ""
-        text = _WORDS.format(scope=condition.text + sampled, least=LEAST_CHARS - 1, most=MOST_CHARS + 1)
+        of_scope, limit = condition.text, READ_PASSAGES
+        if scope.is_large:
+            of_scope, limit = f"{of_scope} AND passage.digest < '{SAMPLE}' ORDER BY passage.digest", SAMPLED
+        text = _WORDS.format(scope=of_scope, limit=limit, least=LEAST_CHARS - 1, most=MOST_CHARS + 1)
         words: dict[str, list[str]] = {}
         with connection.cursor() as cursor:
             cursor.execute(text, condition.parameters)
