@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.connecting import json_text, rules, toml_text
@@ -23,6 +23,8 @@ DOCUMENTS = st.dictionaries(st.text(max_size=8).filter(lambda name: name not in 
 SETTINGS = [*cursor(DOOR), vscode_asking(DOOR)[1]]
 
 
+# For its first document Hypothesis reads all modules that are imported, which it then takes for a slow strategy.
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     document=DOCUMENTS,
     servers=st.none() | SERVERS,
