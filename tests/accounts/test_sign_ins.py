@@ -85,8 +85,7 @@ def test_nobody_sees_or_ends_the_sign_ins_of_others(ada: User) -> None:
     hers, eve = sign_in(EDGE, "198.51.100.1"), sign_in(username="eve")
 
     listed = eve.get(reverse("sign-ins"))
-    hers_alone = reverse("sign-in-end", args=[1]).replace("1", str(sign_in_of(hers).pk))
-    foreign = eve.post(hers_alone)
+    foreign = eve.post(f"/sign-ins/{sign_in_of(hers).pk}/end/")
     random = eve.post(reverse("sign-in-end", args=[10_000]))
     eve.post(reverse("sign-ins-end-elsewhere"))
 
