@@ -4,6 +4,7 @@ Counted over one scope at a time, the user's own or the shared one. Frequencies 
 whether a word occurs in someone else's memory: by which words are left out, and by how much each weighs.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
@@ -56,13 +57,14 @@ WORDS_SECONDS = 60.0
 READ_PASSAGES = 5_000
 """Passages of a small scope whose words are read: more would keep the question waiting."""
 CORRECTIONS = 3
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class _Vocabulary:
     """The words of a scope, by their first letter, and when they were read."""
 
-    words: dict[str, list[str]]
+    words: dict[str, set[str]]
     read_at: float
 
 
@@ -116,7 +118,8 @@ def correct_words(words: Iterable[str], scopes: Sequence[Scope]) -> dict[str, fr
     for word in words:
         if not (LEAST_CHARS <= len(word) <= MOST_CHARS and word.isalpha()) or is_common(word):
             continue
-        known = [one for scope in scopes for one in _vocabulary(scope).get(word[0], [])]
+        # Sorted, so that of several equally near ones the same are chosen everywhere.
+        known = sorted({one for scope in scopes for one in list(_vocabulary(scope).get(word[0], ()))})
         slips = 2 if len(word) >= LONG_CHARS else 1
         found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=CORRECTIONS)
         if found:
@@ -172,8 +175,17 @@ def coverage(has: Mapping[int, int], weights: Sequence[float]) -> dict[int, floa
     return {passage: scores[bits] for passage, bits in has.items() if bits}
 
 
-def _vocabulary(scope: Scope) -> dict[str, list[str]]:
-    """Return the words of a scope by their first letter, up to a minute old."""
+def add_words(owner: UUID | None, texts: Iterable[str]) -> None:
+    """Add the words of what is being stored to those of its scope, if this process has read them."""
+    known = _vocabularies.get(owner)
+    if known is not None:
+        for word in {word for text in texts for word in _WORD.findall(text.casefold())}:
+            if LEAST_CHARS - 1 <= len(word) <= MOST_CHARS + 1:
+                known.words.setdefault(word[0], set()).add(word)
+
+
+def _vocabulary(scope: Scope) -> dict[str, set[str]]:
+    """Return the words of a scope by their first letter; what other processes stored is up to a minute late."""
     known = _vocabularies.get(scope.owner)
     if known is None or monotonic() - known.read_at > WORDS_SECONDS:
         condition = scope_of("passage", scope)
@@ -181,11 +193,11 @@ def _vocabulary(scope: Scope) -> dict[str, list[str]]:
         if scope.is_large:
             of_scope, limit = f"{of_scope} AND passage.digest < '{SAMPLE}' ORDER BY passage.digest", SAMPLED
         text = _WORDS.format(scope=of_scope, limit=limit, least=LEAST_CHARS - 1, most=MOST_CHARS + 1)
-        words: dict[str, list[str]] = {}
+        words: dict[str, set[str]] = {}
         with connection.cursor() as cursor:
             cursor.execute(text, condition.parameters)
             for (word,) in cursor.fetchall():
-                words.setdefault(word[0], []).append(word)
+                words.setdefault(word[0], set()).add(word)
         known = _Vocabulary(words, monotonic())
         if len(_vocabularies) >= CACHED_SCOPES:
             _vocabularies.clear()

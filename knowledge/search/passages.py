@@ -14,6 +14,7 @@ from bigmind.core.copying import copy_in
 from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing
 from knowledge.models.passages import FORM
+from knowledge.search.frequencies import add_words
 from knowledge.search.splits import heads_of, split_text
 
 _QUEUE = """
@@ -102,6 +103,8 @@ def index_passages(
         made: Whether the actor of this call created the thing; otherwise they changed or restored it.
     """
     digests, moment = _delete_passages(kind, [source_id]), moment or timezone.now()
+    texts = list(texts)
+    add_words(owner.pk if owner else None, texts)
     passages = Passage.objects.bulk_create(
         Passage(
             kind=kind,
@@ -127,6 +130,7 @@ def index_passages(
 def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> None:
     """Write the passages of many new things, as `index_passages` does for one, with COPY (ten times as fast)."""
     owner_id, now = owner.pk if owner else None, timezone.now()
+    add_words(owner_id, (thing.text for thing in things))
     rows = (
         (
             kind.value,
