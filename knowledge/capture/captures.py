@@ -7,7 +7,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.actor import Actor
 from knowledge.kinds import KINDS
-from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookEventName, HookHealth
+from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookEventName, HookHealth, Serving
 from knowledge.services.as_told import texts_by_id
 
 from .policies import policy_of
@@ -47,13 +47,14 @@ class CaptureStatus:
 
 @dataclass(frozen=True)
 class ShownThing:
-    """One thing that was recalled, as far as it is still there."""
+    """One thing that was recalled, as far as it is still there, and whether the session named it as helpful later."""
 
     kind: str
     title: str
     tokens: int
     route: str = ""
     id: str = ""
+    used: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,8 @@ def list_conversations(actor: Actor, *, client: str = "") -> QuerySet[Conversati
 
 
 def events_of(actor: Actor, conversation: Conversation, events: Sequence[HookEvent]) -> list[ShownEvent]:
-    """Return events with the titles of what was recalled, and what was kept and is still there."""
-    titles = _titles(actor, events)
+    """Return events with what was recalled, whether that was used, and what was kept and is still there."""
+    titles = _titles(actor, conversation, events)
     ids = [pk for event in events for pk in event.chunks]
     told = texts_by_id(actor.user, [pk for event in events for pk in event.texts or []])
     chunks = {chunk.pk: chunk for chunk in Chunk.objects.filter(user=actor.user, pk__in=ids)}
@@ -113,13 +114,16 @@ def events_of(actor: Actor, conversation: Conversation, events: Sequence[HookEve
     ]
 
 
-def _titles(actor: Actor, events: Sequence[HookEvent]) -> dict[tuple[str, str], ShownThing]:
+def _titles(actor: Actor, conversation: Conversation, events: Sequence[HookEvent]) -> dict[tuple[str, str], ShownThing]:
     lines = {(line["kind"], line["id"]): line["tokens"] for event in events for line in event.recalled}
+    cited = Serving.objects.filter(user=actor.user, session=conversation.session_id, cited=True)
+    used = set(cited.values_list("kind", "source_id"))
     shown: dict[tuple[str, str], ShownThing] = {}
     for kind in {kind for kind, _ in lines} & set(KINDS):
         row = KINDS[kind]
         ids = [row.read_id(id) for of, id in lines if of == kind]
         for thing in row.visible(actor.user).filter(pk__in=ids):
             id = str(thing.pk)
-            shown[kind, id] = ShownThing(row.word, row.title(thing) or str(thing), lines[kind, id], row.route, id)
+            title = row.title(thing) or str(thing)
+            shown[kind, id] = ShownThing(row.word, title, lines[kind, id], row.route, id, (kind, id) in used)
     return shown

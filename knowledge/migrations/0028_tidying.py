@@ -7,6 +7,19 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+SEES = "current_setting('bigmind.sees', true)"
+OWN = f"(SELECT nullif(nullif({SEES}, 'everybody'), 'nobody'))"
+ISOLATE_OWNERS = f"""
+ALTER TABLE knowledge_tidyinganswer ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY seen_by_its_owner ON knowledge_tidyinganswer
+    USING ((SELECT {SEES}) = 'everybody' OR user_id = {OWN}::uuid);
+"""
+SHARE_TABLE = """
+DROP POLICY seen_by_its_owner ON knowledge_tidyinganswer;
+ALTER TABLE knowledge_tidyinganswer NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
+"""
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -33,4 +46,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='tidying_answered_once'), models.CheckConstraint(condition=models.Q(('concern__in', ['contradiction', 'duplicates', 'due', 'no_summary', 'unused'])), name='tidying_concern_is_known')],
             },
         ),
+        migrations.RunSQL(ISOLATE_OWNERS, SHARE_TABLE),
     ]

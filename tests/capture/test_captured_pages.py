@@ -14,6 +14,7 @@ from knowledge.capture.forgetting import forget_old_captures
 from knowledge.capture.policies import set_policy
 from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookHealth, Passage, Session
 from knowledge.services.facts import store_fact
+from knowledge.services.sessions import end_session
 from tests.capture.hooking import HookedClient, choose_mode
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
@@ -60,6 +61,15 @@ def test_the_page_shows_each_prompt_what_was_recalled_before_it_and_what_was_kep
     assert "The invoice service keeps its PDFs in the bucket" in page
     assert f"{HookEvent.objects.get(event='prompt').tokens} tokens" in page
     assert ANSWER in page
+
+
+def test_the_page_says_which_of_it_the_session_used(browser, claude, actor):
+    fact, session = Fact.objects.get(), Session.objects.get()
+    assert ">used</span>" not in _page(browser)
+
+    end_session(actor, session_id=str(session.pk), one_liner="Found the bucket", used=[f"F{fact.number}"])
+
+    assert ">used</span>" in _page(browser)
 
 
 def test_everything_that_is_kept_is_shown(browser, claude):
