@@ -92,7 +92,7 @@ def test_a_slip_of_the_pen_leads_to_names_that_exist(client):
     make_session(actor, one_liner="x", topics=["deploys"])
     client.force_login(actor.user)
 
-    page = client.get("/", {"query": "deployz"})
+    page = client.get("/", {"query": "teploys"})
 
     assert '<a href="/?query=deploys">deploys</a>' in page.text
 

@@ -87,7 +87,7 @@ def test_without_a_matching_word_the_nearest_is_shown_as_such(client):
     embed_pending()
     client.force_login(actor.user)
 
-    page = client.get("/", {"query": "postgers"})
+    page = client.get("/", {"query": "bostgres"})
 
     assert "No exact matches." in page.text
     assert '<a href="/?query=postgres">postgres</a>' in page.text

@@ -125,9 +125,9 @@ def _instance(owner: User, number: int) -> Instance:
 
 
 LONG_LISTS: dict[str, tuple[LongList, ...]] = {
-    "memory_list_facts": (LongList(Fact, _fact, "id"),),
+    "memory_list_facts": (LongList(Fact, _fact, "fact"),),
     "memory_list_sessions": (LongList(Session, _session, "id"),),
-    "memory_list_hypotheses": (LongList(Hypothesis, _belief, "id"),),
+    "memory_list_hypotheses": (LongList(Hypothesis, _belief, "hypothesis"),),
     "knowledge_get": (LongList(Note, _note, "key"),),
     "kb_list": (
         LongList(Entry, _entry, "id"),

@@ -274,7 +274,7 @@ _GIVEN: dict[str, Any] = {
     "url": "http://localhost:7700/u/ada/",
     "username": "ada",
 }
-_BY_FORMAT = {"uuid": SESSION, "date-time": MOMENT}
+_BY_FORMAT = {"uuid": SESSION, "date-time": MOMENT, "date": MOMENT[:10]}
 _BY_TYPE: dict[str, Any] = {"integer": 12, "number": 0.9, "boolean": False, "string": "", "null": None}
 _PYTHON: dict[str, type | tuple[type, ...]] = {
     "string": str,
