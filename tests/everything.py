@@ -112,7 +112,8 @@ def make_one_of_everything() -> User:
     add_entry(actor, content="`TypeError: pay is not a function`", entry_type="fact")
     lesson_for(actor, error="TypeError: pay is not a function")
     Proof.objects.create(entry=entry)
-    Overlap.objects.create(entry=entry, other=approved_entry())
+    other = approved_entry(title="Colour of lorries", content="Lorries are painted green.")
+    Overlap.objects.create(entry=entry, other=other)
     start = start_session(actor).session
     hooked = Conversation.objects.create(user=user, client="claude-code", client_id="1", digest="1", session=start)
     HookEvent.objects.create(conversation=hooked, user=user, event="start")

@@ -51,6 +51,10 @@ NOT_PLANTED: dict[str, str] = {
     "ConnectedApp.introduced_from": "where a connection comes from; the kernel says it",
     "HookEvent.recalled": "kinds, ids and numbers of tokens, which the program alone writes",
     "HookHealth.last_event": WORDS,
+    "TidyingAnswer.key": MADE_BY_THE_PROGRAM,
+    "TidyingAnswer.items": IDS,
+    "TidyingAnswer.result": IDS,
+    "TidyingAnswer.action": WORDS,
     "EmbeddingSpace.name": "names the embedder that the settings choose",
     **dict.fromkeys(("Feedback.kind", "Serving.kind", "Writing.kind", "CompanyEntry.source_kind"), WORDS),
 }

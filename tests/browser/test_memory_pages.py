@@ -48,7 +48,6 @@ HOSTILE = (
 def _remember(actor: Actor, text: str) -> list[str]:
     """Store `text` in every field there is; return the addresses of all pages that show it."""
     agent = make_agent(actor.user, text[:150], host=text[:150])
-    update_profile(actor, role=text, preferences=text, pinned_facts=[text, "Uses uv."])
     session = make_session(agent, is_open=True, project=text[:100])
     chunk = make_chunk(agent, session=session, content=text, flag_reason=text)
     fact = make_fact(agent, text, project=text[:100], confidence=0.4, source_session=session.handle)
@@ -62,6 +61,8 @@ def _remember(actor: Actor, text: str) -> list[str]:
     conversation = _converse(agent, session, text, recalled=fact, kept=chunk)
     old = make_fact(actor, f"Before: {text}")
     correct_fact(actor, fact_id=old.pk, fact=f"After: {text}")
+    # Last, because what stands in the profile is not stored as a fact.
+    update_profile(actor, role=text, preferences=text, pinned_facts=[text, "Uses uv."])
     return [
         *(reverse(name) for name in [*SECTIONS, *FORMS]),
         *(reverse("memory-fact", args=[one.pk]) for one in (fact, old)),
