@@ -82,7 +82,9 @@ def in_words(schema: Mapping[str, Any]) -> str:
         case "array":
             return f"list{_bounds(schema, 'minItems', 'maxItems', ' items')} of: {in_words(schema['items'])}"
         case "string" if "format" in schema:
-            return {"date-time": "moment (ISO 8601)", "date": "date (ISO 8601)", "uuid": "UUID"}.get(schema["format"], "text")
+            return {"date-time": "moment (ISO 8601)", "date": "date (ISO 8601)", "uuid": "UUID"}.get(
+                schema["format"], "text"
+            )
         case "string" if schema.get("maxLength") == CONTENT_BYTES:
             return f"text, up to {CONTENT_BYTES // 1024} KiB"
         case "string":
