@@ -94,7 +94,9 @@ def test_every_model_reads_the_words_that_bigmind_wrote(client: RealClient, serv
     assert shown <= 1.1 * sum(count_tokens(text) for text in written)
     assert "Known already, not stored twice" in read[2]
     assert "It was stored as it is. If it is real, correct or erase what you stored" in read[4]
-    assert "```" in read[6].partition(INJECTION)[0]
+    # What somebody stored stands behind its label, in the one line of its hit.
+    (hit,) = [line for line in read[6].splitlines() if INJECTION in line]
+    assert hit.startswith("- chunk:")
 
 
 def test_with_structured_content_a_model_may_read_json_in_place_of_the_words(
