@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+import bigmind.urls  # noqa: F401 - it registers the converters that these routes use
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Passage, Session
 from knowledge.services.entries import add_entry
 from knowledge.urls import urlpatterns
