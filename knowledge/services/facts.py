@@ -216,9 +216,7 @@ def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: Cat
             old.category = category
             old.save(update_fields=["category", "updated_at"])
         return old
-    new, is_new = replace_facts([old], stays=old, text=fact, category=category, reason="Corrected.")
-    if is_new:
-        _compare_and_index(new)
+    new, _ = replace_facts([old], stays=old, text=fact, category=category, reason="Corrected.")
     return new
 
 
@@ -269,7 +267,7 @@ def replace_facts(
         text: What the new one says; empty, or the text of the one that stays: none is stored.
 
     Returns:
-        The fact that holds now, and whether it is new: then it is still to be indexed.
+        The fact that holds now, and whether it is new.
     """
     holds, is_new = stays, False
     if text and digest(text) != stays.digest:
@@ -285,6 +283,8 @@ def replace_facts(
             _set_aside(fact, reason)
             fact.superseded_by = holds
             fact.save(update_fields=["superseded_by"])
+    if is_new:
+        _compare_and_index(holds)
     return holds, is_new
 
 

@@ -11,14 +11,16 @@ from django.utils import timezone
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from accounts.actor import Actor
-from bigmind.core.errors import BigMindError, Invalid, NotFound
+from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.errors import BigMindError, Conflict, Invalid, NotFound
 from bigmind.core.handles import id_in
 from bigmind.core.numbers import number_in
+from bigmind.core.operations import carry_out
 from bigmind.core.vocabulary import Content, RowId
 from knowledge.kinds import index_own, lock_own
 from knowledge.models import AUTO_CLOSED, Concern, Fact, Summary, TidyingAnswer, Verdict
 from knowledge.services.archive import restore, set_aside
-from knowledge.services.facts import bring_back_fact, deprecate_fact, index_fact, own_fact, replace_facts
+from knowledge.services.facts import bring_back_fact, deprecate_fact, own_fact, replace_facts
 from knowledge.services.hypotheses import reopen_hypothesis, resolve_hypothesis
 from knowledge.services.sessions import correct_session
 from knowledge.vocabulary import ONE_LINER_CHARS
@@ -27,6 +29,7 @@ from .suggestions import KEY_CHARS, KINDS_OF_CONCERNS, Suggestion, suggestions_f
 
 Resolved = Literal["confirmed", "refuted", "abandoned"]
 
+_TURNS = 7711
 AGAIN_AFTER = timedelta(days=30)
 MOST_ANSWERS = 50
 
@@ -91,13 +94,16 @@ def tidy(
     ] = None,
     limit: Annotated[int, Field(ge=1, le=MOST_ANSWERS, description="How many suggestions to return.")] = 10,
 ) -> Tidying:
-    """Go through what the memory has too much of or has left open: contradictions, near-duplicates, due beliefs, …
+    """Go through contradictions, near-duplicates, due beliefs, unused facts and sessions without a headline.
 
     Call this when the user wants to tidy up, first as it is: it changes nothing. Returns suggestions with the actions
     there are. Ask the user, then send the answers: each is carried out for itself, and `undo` takes one back.
     """
-    done = [_attempt(one.id, one.action, partial(_answer, actor, one)) for one in answers or []]
-    done += [_attempt(key, "undo", partial(_undo, actor, key)) for key in undo or []]
+    concerns = {one.key: one.concern for one in suggestions_for(actor.user)} if answers else {}
+    done = [
+        _attempt(actor, one.id, one.action, partial(_answer, actor, one, concerns.get(one.id))) for one in answers or []
+    ]
+    done += [_attempt(actor, key, "undo", partial(_undo, actor, key)) for key in undo or []]
     open_now = suggestions_for(actor.user)
     left: dict[str, int] = {}
     for one in open_now:
@@ -110,17 +116,23 @@ def answers_of(actor: Actor, *, limit: int) -> list[TidyingAnswer]:
     return list(TidyingAnswer.objects.filter(user=actor.user).order_by("-at", "-pk")[:limit])
 
 
-def _attempt(key: str, action: str, act: Callable[[], str]) -> Answered:
-    """Carry out one answer in a transaction of its own, so that a refusal stops no other."""
+def _attempt(actor: Actor, key: str, action: str, act: Callable[[], str]) -> Answered:
+    """Carry out one answer in a transaction of its own, so that a refusal stops no other.
+
+    A user's answers wait for each other: of two agents that answer the same suggestion, the second finds it gone.
+    """
     try:
         with transaction.atomic():
+            wait_for_turn(_TURNS, actor.user.pk)
             return Answered(key, action, act())
     except BigMindError as refusal:
         return Answered(key, action, error=str(refusal))
 
 
-def _answer(actor: Actor, sent: SentAnswer) -> str:
-    suggestion = next((one for one in suggestions_for(actor.user) if one.key == sent.id), None)
+def _answer(actor: Actor, sent: SentAnswer, concern: Concern | None) -> str:
+    # Asked again, because an earlier answer, or another agent, may have changed what it is about.
+    found = suggestions_for(actor.user, concern) if concern else []
+    suggestion = next((one for one in found if one.key == sent.id), None)
     if suggestion is None:
         raise NotFound(f"There is no suggestion {sent.id} any more.", hint="Ask again without answers.")
     if sent.action not in suggestion.actions:
@@ -168,13 +180,13 @@ def _keep(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: Tidyin
 
 def _merge(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: TidyingAnswer) -> str:
     facts = [own_fact(actor, row.pk) for row in suggestion.rows]
+    if not all(fact.is_current for fact in facts):
+        raise Conflict("One of these facts was archived a moment ago.", hint="Ask again without answers.")
     if sent.holds and sent.holds not in [fact.number for fact in facts]:
         raise Invalid.of("holds", f"is F{sent.holds}, which is none of these facts")
     stays = next(fact for fact in reversed(facts) if sent.holds in (None, fact.number))
     fact, answer.is_new = replace_facts(facts, stays=stays, text=sent.text or "", reason=_REASONS[sent.action])
     answer.result = str(fact.pk)
-    if answer.is_new:
-        index_fact(fact, made=True)
     return f"Merged into fact {fact.number}."
 
 
@@ -229,9 +241,8 @@ def _summarize(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: T
             "text", f"must begin with a headline of up to {ONE_LINER_CHARS} characters on a line of its own"
         )
     for row in suggestion.rows:
-        correct_session(
-            actor, session_id=str(row.pk), one_liner=headline.strip(), summary=summary.strip() or headline.strip()
-        )
+        told = {"one_liner": headline.strip(), "summary": summary.strip() or headline.strip()}
+        carry_out(correct_session, actor, {"session_id": str(row.pk), **told})
     return "Summarized."
 
 

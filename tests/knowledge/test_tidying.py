@@ -1,8 +1,10 @@
 """Tidying: what is suggested, what answers do, and that each can be taken back."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -222,3 +224,21 @@ def texts_of(actor: Actor) -> list[str]:
 
 def searched(actor: Actor) -> set[str]:
     return set(Passage.objects.filter(owner=actor.user, kind="fact").values_list("text", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_agents_that_answer_the_same_suggestion_at_once_the_second_is_told():
+    actor = make_actor()
+    duplicates(actor)
+    (suggestion,) = tidy(actor).suggestions
+
+    def merge(_: int) -> str:
+        done = answer(actor, suggestion.key, "merge", text="Deploys happen on Tuesdays.")
+        connection.close()
+        return done.error
+
+    with ThreadPoolExecutor(4) as agents:
+        errors = list(agents.map(merge, range(4)))
+
+    assert sorted("no suggestion" in error for error in errors) == [False, True, True, True]
+    assert texts_of(actor) == ["Deploys happen on Tuesdays."]
