@@ -5,14 +5,13 @@ Both go into the curators' queue like everything else that is to be decided: not
 
 from collections.abc import Iterable
 from datetime import timedelta
-from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import User
 from curation.models import Overlap
+from curation.services.golden_questions import ANYBODY
 from knowledge.models import CompanyEntry
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.services.exposures import list_uncited
@@ -66,14 +65,10 @@ def settle(entry: CompanyEntry, others: Iterable[int]) -> None:
 
 def _compare(entry: CompanyEntry) -> None:
     """Note with which approved entries one overlaps now; pairs that still do keep the time when they were found."""
-    near = neighbours_of(_NOBODY, entry).approved
+    near = neighbours_of(Actor.of(ANYBODY), entry).approved
     found = {one.entry.pk for one in near if one.contradictions or one.similarity >= SAME_FROM}
     known: QuerySet[Overlap] = Overlap.objects.filter(Q(entry=entry) | Q(other=entry))
     known.filter(settled_at=None).exclude(Q(entry__in=found) | Q(other__in=found)).delete()
     Overlap.objects.bulk_create(
         [Overlap(entry_id=max(entry.pk, pk), other_id=min(entry.pk, pk)) for pk in found], ignore_conflicts=True
     )
-
-
-_NOBODY = Actor.of(User(pk=UUID(int=0)))
-"""Who asks: a user who owns nothing, because only shared knowledge is compared."""
