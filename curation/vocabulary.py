@@ -35,7 +35,12 @@ CompanyText = Annotated[
 ]
 CompanyEntryId = Annotated[RowId, Handle("company"), Field(description="The number in its handle: 142 for C142.")]
 Revision = Annotated[
-    int, Field(ge=1, le=2**31 - 1, description="The revision you have read. Refused when it has changed since.")
+    int,
+    Field(
+        ge=1,
+        le=2**31 - 1,
+        description="The revision you have read: memory_brief_curator and memory_get_global show it.",
+    ),
 ]
 Notes = Annotated[SharedLongText, Field(max_length=2_000, description="Why. The proposer reads it.")]
 Evidence = Annotated[SharedLongText, Field(max_length=4_000, description="What shows it: links, figures.")]

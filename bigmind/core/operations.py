@@ -152,7 +152,7 @@ def validate_arguments(call: Callable[..., Any], arguments: Mapping[str, Any]) -
         with arriving():
             checked = model.model_validate(dict(arguments))
     except ValidationError as error:
-        raise refusal(error, known=list(model.model_fields)) from error
+        raise refusal(error, model) from error
     return {name: getattr(checked, name) for name in checked.model_fields_set}
 
 
@@ -176,12 +176,19 @@ def carry_out(call: Callable[..., Any], actor: Any, arguments: Mapping[str, Any]
     return call(actor, **validate_arguments(call, arguments))
 
 
-def refusal(error: ValidationError, *, known: list[str]) -> Invalid:
-    """Return one refusal for all errors of pydantic: every field, its limit and the value's size."""
+def refusal(error: ValidationError, model: type[BaseModel]) -> Invalid:
+    """Return one refusal for all errors of pydantic: every field, its limit and the value's size.
+
+    Of an argument that is missing it says what the schema says, which may be where to find it.
+    """
     # A list of 10,000 wrong items gives 10,000 errors. Twenty are enough to find the mistake.
-    problems = [_problem(found, known) for found in error.errors(include_url=False)[:20]]
+    fields, shown = model.model_fields, error.errors(include_url=False)[:20]
+    problems = [_problem(found, list(fields)) for found in shown]
+    missing = {str(found["loc"][0]): found for found in shown if found["type"] == "missing" and len(found["loc"]) == 1}
+    known = {name: fields[name].description for name in missing if name in fields}
+    hint = " ".join(f"{name}: {description}" for name, description in known.items() if description)
     sentence = " ".join(f"{problem['field']} {problem['message']}." for problem in problems)
-    return Invalid(sentence, problems=problems)
+    return Invalid(sentence, hint=hint, problems=problems)
 
 
 _PHRASES: dict[str, str] = {

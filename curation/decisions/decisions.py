@@ -15,7 +15,7 @@ from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.vocabulary import Importance, RowId
-from curation.decisions.history import TRACKED, WAITING, entry_to_change, record, require_only_text, snapshot
+from curation.decisions.history import TRACKED, WAITING, entry_to_change, record, snapshot
 from curation.decisions.rules import needs_four_eyes, needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.neighbours import contradicting
@@ -59,6 +59,9 @@ Losing = Annotated[
     Field(max_length=20, description="Golden questions that may lose what they must find by this: their numbers."),
 ]
 Into = Annotated[CompanyEntryId, Field(description="For merge and supersede: the approved entry that takes its place.")]
+IntoRevision = Annotated[
+    Revision, Field(description="The revision of `into` you have read, for a merge that changes it.")
+]
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class _DecisionRequest:
     entry: CompanyEntry
     notes: str
     into: int | None
+    into_revision: int | None
     edits: dict[str, Any]
     despite: frozenset[int] = frozenset()
 
@@ -100,9 +104,10 @@ def approve_global(
     *,
     entry_id: CompanyEntryId,
     action: DecisionName,
+    revision: Revision,
     notes: Notes = "",
-    revision: Revision | None = None,
     into: Into | None = None,
+    into_revision: IntoRevision | None = None,
     title: CompanyTitle | None = None,
     content: CompanyText | None = None,
     category: CompanyCategoryName | None = None,
@@ -113,19 +118,19 @@ def approve_global(
     """Decide about company knowledge, as a curator: approve, reject, request_changes, merge, deprecate, restore, …
 
     Call this only when a curator tells you to. With approve, edit and merge, title, content, category and importance
-    change it. Rejecting needs notes, which the proposer reads. `undo` takes back the last decision. What may contradict
-    approved entries or lose golden questions is refused with their numbers, and what was revised without the `revision`
-    that was read: ask the curator, then name them. Returns the entry.
+    change it. Rejecting needs notes, which the proposer reads. `undo` takes back the last decision. What changed since
+    the `revision` that was read is refused with the changes; what may contradict approved entries or lose golden
+    questions, with their numbers: ask the curator, then name them. Returns the entry.
     """
     actor.require("curate")
     if action in _ONE_BY_ONE:
         wait_for_pairs()
     entry = entry_to_change(entry_id, revision=revision)
-    if action == "approve" and revision is None:
-        require_only_text(entry)
     given = {"title": title, "content": content, "category": category, "importance": importance}
     edits = {name: value for name, value in given.items() if value is not None}
-    review = _ACTIONS[action](_DecisionRequest(actor, entry, notes.strip(), into, edits, frozenset(despite or ())))
+    review = _ACTIONS[action](
+        _DecisionRequest(actor, entry, notes.strip(), into, into_revision, edits, frozenset(despite or ()))
+    )
     _require_golden_questions(review, losing or ())
     Claim.objects.filter(entry=entry).delete()
     return Decision(review.entry, review)
@@ -136,8 +141,11 @@ def decide_many(
     *,
     entry_ids: Annotated[list[CompanyEntryId], Field(min_length=1, max_length=BULK)],
     action: Literal["approve", "reject", "request_changes", "verify", "deprecate"],
+    revisions: Annotated[
+        dict[str, Revision],
+        Field(max_length=BULK, description="The revision of each that you have read, by its number: {'142': 3}."),
+    ],
     notes: Notes = "",
-    revisions: Annotated[dict[str, int], Field(description="The revision you have read, by id.")] | None = None,
     despite: Despite | None = None,
     losing: Losing | None = None,
 ) -> Decisions:
@@ -149,8 +157,11 @@ def decide_many(
     done = Decisions()
     wait_for_pairs()
     for entry_id in sorted(set(entry_ids)):
-        seen = (revisions or {}).get(str(entry_id))
         try:
+            seen = revisions.get(str(entry_id))
+            if seen is None:
+                hint = "memory_list_queue and memory_brief_curator show the revision: read it, then send it."
+                raise Invalid.of(f"revisions.{entry_id}", f"is required to decide about C{entry_id}", hint=hint)
             decided = approve_global(
                 actor,
                 entry_id=entry_id,
@@ -216,6 +227,9 @@ def _merge(request: _DecisionRequest) -> Review:
     require_may_approve(request.actor, request.entry)
     target, batch = _target(request), uuid4()
     if request.edits:
+        if request.into_revision is None:
+            hint = f"Read C{target.pk} (memory_get_global), which shows it."
+            raise Invalid.of("into_revision", "is required, because the merge changes that entry", hint=hint)
         _require_may_edit(request, target)
         _require_despite(request, target)
         changes = {**request.edits, "verified_at": timezone.now()}
@@ -300,7 +314,7 @@ def _undo(request: _DecisionRequest) -> Review:
     last = request.entry.reviews.order_by("-number").first()
     if last is None or last.before is None:
         raise Conflict("There is no decision to undo.", hint="The proposer can withdraw a proposal.")
-    if last.action in {Action.UNDO, Action.REVISE, Action.WITHDRAW}:
+    if last.action in {Action.UNDO, Action.PROPOSE, Action.REVISE, Action.WITHDRAW}:
         raise Conflict(
             f"The last thing that happened to {request.entry.handle} is no decision.", hint="Reopen it instead."
         )
@@ -435,7 +449,7 @@ def _target(request: _DecisionRequest) -> CompanyEntry:
         raise Invalid.of("into", "is required: the number of the approved entry that takes its place")
     if request.into == request.entry.pk:
         raise Invalid.of("into", "must be another entry")
-    target = entry_to_change(request.into)
+    target = entry_to_change(request.into, revision=request.into_revision)
     if not target.is_approved:
         raise Conflict(f"{target.handle} is {target.get_status_display().lower()}, not approved.", entry_id=target.pk)
     return target

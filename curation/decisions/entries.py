@@ -37,9 +37,7 @@ CommentText = Annotated[SharedContent, Field(max_length=4_000, description="What
 
 
 @transaction.atomic
-def assign_owner(
-    actor: Actor, *, entry_id: CompanyEntryId, owner: Name, revision: Revision | None = None
-) -> CompanyEntry:
+def assign_owner(actor: Actor, *, entry_id: CompanyEntryId, owner: Name, revision: Revision) -> CompanyEntry:
     """Assign an approved entry to another owner, as a curator. They get a notice of every decision about it.
 
     Returns the entry.

@@ -81,23 +81,6 @@ def entry_to_change(entry_id: int, *, revision: int | None = None) -> CompanyEnt
     return entry
 
 
-def require_only_text(entry: CompanyEntry) -> None:
-    """Refuse to approve an entry that was revised when the caller does not say which revision they read.
-
-    Raises:
-        Conflict: it was revised; the details say at which revision it is.
-    """
-    same = {f"after__{name}": getattr(entry, name) for name in ("title", "content", "evidence")}
-    if entry.reviews.exclude(**same).exists():
-        raise Conflict(
-            f"{entry.handle} was revised, and this does not say which text was read.",
-            hint=f"Read it again (memory_brief_curator) and send revision={entry.revision}, which is “{entry.title}”.",
-            entry_id=entry.pk,
-            revision=entry.revision,
-            status=entry.status,
-        )
-
-
 def require_own(entry: CompanyEntry) -> None:
     """Refuse to change a copy from the company server: the next synchronization would overwrite the change.
 

@@ -35,7 +35,7 @@ from curation.vocabulary import (
     SourceKind,
 )
 from knowledge.kinds import KINDS
-from knowledge.models import CompanyEntry, Kind, Session, Status
+from knowledge.models import CompanyEntry, Kind, Origin, Session, Status
 from knowledge.search.passages import note_writings
 from knowledge.services.current_sessions import current_session
 from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
@@ -211,10 +211,12 @@ def _queue_for_company(entry: CompanyEntry) -> str:
 
 
 def _decide_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal:
-    """Approve a proposal in personal mode, unless it looks like an attack or may contradict an approved entry.
+    """Approve a proposal in personal mode, unless it was imported, looks like an attack or may contradict an entry.
 
-    Those wait for the user's own decision: an agent must not approve them on its own.
+    Those wait for the user's own decision: neither an agent nor a file must approve them on its own.
     """
+    if entry.origin == Origin.IMPORTED:
+        return Proposal(entry, held_back="It waits for your own decision: imports approve nothing.", sent_to=sent_to)
     warnings = [found for found in suspicions_about(entry) if found.is_warning]
     if warnings:
         held_back = f"It waits for your own decision: it holds {warnings[0].kind}."

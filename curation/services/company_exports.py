@@ -17,11 +17,12 @@ from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Moment
-from curation.decisions.history import find_broken_seals
-from curation.models import Comment, Review
+from curation.decisions.history import WAITING, find_broken_seals, record
+from curation.models import Action, Comment, Review
 from knowledge.models import CompanyEntry, Session
 from knowledge.services.company import index_company_entry
 
+_WAITS = "Imported: what was approved elsewhere is decided about here."
 PEOPLE = ("proposed_by", "owner", "endorsed_by", "decided_by")
 
 
@@ -136,10 +137,14 @@ def export_company() -> CompanyDocument:
 
 
 @transaction.atomic
-def import_company(actor: Actor, document: CompanyDocument) -> int:
+def import_company(actor: Actor, document: CompanyDocument, *, keep_approvals: bool = False) -> int:
     """Bring company knowledge into an instance that has none, ids and seals included; return how many entries came.
 
     People are matched by user name. Those who have no account here keep their name in the history, and nowhere else.
+    What was approved waits for a curator here, because the seals of a document need no secret: anybody can write one.
+
+    Args:
+        keep_approvals: Approve here what the document says was approved. For a document that the operator exported.
 
     Raises:
         Forbidden: the caller is no admin.
@@ -167,9 +172,12 @@ def import_company(actor: Actor, document: CompanyDocument) -> int:
     _bring_history(document.entries, people)
     if broken := next(iter(find_broken_seals()), None):
         raise Invalid(f"C{broken.entry_id}, row {broken.number}: {broken.why}.", hint="Export it again.")
-    for entry in CompanyEntry.objects.approved():
-        index_company_entry(entry)
     _renumber()
+    for entry in CompanyEntry.objects.approved():
+        if keep_approvals:
+            index_company_entry(entry)
+        else:
+            record(actor, entry, Action.PROPOSE, notes=_WAITS, changes={**WAITING, "verified_at": None})
     return len(entries)
 
 

@@ -51,7 +51,7 @@ def deciding_about_many(request: HttpRequest) -> HttpResponse:
     context = {"action": action, "verb": BULK_ACTIONS[action], "form": form, "most": BULK}
     if done:
         return _page(request, {**context, "done": done, "refused": _refusals(done)})
-    foreseen = _foreseen(actor, list(chosen), action) if chosen else Decisions()
+    foreseen = _foreseen(actor, chosen, action) if chosen else Decisions()
     preview = {"foreseen": foreseen.decided, "refused": _refusals(foreseen), "has_fields": not isinstance(form, Plain)}
     return _page(request, {**context, **preview}, status=422 if sent else 200)
 
@@ -83,11 +83,10 @@ def _refusals(done: Decisions) -> list[dict[str, Any]]:
     return [{**row, "entry": entries.get(row["entry_id"])} for row in done.refused]
 
 
-def _foreseen(actor: Actor, numbers: list[int], action: str) -> Decisions:
+def _foreseen(actor: Actor, chosen: dict[int, int | None], action: str) -> Decisions:
     """Decide and roll back: the preview is then exactly what would happen, with the reason of every refusal."""
-    known = CompanyEntry.objects.filter(pk__in=numbers).values_list("pk", "revision")
     with transaction.atomic():
-        foreseen = _decide(actor, dict.fromkeys(numbers) | dict(known), action, {"notes": "To see what would happen."})
+        foreseen = _decide(actor, chosen, action, {"notes": "To see what would happen."})
         transaction.set_rollback(True)
     return foreseen
 
@@ -150,7 +149,7 @@ def decide(actor: Actor, entry: CompanyEntry, action: str, values: dict[str, Any
     if action == "edit" and not entry.is_approved:
         wanted["action"] = "approve"
     if action == "merge":
-        return _merge(actor, {**wanted, "into": sent.get("into", "")}, seen=sent.get("into_revision", ""))
+        return _merge(actor, {**wanted, **{name: sent.get(name, "") for name in ("into", "into_revision")}})
     if action == "supersede":
         wanted["into"] = sent.get("into", "")
     decided: Decision = carry_out(approve_global, actor, wanted)
@@ -158,13 +157,13 @@ def decide(actor: Actor, entry: CompanyEntry, action: str, values: dict[str, Any
 
 
 @transaction.atomic
-def _merge(actor: Actor, values: dict[str, Any], *, seen: str) -> Decision:
-    """Merge into an entry at the revision that the curator read, so that a later change is not overwritten."""
+def _merge(actor: Actor, values: dict[str, Any]) -> Decision:
+    """Merge into an entry, which is changed only where the curator changed its text."""
     wanted = validate_arguments(approve_global, values)
     # Take the advisory lock first, as everywhere: locking the rows in another order could deadlock.
     wait_for_pairs()
     entry_to_change(wanted["entry_id"], revision=wanted["revision"])
-    target = entry_to_change(wanted["into"], revision=_number(seen))
+    target = entry_to_change(wanted["into"], revision=wanted["into_revision"])
     if same_text(target, wanted["content"]):
         del wanted["content"]
     return approve_global(actor, **wanted)

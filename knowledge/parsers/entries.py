@@ -181,7 +181,7 @@ def make_entry(line: int, fields: Mapping[str, Any]) -> SourceEntry:
     try:
         entry = SourceEntry.model_validate(fields)
     except ValidationError as error:
-        found = refusal(error, known=list(SourceEntry.model_fields))
+        found = refusal(error, SourceEntry)
         where = f"{fields.get('source_file') or 'source'}, line {line}"
         raise Invalid(f"{where}: {found.message}", problems=[{**it, "line": line} for it in found.problems]) from error
     return entry.model_copy(update={"origin": entry.fingerprint()})

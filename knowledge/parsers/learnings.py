@@ -215,7 +215,7 @@ def _entry(one: _Written, number: int, story: str, written: list[_Written], name
     try:
         entry = SourceEntry.model_validate({**inferred, **own})
     except ValidationError as error:
-        found = refusal(error, known=list(SourceEntry.model_fields))
+        found = refusal(error, SourceEntry)
         problems = [{**problem, "entry": number, "line": one.node.line} for problem in found.problems]
         where = f"{name}, line {one.node.line}, entry {number}"
         raise Invalid(f"{where}: {found.message}", problems=problems) from error

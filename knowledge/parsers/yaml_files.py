@@ -198,7 +198,7 @@ def _check(nodes: Sequence[YamlNode]) -> tuple[tuple[SourceEntry, ...], list[dic
 
 
 def _problems(error: ValidationError, node: YamlNode, number: int) -> list[dict[str, Any]]:
-    found = refusal(error, known=list(SourceEntry.model_fields)).problems
+    found = refusal(error, SourceEntry).problems
     members = node.value if isinstance(node.value, dict) else {}
     if not isinstance(node.value, dict):
         found = [{"field": "entry", "message": "must be a mapping with at least `content`"}]

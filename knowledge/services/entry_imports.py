@@ -84,7 +84,7 @@ def _or_refused(sent: Any, check: ValidatorFunctionWrapHandler) -> Any:
     try:
         return check(sent)
     except ValidationError as error:
-        return RefusedEntry(refusal(error, known=list(NewEntry.model_fields)).message)
+        return RefusedEntry(refusal(error, NewEntry).message)
 
 
 # The schema tells callers of a NewEntry alone; what was refused is there for `import_entries` to report.

@@ -248,7 +248,7 @@ class _SourceImport:
         try:
             return NewEntry(**sent, parent_id=self._parent_of(entry))
         except ValidationError as error:
-            found = refusal(error, known=list(NewEntry.model_fields))
+            found = refusal(error, NewEntry)
             self.report.refused.append(f"{self.source}, {entry.key}: {found}")
             return None
 

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.people.user_deletion import delete_user
-from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment
 from curation.models import Channel, Delivery, GoldenQuestion
 from curation.services.golden_questions import pin_golden_question
@@ -19,7 +18,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -65,17 +64,17 @@ def _fill(ada: Actor, cora: Actor, title: str, text: str) -> dict[str, CompanyEn
     """Make an entry of every sort, with `text` wherever there is room; the due one has a whole life behind it."""
     told: dict[str, Any] = {"evidence": text, "project": title[:90], "topics": [title[:90], "http"], "importance": 8}
     known = approved_entry(ada, curator=cora, title=title, content=text, **told)
-    approve_global(cora, entry_id=known.pk, action="edit", content=f"{text}\n\nMeasured.", notes=text[:300])
+    decide_at_latest(cora, entry_id=known.pk, action="edit", content=f"{text}\n\nMeasured.", notes=text[:300])
     comment(ada, entry_id=known.pk, text=text)
     give_feedback(ada, kind="company", id=known.handle, verdict="outdated", note=text[:300])
     CompanyEntry.objects.filter(pk=known.pk).update(review_after=timezone.localdate() - timedelta(days=40))
     gone, old = approved_entry(ada, curator=cora, title=title), approved_entry(ada, curator=cora, title=title)
     asked, rejected = propose(ada, title=title), propose(ada, title=title)
     waiting = propose(ada, title=title, content=f"{text}\n\nStill to be decided.")
-    approve_global(cora, entry_id=gone.pk, action="deprecate", notes=text[:300])
-    approve_global(cora, entry_id=old.pk, action="supersede", into=known.pk, notes=text[:300])
-    approve_global(cora, entry_id=asked.pk, action="request_changes", notes=text[:300])
-    approve_global(cora, entry_id=rejected.pk, action="reject", notes=text[:300])
+    decide_at_latest(cora, entry_id=gone.pk, action="deprecate", notes=text[:300])
+    decide_at_latest(cora, entry_id=old.pk, action="supersede", into=known.pk, notes=text[:300])
+    decide_at_latest(cora, entry_id=asked.pk, action="request_changes", notes=text[:300])
+    decide_at_latest(cora, entry_id=rejected.pk, action="reject", notes=text[:300])
     approved_entry(ada, curator=cora)
     embed_pending()
     return {"known": known, "gone": gone, "old": old, "asked": asked, "rejected": rejected, "waiting": waiting}
@@ -157,7 +156,7 @@ def test_what_is_refused_is_told_to_everyone(visits: Visits, ada: Actor, cora: A
     found += findings(page)
     curator = visits.by(cora.user)
     curator.goto(reverse("company-entry", args=[known.pk]))
-    approve_global(cora, entry_id=known.pk, action="edit", content="Tried five times.")
+    decide_at_latest(cora, entry_id=known.pk, action="edit", content="Tried five times.")
     curator.get_by_text("Deprecate", exact=True).click()
     curator.get_by_label("In your own words").fill("It is not true.")
     curator.get_by_role("button", name="Deprecate it").click()
@@ -202,14 +201,14 @@ def test_without_scripts_a_proposal_lives_until_its_author_reads_the_decision(
     author.get_by_role("button", name="Propose it").click()
     expect(author.get_by_role("status")).to_contain_text("A curator will decide")
     entry = CompanyEntry.objects.get()
-    approve_global(cora, entry_id=entry.pk, action="request_changes", notes="Since when?")
+    decide_at_latest(cora, entry_id=entry.pk, action="request_changes", notes="Since when?")
     author.get_by_role("link", name="Notices").click()
     author.get_by_role("link", name="needs changes").click()
     author.get_by_role("link", name="Revise it").click()
     author.get_by_label("Evidence").fill("Since incident 12.")
     author.get_by_role("button", name="Save the changes").click()
     entry.refresh_from_db()
-    approve_global(cora, entry_id=entry.pk, action="approve", revision=entry.revision)
+    decide_at_latest(cora, entry_id=entry.pk, action="approve", revision=entry.revision)
     author.goto(reverse("company"))
     author.get_by_role("searchbox").fill("how often is a call tried")
     author.get_by_role("button", name="Search").click()

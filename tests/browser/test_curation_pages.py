@@ -11,7 +11,6 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
-from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment
 from curation.models import Claim
 from curation.proposals.proposals import revise_proposal
@@ -21,7 +20,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import PATIENCE_MS, Visits
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -316,7 +315,7 @@ def test_a_contradiction_takes_a_second_step_that_no_key_takes(visits: Visits, c
 def test_no_word_is_too_long_for_a_phone(visits: Visits, curator: Actor) -> None:
     entry = full_queue(curator, "Donaudampfschifffahrtsgesellschaft" * 9)
     entry.refresh_from_db()
-    approve_global(curator, entry_id=entry.pk, action="approve", revision=entry.revision)
+    decide_at_latest(curator, entry_id=entry.pk, action="approve", revision=entry.revision)
     page = visits.by(curator.user)
     page.set_viewport_size({"width": 320, "height": 900})
 

@@ -6,7 +6,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from accounts.actor import Actor
-from curation.decisions.decisions import approve_global
+from curation.decisions.decisions import Decision, approve_global
 from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry
 from tests.factories import make_actor
@@ -33,9 +33,16 @@ def approved_entry(
     entry = propose(actor, **said)
     if entry.is_approved:
         return entry
-    return approve_global(
+    return decide_at_latest(
         curator or make_actor(curator=True), entry_id=entry.pk, action="approve", despite=[*despite]
     ).entry
+
+
+def decide_at_latest(actor: Actor, *, entry_id: int, **said: Any) -> Decision:
+    """Decide about an entry as someone who has just read it, and what it is merged into."""
+    of = dict(CompanyEntry.objects.filter(pk__in=[entry_id, said.get("into")]).values_list("pk", "revision"))
+    read = {"revision": of.get(entry_id, 1)} | ({"into_revision": of.get(said["into"], 1)} if "into" in said else {})
+    return approve_global(actor, entry_id=entry_id, **{**read, **said})
 
 
 def _name(number: int) -> str:

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from accounts.models import Role, User
 from curation.models import Review
+from curation.proposals.proposals import revise_proposal
 from knowledge.models import CompanyEntry
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_user
@@ -35,6 +36,7 @@ def browser(admin: User) -> Client:
 
 def act(browser: Client, action: str, *entries: CompanyEntry, notes: str = "") -> Any:
     form = {"action": action, "_selected_action": [entry.pk for entry in entries], "notes": notes}
+    form |= {f"revision-{entry.pk}": entry.revision for entry in entries}
     return browser.post(reverse(LIST), form, follow=True)
 
 
@@ -65,6 +67,19 @@ def test_of_many_each_is_decided_for_itself(browser: Client) -> None:
     approved.refresh_from_db()
     assert approved.status == "deprecated"
     assert f"{pending.handle}: " in page.text
+
+
+def test_what_changed_since_it_was_listed_or_was_never_listed_is_refused(browser: Client) -> None:
+    author = make_actor()
+    changed, unread = propose(author), propose()
+    revise_proposal(author, entry_id=changed.pk, title="Another title")
+    form = {"action": "approve", "_selected_action": [changed.pk, unread.pk], f"revision-{changed.pk}": 1}
+
+    page = browser.post(reverse(LIST), form, follow=True)
+
+    assert "has changed since you read it" in page.text
+    assert f"revisions.{unread.pk} is required" in page.text
+    assert not CompanyEntry.objects.approved().exists()
 
 
 def test_nothing_is_reworded_here(browser: Client) -> None:

@@ -7,12 +7,11 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.actor import Actor
-from curation.decisions.decisions import approve_global
 from curation.models import Review
 from curation.proposals.proposals import revise_proposal
 from knowledge.models import CompanyEntry
 from knowledge.services.sessions import start_session
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 
 pytestmark = pytest.mark.django_db
@@ -155,7 +154,7 @@ def test_a_curator_does_not_read_from_which_session_it_is(client: Client) -> Non
 
 def test_what_was_approved_is_taken_back_where_somebody_else_had_decided(client: Client, decider: Actor) -> None:
     entry = propose()
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="No.")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="No.")
     entry.refresh_from_db()
 
     decide(client, entry, "reopen")

@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment
 from curation.models import Action
 from curation.proposals.proposals import promote_to_global, revise_proposal
@@ -19,7 +18,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.feedback import give_feedback
 from knowledge.services.hypotheses import add_hypothesis
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_chunk, make_fact
 
@@ -77,7 +76,7 @@ def test_a_row_says_what_is_approved_whose_it_is_and_how_fresh(client: Client, r
 def test_what_is_not_approved_is_not_listed_and_not_found(client: Client, curator: Actor) -> None:
     propose(title="Secret plan", content="Nobody reads this yet.")
     gone = approved_entry(title="Old plan")
-    approve_global(curator, entry_id=gone.pk, action="deprecate")
+    decide_at_latest(curator, entry_id=gone.pk, action="deprecate")
 
     pages = [client.get(reverse("company")), client.get(reverse("company"), {"query": "plan"})]
 
@@ -174,7 +173,7 @@ def test_an_entry_says_everything_that_is_known_about_it(client: Client, reader:
     entry = approved_entry(
         author, curator=cora, title="Retries", content="Try **3** times.", evidence="Incident 12", topics=["http"]
     )
-    approve_global(cora, entry_id=entry.pk, action="edit", content="Try **5** times.", notes="Measured.")
+    decide_at_latest(cora, entry_id=entry.pk, action="edit", content="Try **5** times.", notes="Measured.")
 
     page = shown(client, entry)
 
@@ -199,7 +198,7 @@ def test_an_entry_takes_few_queries_however_long_its_story_is(
 ) -> None:
     entry = approved_entry()
     for number in range(10):
-        approve_global(curator, entry_id=entry.pk, action="edit", content=f"Version {number}.")
+        decide_at_latest(curator, entry_id=entry.pk, action="edit", content=f"Version {number}.")
         comment(curator, entry_id=entry.pk, text="Why?")
     shown(client, entry)
 
@@ -210,7 +209,7 @@ def test_an_entry_takes_few_queries_however_long_its_story_is(
 def test_what_is_deprecated_says_why_and_by_whom(client: Client, reader: Actor) -> None:
     cora = make_actor(make_user("cora", role="curator", display_name="Cora"))
     entry = approved_entry()
-    approve_global(cora, entry_id=entry.pk, action="deprecate", notes="We moved to gRPC.")
+    decide_at_latest(cora, entry_id=entry.pk, action="deprecate", notes="We moved to gRPC.")
 
     page = shown(client, entry)
 
@@ -221,7 +220,7 @@ def test_what_is_deprecated_says_why_and_by_whom(client: Client, reader: Actor) 
 
 def test_what_is_superseded_leads_to_its_successor(client: Client, reader: Actor) -> None:
     old, new = approved_entry(), approved_entry(title="The new rule")
-    approve_global(make_actor(curator=True), entry_id=old.pk, action="supersede", into=new.pk)
+    decide_at_latest(make_actor(curator=True), entry_id=old.pk, action="supersede", into=new.pk)
 
     page = shown(client, old)
 
@@ -263,7 +262,7 @@ def test_readers_do_not_see_what_was_cut_before_it_was_approved(client: Client, 
     author, cora = make_actor(), make_actor(curator=True)
     entry = propose(author, content="Call Zanzibar first.")
     comment(cora, entry_id=entry.pk, text="Zanzibar is a customer.")
-    approve_global(cora, entry_id=entry.pk, action="approve", content="Call the customer first.")
+    decide_at_latest(cora, entry_id=entry.pk, action="approve", content="Call the customer first.")
 
     page = shown(client, entry)
 
@@ -316,8 +315,8 @@ def test_whatever_was_stored_is_shown_and_never_run(client: Client, reader: Acto
     comment(author, entry_id=entry.pk, text=PAYLOAD)
     cora = make_actor(curator=True)
     give_feedback(author, kind="company", id=entry.handle, verdict="wrong", note=PAYLOAD)
-    approve_global(cora, entry_id=entry.pk, action="deprecate", notes=PAYLOAD)
-    approve_global(cora, entry_id=entry.pk, action="restore", notes=PAYLOAD)
+    decide_at_latest(cora, entry_id=entry.pk, action="deprecate", notes=PAYLOAD)
+    decide_at_latest(cora, entry_id=entry.pk, action="restore", notes=PAYLOAD)
     embed_pending()
 
     pages = [shown(client, entry), client.get(reverse("company")), client.get(reverse("company"), {"query": "alert"})]
@@ -360,7 +359,7 @@ def test_a_decision_is_taken_back_by_its_message(client: Client, curator: Actor)
 
 def test_whoever_is_overtaken_sees_what_changed_and_keeps_what_was_typed(client: Client, curator: Actor) -> None:
     entry = approved_entry(title="Retries", content="Try three times.")
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="edit", content="Try five times.")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="edit", content="Try five times.")
 
     told = {"deed": "edit", "title": "Retries", "content": "Try seven times.", "category": "standard"}
     page = post(client, "company-decide", entry, **told, importance="5")
@@ -410,8 +409,8 @@ def test_an_owner_who_is_not_here_is_refused_beside_the_field(client: Client, cu
 
 def test_what_is_rejected_or_deprecated_can_be_reopened_or_restored(client: Client, curator: Actor) -> None:
     rejected, gone = propose(), approved_entry()
-    rejected = approve_global(curator, entry_id=rejected.pk, action="reject", notes="No.").entry
-    gone = approve_global(curator, entry_id=gone.pk, action="deprecate").entry
+    rejected = decide_at_latest(curator, entry_id=rejected.pk, action="reject", notes="No.").entry
+    gone = decide_at_latest(curator, entry_id=gone.pk, action="deprecate").entry
 
     post(client, "company-decide", rejected, deed="reopen")
     post(client, "company-decide", gone, deed="restore")
@@ -462,7 +461,7 @@ def test_the_due_list_holds_what_is_due_and_nothing_else(client: Client, curator
 def test_several_are_verified_at_once_and_what_changed_meanwhile_is_not(client: Client, curator: Actor) -> None:
     first, second, changed = (aged(approved_entry(), days_past_review=1) for _ in range(3))
     said = [f"{entry.pk}:{entry.revision}" for entry in (first, second, changed)]
-    approve_global(make_actor(curator=True), entry_id=changed.pk, action="deprecate")
+    decide_at_latest(make_actor(curator=True), entry_id=changed.pk, action="deprecate")
 
     page = client.post(reverse("company-verify"), {"entry": said}, follow=True)
 
@@ -571,7 +570,7 @@ def test_what_is_known_already_is_linked_and_nothing_is_lost(client: Client, rea
 
 def test_what_was_rejected_is_linked_with_the_reason(client: Client, reader: Actor) -> None:
     entry = propose(reader, content=FORM["content"])
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Too vague.")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Too vague.")
 
     page = client.post(reverse("company-propose"), FORM)
 
@@ -607,9 +606,9 @@ def test_my_proposals_say_where_they_stand_why_and_what_to_do(client: Client, re
     cora = make_actor(make_user("cora", role="curator", display_name="Cora"))
     propose(reader, title="Waiting one")
     asked, rejected, approved = (propose(reader) for _ in range(3))
-    approve_global(cora, entry_id=asked.pk, action="request_changes", notes="Which services?")
-    approve_global(cora, entry_id=rejected.pk, action="reject", notes="Not true.")
-    approve_global(cora, entry_id=approved.pk, action="approve")
+    decide_at_latest(cora, entry_id=asked.pk, action="request_changes", notes="Which services?")
+    decide_at_latest(cora, entry_id=rejected.pk, action="reject", notes="Not true.")
+    decide_at_latest(cora, entry_id=approved.pk, action="approve")
     propose(make_actor(), title="Of somebody else")
 
     page = client.get(reverse("company-mine"))
@@ -632,7 +631,9 @@ def test_my_proposals_take_few_queries(client: Client, reader: Actor, django_ass
 
 def test_a_revised_proposal_waits_again(client: Client, reader: Actor) -> None:
     entry = propose(reader)
-    entry = approve_global(make_actor(curator=True), entry_id=entry.pk, action="request_changes", notes="Which?").entry
+    entry = decide_at_latest(
+        make_actor(curator=True), entry_id=entry.pk, action="request_changes", notes="Which?"
+    ).entry
 
     form = client.get(reverse("company-revise", args=[entry.pk]))
     page = post(client, "company-revise", entry, **{**FORM, "title": "All services", "notes": "All of them."})

@@ -15,7 +15,6 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Role
 from bigmind.core.errors import Conflict
-from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment, get_company_entry
 from curation.decisions.history import find_broken_seals
 from curation.models import Notice, Review
@@ -30,6 +29,7 @@ from knowledge.services.context import get_context
 from knowledge.services.feedback import give_feedback
 from knowledge.services.sessions import start_session
 from tests.curation.company import Company, answering
+from tests.curation.factories import decide_at_latest
 from tests.dribbling import dribbling
 from tests.factories import make_agent, make_user
 
@@ -160,7 +160,7 @@ def test_what_looks_like_an_attack_is_sent_only_when_its_person_has_approved_it(
     sync_now()
     before = len(company.proposals)
 
-    approve_global(ada, entry_id=entry.pk, action="approve")
+    decide_at_latest(ada, entry_id=entry.pk, action="approve")
     sync_now()
 
     assert not before
@@ -172,7 +172,7 @@ def test_an_answer_that_was_lost_leaves_one_proposal(company: Company, ada: Acto
     company.loses_answers = True
     lost = sync_now()
     company.loses_answers = False
-    approve_global(ada, entry_id=CompanyEntry.objects.get().pk, action="edit", title="Another title")
+    decide_at_latest(ada, entry_id=CompanyEntry.objects.get().pk, action="edit", title="Another title")
 
     arrived = sync_now()
 
@@ -339,7 +339,7 @@ def test_what_comes_from_the_company_is_decided_there_and_nowhere_else(company: 
 
     for action in ("edit", "deprecate", "verify", "reopen", "undo"):
         with pytest.raises(Conflict, match="comes from"):
-            approve_global(ada, entry_id=copy.pk, action=action, title="Mine", notes="Mine.")
+            decide_at_latest(ada, entry_id=copy.pk, action=action, title="Mine", notes="Mine.")
     with pytest.raises(Conflict, match="comes from"):
         comment(ada, entry_id=copy.pk, text="Mine.")
     said = give_feedback(ada, kind="company", id=copy.handle, verdict="wrong")

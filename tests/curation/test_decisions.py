@@ -1,25 +1,27 @@
 """Decisions: approve, reject, ask for changes, merge, deprecate, restore; each kept, and undone exactly."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from bigmind.core.errors import Conflict, Forbidden, Invalid
-from curation.decisions.decisions import approve_global, decide_many
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
+from curation.decisions.decisions import DecisionName, approve_global, decide_many
 from curation.decisions.history import find_broken_seals, snapshot
 from curation.models import Action, Review
 from curation.proposals.proposals import revise_proposal
 from curation.proposals.queue import list_queue
 from knowledge.models import CompanyEntry, Kind, Passage, Status
 from knowledge.services.feedback import give_feedback
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
 
 
 def decide(actor: Any, entry: CompanyEntry, action: str, **rest: Any) -> CompanyEntry:
-    return approve_global(actor, entry_id=entry.pk, action=action, **rest).entry
+    return decide_at_latest(actor, entry_id=entry.pk, action=action, **rest).entry
 
 
 def test_an_approved_entry_is_found_by_everybody_and_a_pending_one_by_nobody() -> None:
@@ -73,6 +75,48 @@ def test_whoever_decides_about_an_older_revision_is_told_what_changed() -> None:
 
     assert refused.value.details["changed"]["title"] == "Another title"
     assert refused.value.details["revision"] == 2
+
+
+@pytest.mark.parametrize("action", get_args(get_args(DecisionName)[0]))
+def test_no_decision_is_made_without_the_revision_that_was_read_or_with_an_old_one(action: str) -> None:
+    author, curator = make_actor(), make_actor(curator=True)
+    entry, other = propose(author), approved_entry()
+    revise_proposal(author, entry_id=entry.pk, content="Said another way.")
+    call = {"entry_id": entry.pk, "action": action, "notes": "Read.", "into": other.pk, "title": "Mine"}
+    operation = CATALOGUE["memory_approve_global"]
+
+    with pytest.raises(Invalid, match=r"revision is required\. .*memory_brief_curator"):
+        perform(operation, curator, call, transport="mcp")
+    with pytest.raises(Conflict, match="has changed since you read it: revise") as refused:
+        perform(operation, curator, {**call, "revision": 1}, transport="rest")
+
+    assert refused.value.details["changed"]["content"] == "Said another way."
+    assert CompanyEntry.objects.get(pk=entry.pk).reviews.count() == 2
+
+
+def test_of_many_those_whose_revision_is_not_named_are_refused() -> None:
+    read, unread = propose(), propose()
+    call = {"entry_ids": [read.pk, unread.pk], "action": "approve"}
+    curator, operation = make_actor(curator=True), CATALOGUE["memory_approve_many"]
+
+    with pytest.raises(Invalid, match="revisions is required"):
+        perform(operation, curator, call, transport="rest")
+    done = perform(operation, curator, {**call, "revisions": {str(read.pk): 1}}, transport="rest").value
+
+    assert [decided.entry.id for decided in done.decided] == [read.pk]
+    assert f"revisions.{unread.pk} is required" in done.refused[0].reason
+
+
+def test_a_merge_that_changes_an_entry_names_the_revision_of_that_one_too() -> None:
+    known, entry, curator = approved_entry(), propose(), make_actor(curator=True)
+    call = {"entry_id": entry.pk, "action": "merge", "revision": 1, "into": known.pk, "content": "Both at once."}
+
+    with pytest.raises(Invalid, match="into_revision is required"):
+        approve_global(curator, **call)
+    with pytest.raises(Conflict, match=f"{known.handle} has changed"):
+        approve_global(curator, **call, into_revision=known.revision - 1)
+
+    assert approve_global(curator, **call, into_revision=known.revision).entry.superseded_by == known
 
 
 def test_the_second_of_two_curators_is_told_that_it_is_decided() -> None:
@@ -140,7 +184,8 @@ def test_of_many_each_is_decided_for_itself() -> None:
     curator = make_actor(curator=True)
     mine, theirs = propose(curator), propose()
 
-    done = decide_many(curator, entry_ids=[mine.pk, theirs.pk, 10**9], action="approve")
+    chosen = [mine.pk, theirs.pk, 10**9]
+    done = decide_many(curator, entry_ids=chosen, revisions={str(one): 1 for one in chosen}, action="approve")
 
     assert [decision.entry.pk for decision in done.decided] == [theirs.pk]
     assert [row["entry_id"] for row in done.refused] == [mine.pk, 10**9]

@@ -9,11 +9,10 @@ from django.urls import reverse
 from bigmind.core.errors import Conflict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.decisions import approve_global, decide_many
+from curation.decisions.decisions import decide_many
 from curation.proposals.briefing import brief
-from curation.proposals.proposals import revise_proposal
 from knowledge.models import CompanyEntry, Status
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +23,7 @@ ANYONE = "Developers may deploy to production on Fridays."
 
 
 def decide(entry: CompanyEntry, action: str = "approve", **said: Any) -> CompanyEntry:
-    return approve_global(make_actor(curator=True), entry_id=entry.pk, action=action, **said).entry
+    return decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action=action, **said).entry
 
 
 def status_of(entry: CompanyEntry) -> str:
@@ -82,8 +81,9 @@ def test_many_at_once_are_asked_for_the_second_step_one_by_one() -> None:
     known = approved_entry(content=NEVER)
     curator, fine, entry = make_actor(curator=True), propose(), propose(content=ANYONE)
 
-    first = decide_many(curator, entry_ids=[fine.pk, entry.pk], action="approve")
-    second = decide_many(curator, entry_ids=[entry.pk], action="approve", despite=[known.pk])
+    read = {str(fine.pk): 1, str(entry.pk): 1}
+    first = decide_many(curator, entry_ids=[fine.pk, entry.pk], revisions=read, action="approve")
+    second = decide_many(curator, entry_ids=[entry.pk], revisions=read, action="approve", despite=[known.pk])
 
     assert [one.entry.pk for one in first.decided] == [fine.pk]
     assert "may contradict" in first.refused[0]["reason"]
@@ -93,7 +93,9 @@ def test_many_at_once_are_asked_for_the_second_step_one_by_one() -> None:
 def test_of_two_proposals_that_contradict_each_other_the_second_is_asked_about() -> None:
     curator, one, other = make_actor(curator=True), propose(content=NEVER), propose(content=ANYONE)
 
-    done = decide_many(curator, entry_ids=[one.pk, other.pk], action="approve")
+    done = decide_many(
+        curator, entry_ids=[one.pk, other.pk], revisions={str(item.pk): 1 for item in (one, other)}, action="approve"
+    )
 
     assert [decision.entry.pk for decision in done.decided] == [one.pk]
 
@@ -101,7 +103,7 @@ def test_of_two_proposals_that_contradict_each_other_the_second_is_asked_about()
 def test_an_agent_reads_in_the_refusal_what_to_send() -> None:
     known = approved_entry(content=NEVER)
     entry = propose(content=ANYONE)
-    call = {"entry_id": entry.pk, "action": "approve"}
+    call = {"entry_id": entry.pk, "action": "approve", "revision": entry.revision}
 
     with pytest.raises(Conflict) as refused:
         perform(CATALOGUE["memory_approve_global"], make_actor(curator=True), call, transport="mcp")
@@ -128,18 +130,6 @@ def test_a_briefing_names_what_is_near_among_what_waits_and_leaves_out_what_is_f
 
     assert [(one.entry, bool(one.contradictions)) for one in told.nearest_waiting] == [(near, True)]
     assert far not in [one.entry for one in told.nearest]
-
-
-def test_what_was_revised_is_approved_only_by_who_says_which_text_was_read() -> None:
-    author = make_actor()
-    entry = propose(author)
-    revise_proposal(author, entry_id=entry.pk, content="Something else altogether.")
-
-    with pytest.raises(Conflict, match="was revised") as refused:
-        decide(entry)
-
-    assert refused.value.details["revision"] == 2
-    assert decide(entry, revision=2).is_approved
 
 
 def test_the_key_of_the_page_leads_to_the_second_step_and_its_button_approves(client: Client) -> None:

@@ -20,7 +20,6 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.notices import notices
 from bigmind.transports.mcp.request_context import RequestContext
-from curation.decisions.decisions import approve_global
 from curation.decisions.forgetting import forget_source
 from curation.decisions.history import find_broken_seals
 from curation.models import Notice
@@ -30,7 +29,7 @@ from knowledge.services.context_receipts import ShownLine, receipt_of
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact
 from knowledge.services.sessions import end_session, erase_session, start_session
-from tests.curation.factories import approved_entry
+from tests.curation.factories import approved_entry, decide_at_latest
 from tests.curation.scanning import columns, places_of
 from tests.factories import make_actor, make_agent, make_key, make_user
 from tests.knowledge.factories import make_fact, make_session
@@ -71,7 +70,7 @@ def write_everywhere(actor: Actor) -> CompanyEntry:
     call(actor, "memory_discuss_global", entry_id=proposal.entry.id, text=f"{MARKER} said")
     call(actor, "memory_end_session", one_liner=f"{MARKER} session", session_id=number, summary=f"{MARKER} summary")
     call(actor, "memory_start_session", project=MARKER)
-    approved = approve_global(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
+    approved = decide_at_latest(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
     embed_pending()
     return approved
 
@@ -80,7 +79,7 @@ def approved_from(author: Actor) -> CompanyEntry:
     """Let an agent propose something through the gate, and a curator approve it."""
     said = {"category": "standard", "title": "Health of services", "content": "Every service answers /healthz."}
     proposal = call(author, "memory_promote_to_global", **said)
-    return approve_global(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
+    return decide_at_latest(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
 
 
 def acting_with_a_key(user: User | None = None) -> Actor:

@@ -3,13 +3,12 @@
 import pytest
 
 from bigmind.core.errors import NotFound
-from curation.decisions.decisions import approve_global
 from curation.proposals.queue import list_queue
 from knowledge.models import Entry, Feedback
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
 from knowledge.services.feedback import give_feedback
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +28,7 @@ def test_a_complaint_is_settled_when_a_curator_verifies() -> None:
     entry, curator = approved_entry(), make_actor(curator=True)
     give_feedback(make_actor(), kind="company", id=str(entry.pk), verdict="outdated")
 
-    approve_global(curator, entry_id=entry.pk, action="verify")
+    decide_at_latest(curator, entry_id=entry.pk, action="verify")
 
     assert list_queue(curator, why="reported").total == 0
 

@@ -11,14 +11,13 @@ from accounts.models import ApiKey
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.decisions import approve_global
 from curation.decisions.forgetting import forget_source
 from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Passage, Reference, Session, Writing
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact
 from knowledge.transfer.exports import export_memory
-from tests.curation.factories import propose
+from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_key, make_user
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +46,7 @@ def write_everything(actor: Actor) -> CompanyEntry:
     call(actor, "kb_bulk_import", entries=[{"content": f"{WORD} imported {n}"} for n in range(2)])
     proposal = call(actor, "memory_promote_to_global", category="standard", title=WORD, content=f"{WORD} rule")
     call(actor, "memory_end_session", one_liner=f"{WORD} session", session_id=str(session.session_id))
-    return approve_global(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
+    return decide_at_latest(make_actor(curator=True), entry_id=proposal.entry.id, action="approve").entry
 
 
 def test_what_a_key_wrote_is_gone_from_everything() -> None:
@@ -143,7 +142,7 @@ def test_a_session_that_it_only_corrected_stays_and_is_named() -> None:
 def test_what_a_stolen_key_of_a_curator_approved_waits_again() -> None:
     curator, key = acting_with_a_key(make_user(role="curator"), scopes=["read", "write", "curate"])
     entry = propose()
-    call(curator, "memory_approve_global", entry_id=entry.pk, action="approve")
+    call(curator, "memory_approve_global", entry_id=entry.pk, revision=entry.revision, action="approve")
 
     forget_source(make_actor(admin=True), key=key.pk, dry_run=False)
 

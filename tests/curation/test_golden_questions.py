@@ -5,7 +5,6 @@ from django.urls import reverse
 
 from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.operations import carry_out
-from curation.decisions.decisions import approve_global
 from curation.models import GoldenQuestion, Review
 from curation.proposals.proposals import promote_to_global
 from curation.services.golden_questions import (
@@ -18,7 +17,7 @@ from curation.tasks import check_golden_questions as check_in_background
 from knowledge.models import CompanyEntry
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +65,7 @@ def test_a_decision_that_would_lose_one_says_so_first_and_changes_nothing(curato
     golden = _pin(curator, entry)
 
     with pytest.raises(Conflict) as refusal:
-        approve_global(curator, entry_id=entry.pk, action="deprecate", notes="Old.")
+        decide_at_latest(curator, entry_id=entry.pk, action="deprecate", notes="Old.")
 
     entry.refresh_from_db()
     assert entry.is_approved
@@ -74,7 +73,7 @@ def test_a_decision_that_would_lose_one_says_so_first_and_changes_nothing(curato
     assert refusal.value.details["losing"] == [golden.pk]
     assert QUESTION in str(refusal.value)
 
-    approve_global(curator, entry_id=entry.pk, action="deprecate", notes="Old.", losing=[golden.pk])
+    decide_at_latest(curator, entry_id=entry.pk, action="deprecate", notes="Old.", losing=[golden.pk])
     check_in_background()
 
     golden.refresh_from_db()
@@ -90,9 +89,9 @@ def test_an_edit_that_takes_its_words_away_would_lose_it_and_another_would_not(c
     golden = _pin(curator, entry, within=1)
     assert not golden.is_lost
 
-    approve_global(curator, entry_id=entry.pk, action="edit", content=f"{ANSWER} Tell the team.")
+    decide_at_latest(curator, entry_id=entry.pk, action="edit", content=f"{ANSWER} Tell the team.")
     with pytest.raises(Conflict, match="Golden questions"):
-        approve_global(curator, entry_id=entry.pk, action="edit", title="Holidays", content="Thirty days each.")
+        decide_at_latest(curator, entry_id=entry.pk, action="edit", title="Holidays", content="Thirty days each.")
 
 
 def test_an_approval_that_pushes_it_down_is_refused_too(curator, entry):
@@ -103,8 +102,8 @@ def test_an_approval_that_pushes_it_down_is_refused_too(curator, entry):
     despite = [entry.pk]
 
     with pytest.raises(Conflict) as refusal:
-        approve_global(curator, entry_id=better.pk, action="approve", despite=despite)
-    approve_global(curator, entry_id=better.pk, action="approve", despite=despite, losing=[golden.pk])
+        decide_at_latest(curator, entry_id=better.pk, action="approve", despite=despite)
+    decide_at_latest(curator, entry_id=better.pk, action="approve", despite=despite, losing=[golden.pk])
 
     assert refusal.value.details["loses"][0]["question"] == QUESTION
     assert CompanyEntry.objects.approved().count() == 2
@@ -115,7 +114,7 @@ def test_what_it_has_nothing_to_do_with_is_decided_as_ever(curator, entry):
 
     other = approved_entry(title="Lunch", content="Lunch is at noon.", curator=curator)
 
-    approve_global(curator, entry_id=other.pk, action="deprecate", notes="No more.")
+    decide_at_latest(curator, entry_id=other.pk, action="deprecate", notes="No more.")
 
 
 def test_what_changed_is_asked_again_and_what_did_not_is_left_alone(curator, entry):
@@ -134,9 +133,9 @@ def test_what_changed_is_asked_again_and_what_did_not_is_left_alone(curator, ent
 
 def test_what_was_lost_and_is_found_again_is_held(curator, entry):
     golden = _pin(curator, entry)
-    approve_global(curator, entry_id=entry.pk, action="deprecate", notes="Old.", losing=[golden.pk])
+    decide_at_latest(curator, entry_id=entry.pk, action="deprecate", notes="Old.", losing=[golden.pk])
     lost = check_golden_questions(curator)
-    approve_global(curator, entry_id=entry.pk, action="restore")
+    decide_at_latest(curator, entry_id=entry.pk, action="restore")
     embed_pending()
     found = check_golden_questions(curator)
 

@@ -8,11 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
-from curation.decisions.decisions import approve_global
 from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from knowledge.models import CompanyEntry
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +64,7 @@ def test_a_row_that_was_changed_past_the_guard_is_found() -> None:
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_row_that_was_removed_past_the_guard_is_found(number: int) -> None:
     entry = approved_entry()
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="verify")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="verify")
     with past_the_guard():
         Review.objects.filter(entry=entry, number=number).delete()
 

@@ -10,12 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from curation.decisions.decisions import approve_global
 from curation.models import Channel, Delivery, Frequency, Notice
 from curation.notifications.digests import subscription_of
 from curation.notifications.notices import count_unseen
 from knowledge.models import CompanyEntry
-from tests.curation.factories import propose
+from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_user
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +31,7 @@ def author(client: Client) -> Actor:
 def decided(author: Actor, **said: Any) -> CompanyEntry:
     """Let a curator reject a proposal, so that its author is told."""
     entry = propose(author, **said)
-    return approve_global(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="No.").entry
+    return decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="No.").entry
 
 
 def delivery(**fields: Any) -> Delivery:

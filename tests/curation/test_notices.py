@@ -17,13 +17,12 @@ from pydantic import ValidationError
 
 from bigmind.core.addresses import AddressRefused, public_address
 from bigmind.environment import Environment
-from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment
 from curation.models import Delivery, Frequency, Notice
 from curation.notifications.deliveries import PAUSES, deliver_pending, send_again
 from curation.notifications.digests import send_digests, subscribe
 from curation.notifications.notices import mark_seen, notices_of
-from tests.curation.factories import propose
+from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_user
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +32,7 @@ def test_the_proposer_is_told_of_the_decision_and_the_curator_of_nothing() -> No
     author, curator = make_actor(), make_actor(curator=True)
     entry = propose(author, title="Health")
 
-    approve_global(curator, entry_id=entry.pk, action="reject", notes="Too vague.")
+    decide_at_latest(curator, entry_id=entry.pk, action="reject", notes="Too vague.")
 
     assert [notice.text for notice in notices_of(author)] == [
         f"“Health” ({entry.handle}) was rejected by {curator.user}: Too vague."
@@ -44,7 +43,9 @@ def test_the_proposer_is_told_of_the_decision_and_the_curator_of_nothing() -> No
 def test_a_reason_that_is_too_long_for_a_notice_says_that_it_goes_on() -> None:
     author = make_actor()
 
-    approve_global(make_actor(curator=True), entry_id=propose(author).pk, action="reject", notes="No.\n" + "why " * 400)
+    decide_at_latest(
+        make_actor(curator=True), entry_id=propose(author).pk, action="reject", notes="No.\n" + "why " * 400
+    )
 
     (notice,) = notices_of(author)
     assert len(notice.text) == 300
@@ -54,7 +55,7 @@ def test_a_reason_that_is_too_long_for_a_notice_says_that_it_goes_on() -> None:
 
 def test_what_was_seen_is_not_new_any_more() -> None:
     author = make_actor()
-    approve_global(make_actor(curator=True), entry_id=propose(author).pk, action="approve")
+    decide_at_latest(make_actor(curator=True), entry_id=propose(author).pk, action="approve")
 
     assert (mark_seen(author), mark_seen(author)) == (1, 0)
 
@@ -74,9 +75,9 @@ def test_those_who_spoke_hear_of_the_answer_once_each() -> None:
 def test_whoever_once_commented_is_told_nothing_of_a_draft_they_may_not_read() -> None:
     author, reader, curator = make_actor(), make_actor(), make_actor(curator=True)
     entry = propose(author)
-    approve_global(curator, entry_id=entry.pk, action="approve")
+    decide_at_latest(curator, entry_id=entry.pk, action="approve")
     comment(reader, entry_id=entry.pk, text="Since when?")
-    approve_global(curator, entry_id=entry.pk, action="reopen")
+    decide_at_latest(curator, entry_id=entry.pk, action="reopen")
 
     comment(author, entry_id=entry.pk, text="We are changing it.")
 
@@ -295,7 +296,7 @@ def test_a_secret_that_can_sign_is_accepted(secret: str) -> None:
 def test_a_person_is_written_once_a_day_what_was_decided(mail_server: None) -> None:
     author = make_actor(make_user(email="ada@example.com"))
     entry = propose(author, title="Health")
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="approve")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="approve")
 
     first = send_digests()
     again = send_digests()

@@ -6,12 +6,11 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from curation.decisions.decisions import approve_global
 from curation.models import Overlap
 from curation.proposals.overlaps import find_overlaps
 from curation.proposals.queue import list_queue, queue_summary
 from knowledge.models import CompanyEntry, Proof
-from tests.curation.factories import approved_entry
+from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -36,12 +35,12 @@ def test_approved_entries_that_say_the_same_wait_until_a_curator_settles_it():
     assert queue_summary().overlapping == 1
     assert find_overlaps() == 1
 
-    approve_global(make_actor(curator=True), entry_id=second.pk, action="verify")
+    decide_at_latest(make_actor(curator=True), entry_id=second.pk, action="verify")
     assert numbers("overlapping") == []
     assert find_overlaps() == 0
 
     Overlap.objects.update(found_at=timezone.now())
-    approve_global(make_actor(curator=True), entry_id=first.pk, action="deprecate", notes="Outdated.")
+    decide_at_latest(make_actor(curator=True), entry_id=first.pk, action="deprecate", notes="Outdated.")
     assert numbers("overlapping") == []
 
 
@@ -50,7 +49,7 @@ def test_what_a_curator_kept_beside_another_on_purpose_is_not_found_again():
     curator = make_actor(curator=True)
     second = approve("Something else altogether is written down here.")
 
-    approve_global(curator, entry_id=second.pk, action="edit", content=FORBIDDEN, despite=[first.pk])
+    decide_at_latest(curator, entry_id=second.pk, action="edit", content=FORBIDDEN, despite=[first.pk])
 
     assert find_overlaps() == 0
     assert Overlap.objects.get().settled_at is not None
@@ -63,7 +62,7 @@ def test_entries_that_drift_apart_no_longer_overlap():
 
     with override_settings(BIGMIND_MODE="team"):
         text = "The office in Lisbon opens at nine."
-        approve_global(make_actor(curator=True), entry_id=second.pk, action="edit", content=text)
+        decide_at_latest(make_actor(curator=True), entry_id=second.pk, action="edit", content=text)
 
     assert find_overlaps() == 0
     assert not Overlap.objects.exists()
@@ -76,7 +75,7 @@ def test_an_entry_that_many_sessions_were_told_and_none_used_waits_unless_it_was
     CompanyEntry.objects.update(verified_at=timezone.now() - timedelta(days=120))
 
     assert numbers("unused") == [unused.pk]
-    approve_global(make_actor(curator=True), entry_id=unused.pk, action="verify")
+    decide_at_latest(make_actor(curator=True), entry_id=unused.pk, action="verify")
     assert numbers("unused") == []
 
 

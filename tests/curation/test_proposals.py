@@ -9,7 +9,6 @@ from accounts.actor import Actor
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment, get_company_entry
 from curation.proposals.proposals import list_my_proposals, promote_to_global, revise_proposal, withdraw_proposal
 from knowledge.models import CompanyEntry, Kind, Passage
@@ -19,7 +18,7 @@ from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import start_session
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -110,7 +109,7 @@ def test_what_another_proposed_is_not_given_away_by_proposing_it_too() -> None:
 def test_what_was_rejected_is_not_proposed_again_unchanged() -> None:
     actor = make_actor()
     entry = promote(actor).entry
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Too vague.")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Too vague.")
 
     with pytest.raises(Conflict, match="Too vague"):
         promote(actor)
@@ -119,7 +118,7 @@ def test_what_was_rejected_is_not_proposed_again_unchanged() -> None:
 def test_the_agent_hears_the_decision_once_at_its_next_session() -> None:
     actor = make_actor()
     entry = promote(actor).entry
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Say which services.")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Say which services.")
 
     preview = get_context(actor).markdown
     first = start_session(actor).context.markdown
@@ -175,7 +174,7 @@ def test_company_knowledge_is_found_by_the_search_over_everything() -> None:
 def test_a_deprecated_entry_is_gone_from_search_and_context() -> None:
     entry = approved_entry(title="Health", content="Answer /healthz.")
 
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="deprecate", notes="Replaced.")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="deprecate", notes="Replaced.")
 
     assert not Passage.objects.filter(kind=Kind.COMPANY).exists()
     assert entry.handle not in get_context(make_actor()).markdown
@@ -184,7 +183,7 @@ def test_a_deprecated_entry_is_gone_from_search_and_context() -> None:
 def test_whoever_is_asked_for_changes_answers_and_it_waits_again() -> None:
     actor = make_actor()
     entry = promote(actor).entry
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="request_changes", notes="Which services?")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="request_changes", notes="Which services?")
 
     revised = revise_proposal(actor, entry_id=entry.pk, content="Every service answers /healthz.")
 
@@ -211,7 +210,7 @@ def test_readers_of_an_approved_entry_do_not_see_what_was_cut_from_it() -> None:
     entry = propose(content="Ask Eve about the outage; answer /healthz.")
     curator = make_actor(curator=True)
     comment(curator, entry_id=entry.pk, text="Leave Eve out.")
-    approve_global(curator, entry_id=entry.pk, action="approve", content="Answer /healthz.")
+    decide_at_latest(curator, entry_id=entry.pk, action="approve", content="Answer /healthz.")
 
     seen = get_company_entry(make_actor(), entry_id=entry.pk)
 
@@ -223,9 +222,9 @@ def test_readers_of_an_approved_entry_do_not_see_what_was_cut_from_it() -> None:
 def test_readers_do_not_see_the_drafts_of_a_second_round_either() -> None:
     author, curator = make_actor(), make_actor(curator=True)
     entry = approved_entry(author, curator=curator)
-    approve_global(curator, entry_id=entry.pk, action="reopen")
+    decide_at_latest(curator, entry_id=entry.pk, action="reopen")
     revise_proposal(author, entry_id=entry.pk, content="Ask Zanzibar about the outage.")
-    approve_global(curator, entry_id=entry.pk, action="approve", revision=4, content="Ask the platform team.")
+    decide_at_latest(curator, entry_id=entry.pk, action="approve", revision=4, content="Ask the platform team.")
 
     seen = get_company_entry(make_actor(), entry_id=entry.pk)
 
@@ -237,9 +236,9 @@ def test_what_is_said_about_a_draft_of_a_second_round_stays_with_those_who_know_
     author, curator = make_actor(), make_actor(curator=True)
     entry = approved_entry(author, curator=curator)
     comment(author, entry_id=entry.pk, text="In the open.")
-    approve_global(curator, entry_id=entry.pk, action="reopen")
+    decide_at_latest(curator, entry_id=entry.pk, action="reopen")
     comment(curator, entry_id=entry.pk, text="Between us.")
-    approve_global(curator, entry_id=entry.pk, action="approve")
+    decide_at_latest(curator, entry_id=entry.pk, action="approve")
 
     seen = get_company_entry(make_actor(), entry_id=entry.pk)
 
@@ -250,7 +249,7 @@ def test_a_merged_proposal_whose_text_nobody_approved_stays_with_its_proposer() 
     author, curator, known = make_actor(), make_actor(curator=True), approved_entry()
     entry = propose(author)
 
-    approve_global(curator, entry_id=entry.pk, action="merge", into=known.pk)
+    decide_at_latest(curator, entry_id=entry.pk, action="merge", into=known.pk)
 
     assert get_company_entry(author, entry_id=entry.pk).entry.superseded_by == known
     with pytest.raises(NotFound):
@@ -272,7 +271,7 @@ def test_one_lists_what_one_proposed_with_the_decisions() -> None:
     actor = make_actor()
     entry = promote(actor).entry
     promote(make_actor())
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="approve")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="approve")
 
     mine = list_my_proposals(actor)
 

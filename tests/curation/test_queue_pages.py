@@ -11,7 +11,6 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict
 from bigmind.core.text import digest
-from curation.decisions.decisions import approve_global
 from curation.decisions.entries import comment
 from curation.models import Claim, Review
 from curation.proposals.proposals import revise_proposal
@@ -19,7 +18,7 @@ from curation.proposals.queue import claim_entry
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.context import get_context
 from knowledge.services.feedback import give_feedback
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 
 pytestmark = pytest.mark.django_db
@@ -277,7 +276,7 @@ def test_merging_adds_to_an_approved_entry_as_it_was_read(client: Client, curato
 
 def test_merging_into_what_somebody_has_changed_overwrites_nothing(client: Client, curator: Actor) -> None:
     known, twin = approved_entry(), propose(content="Every service answers /healthz and /readyz.")
-    approve_global(make_actor(curator=True), entry_id=known.pk, action="edit", content="Changed meanwhile.")
+    decide_at_latest(make_actor(curator=True), entry_id=known.pk, action="edit", content="Changed meanwhile.")
 
     page = decide(client, twin, "merge", into=known.pk, into_revision=known.revision, content="Both at once.")
 
@@ -376,7 +375,7 @@ def test_what_somebody_else_decided_since_is_not_undone(client: Client, curator:
     entry = propose()
     decide(client, entry, "approve")
     entry.refresh_from_db()
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="deprecate")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="deprecate")
 
     page = client.post(reverse("curation-undo", args=[entry.pk]), {"revision": entry.revision}, follow=True)
 
@@ -541,7 +540,8 @@ def test_many_are_previewed_with_what_would_be_refused_and_nothing_has_happened(
     mine, theirs = propose(curator, title="My own"), propose(title="Of others")
     reviews = Review.objects.count()
 
-    page = client.get(reverse("curation-bulk"), {"deed": "approve", "entry": [mine.pk, theirs.pk, 10**9, "x"]})
+    chosen = [f"{mine.pk}:1", f"{theirs.pk}:1", f"{10**9}:1", "x"]
+    page = client.get(reverse("curation-bulk"), {"deed": "approve", "entry": chosen})
 
     assert f'value="{theirs.pk}:{theirs.revision}"' in page.text
     assert "These would be refused: 2" in page.text

@@ -10,12 +10,11 @@ import pytest
 from django.db import connection
 
 from bigmind.core.errors import BigMindError
-from curation.decisions.decisions import approve_global
 from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry, Kind, Passage
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,7 +46,7 @@ def test_of_many_curators_who_decide_at_once_one_does_and_the_others_are_told() 
     deeds = ["approve", "reject"]
 
     outcomes = _all_at_once(
-        lambda n: approve_global(curators[n], entry_id=entry.pk, action=deeds[n % 2], notes="Because.", revision=1)
+        lambda n: decide_at_latest(curators[n], entry_id=entry.pk, action=deeds[n % 2], notes="Because.", revision=1)
     )
 
     assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}
@@ -70,7 +69,7 @@ def test_of_twins_approved_at_once_one_is_approved() -> None:
     twins = [propose(content="Answer /healthz.") for _ in range(CONTENDERS)]
     curator = make_actor(curator=True)
 
-    outcomes = _all_at_once(lambda n: approve_global(curator, entry_id=twins[n].pk, action="approve"))
+    outcomes = _all_at_once(lambda n: decide_at_latest(curator, entry_id=twins[n].pk, action="approve"))
 
     assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}
     assert Passage.objects.filter(kind=Kind.COMPANY).count() == 1
@@ -81,7 +80,7 @@ def test_merges_into_each_other_at_once_end() -> None:
     curator = make_actor(curator=True)
 
     outcomes = _all_at_once(
-        lambda n: approve_global(curator, entry_id=entries[n % 2].pk, action="supersede", into=entries[1 - n % 2].pk)
+        lambda n: decide_at_latest(curator, entry_id=entries[n % 2].pk, action="supersede", into=entries[1 - n % 2].pk)
     )
 
     assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}

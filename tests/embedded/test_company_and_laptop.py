@@ -37,15 +37,16 @@ class Two:
         """Let the laptop's agent propose something."""
         return self.on_laptop("POST", "company/", category="standard", title=title, content=content)
 
-    def waiting_at_company(self) -> dict[str, int]:
-        """What waits for a curator there: titles with their numbers."""
+    def waiting_at_company(self) -> dict[str, tuple[int, int]]:
+        """What waits for a curator there: titles with their numbers and revisions."""
         queue = self.at_company("GET", "company/queue/?limit=50")
-        return {item["entry"]["title"]: item["entry"]["id"] for item in queue["items"]}
+        entries = [item["entry"] for item in queue["items"]]
+        return {entry["title"]: (entry["id"], entry["revision"]) for entry in entries}
 
     def decide(self, title: str, action: str, notes: str = "") -> None:
         """Decide as a curator of the company."""
-        number = self.waiting_at_company()[title]
-        self.at_company("POST", f"company/{number}/decide/", action=action, notes=notes)
+        number, revision = self.waiting_at_company()[title]
+        self.at_company("POST", f"company/{number}/decide/", action=action, revision=revision, notes=notes)
 
     def session(self) -> str:
         """What the laptop's agent gets at the start of a session, which it ends right away."""
@@ -147,7 +148,8 @@ def test_they_register_propose_decide_and_survive_each_other(two: Two) -> None:
 
     # What the company takes back is gone from the laptop.
     (entry,) = two.at_company("GET", "company/")["items"]
-    two.at_company("POST", f"company/{entry['id']}/decide/", action="deprecate", notes="Use /livez.")
+    read = {"action": "deprecate", "revision": entry["revision"]}
+    two.at_company("POST", f"company/{entry['id']}/decide/", **read, notes="Use /livez.")
     assert two.sync()[1]["kept"]["removed"] == 1
     assert "Every service answers /healthz." not in two.session()
 

@@ -14,7 +14,6 @@ from accounts.people.profiles import update_profile
 from bigmind.core.columns import ColumnCopy, column_names
 from bigmind.core.operations import carry_out
 from curation.decisions import history
-from curation.decisions.decisions import approve_global
 from curation.services import company_exports
 from curation.upstream import copies
 from curation.views import forms as curation_forms
@@ -39,7 +38,7 @@ from knowledge.transfer import exports
 from knowledge.transfer.exports import export_memory
 from knowledge.transfer.imports import import_memory
 from knowledge.views import entry_forms, references
-from tests.curation.factories import approved_entry
+from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
 
@@ -170,9 +169,9 @@ def test_undoing_brings_back_every_column_that_is_tracked() -> None:
         project="depot", topics=["doors"], evidence="Seen.", owner=other.user, endorsed_by=other.user, importance=3
     )
     before = history.snapshot(CompanyEntry.objects.get(pk=entry.pk))
-    approve_global(curator, entry_id=entry.pk, action="deprecate", notes="No longer so.")
+    decide_at_latest(curator, entry_id=entry.pk, action="deprecate", notes="No longer so.")
 
-    approve_global(curator, entry_id=entry.pk, action="undo")
+    decide_at_latest(curator, entry_id=entry.pk, action="undo")
 
     after = history.snapshot(CompanyEntry.objects.get(pk=entry.pk))
     assert {**after, "revision": 0} == {**before, "revision": 0}

@@ -16,7 +16,6 @@ from bigmind.core.operations import carry_out
 from bigmind.core.sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.decisions import approve_global
 from knowledge.services.directory import list_directory
 from knowledge.services.instances import (
     MOST_EACH,
@@ -27,7 +26,7 @@ from knowledge.services.instances import (
     register_instance,
 )
 from knowledge.services.people import change_sharing
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 
 pytestmark = pytest.mark.django_db
@@ -165,11 +164,11 @@ def test_the_mark_changes_when_company_knowledge_does_and_only_then() -> None:
     marks = [reporting(ada).knowledge]
     waiting = propose()
     marks.append(reporting(ada).knowledge)
-    approve_global(curator, entry_id=waiting.pk, action="approve")
+    decide_at_latest(curator, entry_id=waiting.pk, action="approve")
     marks.append(reporting(ada).knowledge)
-    approve_global(curator, entry_id=waiting.pk, action="edit", title="Another title")
+    decide_at_latest(curator, entry_id=waiting.pk, action="edit", title="Another title")
     marks.append(reporting(ada).knowledge)
-    approve_global(curator, entry_id=waiting.pk, action="deprecate")
+    decide_at_latest(curator, entry_id=waiting.pk, action="deprecate")
     approved_entry()
     marks.append(reporting(ada).knowledge)
 

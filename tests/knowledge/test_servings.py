@@ -4,7 +4,6 @@ import pytest
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid, NotFound
-from curation.decisions.decisions import approve_global
 from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Session
 from knowledge.services.company import most_relevant, search_global
 from knowledge.services.context import get_context
@@ -14,7 +13,7 @@ from knowledge.services.facts import erase_fact
 from knowledge.services.feedback import give_feedback
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import end_session, erase_session, start_session
-from tests.curation.factories import approved_entry
+from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact, make_session
 
@@ -148,7 +147,7 @@ def test_a_foreign_handle_answers_like_one_that_does_not_exist():
 def test_what_was_deprecated_meanwhile_can_still_be_cited_by_who_was_told_it():
     entry, actor = approved_entry(), make_actor()
     start_session(actor)
-    approve_global(make_actor(curator=True), entry_id=entry.pk, action="deprecate", notes="It changed.")
+    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="deprecate", notes="It changed.")
 
     session = end_session(actor, one_liner="Done", used=[entry.handle])
 

@@ -18,7 +18,6 @@ from accounts.oauth.app_tokens import let_in, oauth_address
 from accounts.oauth.connected_apps import introduce_app
 from accounts.people.profiles import update_profile
 from bigmind.core.sections import ProfileSection
-from curation.decisions.decisions import approve_global
 from curation.models import Claim, Comment, GoldenQuestion
 from curation.proposals.proposals import promote_to_global
 from curation.services.golden_questions import pin_golden_question
@@ -59,6 +58,7 @@ from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from knowledge.tidying.suggestions import suggestions_for
 from knowledge.transfer.exports import export_memory
+from tests.curation.factories import decide_at_latest
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_reference
 
@@ -201,7 +201,7 @@ def approve_company_knowledge(owned: Owned) -> Owned:
     said = {"title": f"{SHARED} rule", "content": f"{SHARED} is what we agreed on."}
     with override_settings(BIGMIND_MODE="team"):
         entry = promote_to_global(make_actor(), category="standard", **said).entry
-        approve_global(make_actor(curator=True), entry_id=entry.pk, action="approve")
+        decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="approve")
     golden = pin_golden_question(make_actor(curator=True), question=f"{SHARED}?", kind="company", id=str(entry.pk))
     return replace(owned, company=entry.pk, golden=golden.pk)
 
@@ -412,8 +412,17 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "memory_list_queue": lambda owned: [{"limit": 200}],
     "memory_brief_curator": lambda owned: [{"entry_id": owned.proposal}],
     "memory_claim_global": lambda owned: [{"entry_id": owned.proposal}],
-    "memory_approve_global": lambda owned: [{"entry_id": owned.proposal, "action": "reject", "notes": "Taken over"}],
-    "memory_approve_many": lambda owned: [{"entry_ids": [owned.proposal], "action": "reject", "notes": "Taken over"}],
+    "memory_approve_global": lambda owned: [
+        {"entry_id": owned.proposal, "action": "reject", "revision": 1, "notes": "Taken over"}
+    ],
+    "memory_approve_many": lambda owned: [
+        {
+            "entry_ids": [owned.proposal],
+            "action": "reject",
+            "revisions": {str(owned.proposal): 1},
+            "notes": "Taken over",
+        }
+    ],
     "golden_pin": lambda owned: [{"question": f"{SHARED}?", "kind": "company", "id": str(owned.company)}],
     "golden_list": lambda owned: [{"limit": 200}],
     "golden_check": lambda owned: [{}],

@@ -97,4 +97,5 @@ def arguments_for(operation: Operation, person: Person) -> dict[str, Any]:
         known["used"] = [f"fact:{person.ids['fact_id']}"]
     if "entry_ids" in arguments:
         known["entry_ids"] = [person.ids["company_id"]]
+        known["revisions"] = {str(person.ids["company_id"]): 1}
     return {**arguments, **known}

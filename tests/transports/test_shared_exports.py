@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from curation.decisions.decisions import approve_global
+from bigmind.core.errors import Conflict
 from curation.decisions.history import find_broken_seals
 from curation.models import Comment, Review
 from knowledge.app_maps.learning import learn_app
@@ -17,7 +17,7 @@ from knowledge.models import App, CompanyEntry, Entry, Passage, ReferenceCollect
 from knowledge.references.imports import import_references
 from knowledge.references.readers.drafts import CommandForm, EndpointForm, Example, Option
 from knowledge.services.entries import add_entry
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft, make_session
 
@@ -73,12 +73,13 @@ def test_company_knowledge_comes_back_with_its_history_and_goes_on(tmp_path):
     admin, curator = make_actor(admin=True), make_actor(curator=True)
     entry = approved_entry(curator=curator)
     waiting = propose()
-    approve_global(curator, entry_id=entry.pk, action="deprecate", notes="No longer so.")
+    decide_at_latest(curator, entry_id=entry.pk, action="deprecate", notes="No longer so.")
     Comment.objects.create(entry=waiting, by=curator.user, text="Why?")
     _run("export", str(tmp_path / "first"), "--only", "company")
     _forget_company_knowledge()
 
-    _run("company_import", str(tmp_path / "first" / "company" / "company.json"), "--user", admin.user.username)
+    file = str(tmp_path / "first" / "company" / "company.json")
+    _run("company_import", file, "--keep-approvals", "--user", admin.user.username)
     _run("export", str(tmp_path / "second"), "--only", "company")
 
     first, second = (
@@ -90,6 +91,22 @@ def test_company_knowledge_comes_back_with_its_history_and_goes_on(tmp_path):
     assert Review.objects.filter(entry=entry).last().notes == "No longer so."
     told = set(Passage.objects.filter(kind="company").values_list("source_id", flat=True))
     assert told == {str(one.pk) for one in CompanyEntry.objects.approved()}
+
+
+def test_what_was_approved_elsewhere_waits_for_a_curator_here(tmp_path):
+    admin, curator = make_actor(admin=True), make_actor(curator=True)
+    entry = approved_entry(curator=curator)
+    _run("export", str(tmp_path / "out"), "--only", "company")
+    _forget_company_knowledge()
+
+    _run("company_import", str(tmp_path / "out" / "company" / "company.json"), "--user", admin.user.username)
+
+    imported = CompanyEntry.objects.get(pk=entry.pk)
+    assert (imported.status, imported.verified_at, imported.decided_by) == ("pending", None, None)
+    assert not Passage.objects.filter(kind="company").exists()
+    assert list(find_broken_seals()) == []
+    with pytest.raises(Conflict, match="no decision"):
+        decide_at_latest(curator, entry_id=entry.pk, action="undo")
 
 
 def test_company_knowledge_is_not_mixed_and_a_changed_history_is_refused(tmp_path):

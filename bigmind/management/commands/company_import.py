@@ -19,12 +19,18 @@ DOCUMENT_BYTES = 256 * 1024 * 1024
 class Command(OperatorCommand):
     """Import company knowledge that `bigmind export` wrote, with everything that was decided about it.
 
-    Only into an instance that has none; the seals of the history are checked before anything is kept.
+    Only into an instance that has none; the seals of the history are checked before anything is kept. What was approved
+    waits for a decision of this instance's curators.
     """
 
     examples = ("bigmind company_import shared/company/company.json", "bigmind curation_verify")
     arguments = (
         argument("file", type=Path, help="The file company.json."),
+        argument(
+            "--keep-approvals",
+            action="store_true",
+            help="Approve what the file says was approved. Only for a file that you exported yourself.",
+        ),
         argument("--user", help="The admin who imports it. Default: the owner of this instance."),
     )
 
@@ -36,7 +42,7 @@ class Command(OperatorCommand):
         try:
             document = CompanyDocument.model_validate(content)
         except ValidationError as error:
-            found = refusal(error, known=list(CompanyDocument.model_fields))
+            found = refusal(error, CompanyDocument)
             raise Invalid(f"{bundle.name}: {found.message}") from None
-        came = import_company(actor, document)
+        came = import_company(actor, document, keep_approvals=options["keep_approvals"])
         self.reply({"imported": came}, f"{came:,} entries imported, each with its history.")

@@ -154,7 +154,7 @@ def _check_types(operation: Operation, body: Mapping[str, Any]) -> None:
     except ValidationError as error:
         # JSON that pydantic cannot read has a lone surrogate in it: the gate refuses that by the name of its field.
         if error.errors()[0]["type"] != "json_invalid":
-            raise refusal(error, known=list(model.model_fields)) from error
+            raise refusal(error, model) from error
 
 
 @cache

@@ -177,7 +177,7 @@ class _MapFile:
         try:
             return kind.model_validate(values)
         except ValidationError as error:
-            problem = refusal(error, known=list(kind.model_fields)).problems[0]
+            problem = refusal(error, kind).problems[0]
             member = str(problem["field"]).split(".")[0]
             outside = next((name for name, inner in _MEMBERS.items() if inner == member), member)
             members = node.value if node and isinstance(node.value, dict) else {}

@@ -182,7 +182,7 @@ def _read_row(row: Row, reading: Reading) -> None:
     try:
         reading.drafts.append(Placed(row.place, row.kind.model_validate(said)))
     except ValidationError as error:
-        reading.refuse(row.place, refusal(error, known=list(row.kind.model_fields)).message)
+        reading.refuse(row.place, refusal(error, row.kind).message)
 
 
 def of_kind(drafts: Iterable[Placed], kind: type[MemoryDraft]) -> Iterator[Placed]:
