@@ -16,8 +16,7 @@ from django.utils import timezone
 
 from accounts.models import ConnectedApp
 from accounts.services.rate_windows import count_in, this_minute
-from accounts.sign_in.attempts import place_of
-from bigmind.core.addresses import AddressRefused, fetch
+from bigmind.core.addresses import AddressRefused, fetch, network_of
 from bigmind.core.errors import Invalid, TooMany
 
 REDIRECT_CHARS = 2000
@@ -116,7 +115,7 @@ def require_room(address: str) -> None:
         TooMany: 60 came from this address within the hour, or 5,000 wait that nobody has let in.
     """
     recent = ConnectedApp.objects.filter(introduced_at__gt=timezone.now() - WITHIN)
-    from_there = recent.filter(introduced_from=place_of(address)).count()
+    from_there = recent.filter(introduced_from=network_of(address)).count()
     if from_there >= INTRODUCED_FROM_AN_ADDRESS:
         raise TooMany("Too many apps introduced themselves from here.", retry_after=600)
     if ConnectedApp.objects.filter(let_in_at=None).count() >= NEVER_LET_IN:
@@ -136,7 +135,7 @@ def introduce_app(client_id: str, *, name: str, redirect_uris: Sequence[str], ad
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('introduce-app', 0))")
     require_room(address)
     return ConnectedApp.objects.create(
-        client_id=client_id, name=_readable(name), redirect_uris=redirects, introduced_from=place_of(address)
+        client_id=client_id, name=_readable(name), redirect_uris=redirects, introduced_from=network_of(address)
     )
 
 
@@ -256,6 +255,6 @@ def _document(client_id: str, document: dict[str, Any]) -> ClientDocument:
 
 
 def _count_fetch(address: str) -> None:
-    minute, seconds = this_minute(f"app-documents:{place_of(address)}")
+    minute, seconds = this_minute(f"app-documents:{network_of(address)}")
     if count_in(minute) > FETCHES_PER_MINUTE:
         raise TooMany("Too many documents of apps were asked for.", retry_after=seconds)

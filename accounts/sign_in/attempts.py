@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
 
 from django.core.cache import cache
@@ -16,6 +15,7 @@ from accounts.actor import Actor
 from accounts.keys import digest_of
 from accounts.models import ApiKey, AppToken, Invitation, SignInLink, SignInTry, User
 from accounts.services.rate_windows import KEPT_SECONDS, count_in, this_minute
+from bigmind.core.addresses import network_of
 from bigmind.core.errors import TooMany
 
 TRIES = 10
@@ -28,17 +28,6 @@ GUESSES_PER_MINUTE = 10
 EXCHANGES_PER_MINUTE = 300
 
 
-def place_of(address: str) -> str:
-    """Return what counts as one address: of IPv6 the network, because everyone has 2^64 addresses in theirs."""
-    try:
-        parsed = ip_address(address)
-    except ValueError:  # a Unix socket has none
-        return ""
-    if isinstance(parsed, IPv6Address) and not parsed.ipv4_mapped:
-        return str(ip_network((int(parsed), 64), strict=False))
-    return str(parsed)
-
-
 @transaction.atomic
 def count_try(name: str, address: str) -> None:
     """Count one try, before its password is looked at: many at once are not more than ten either.
@@ -49,7 +38,7 @@ def count_try(name: str, address: str) -> None:
     Raises:
         TooMany: there were as many within a quarter of an hour. It says when the next one is welcome.
     """
-    name_digest, place = digest_of_name(name), place_of(address)
+    name_digest, place = digest_of_name(name), network_of(address)
     _one_at_a_time(place or name_digest)
     from_there = _counting().filter(address=place)
     _require_fewer(from_there.filter(name_digest=name_digest), TRIES)
@@ -60,7 +49,7 @@ def count_try(name: str, address: str) -> None:
 
 def forget_tries(name: str, address: str) -> None:
     """Reset the count, after the right password."""
-    SignInTry.objects.filter(name_digest=digest_of_name(name), address=place_of(address)).delete()
+    SignInTry.objects.filter(name_digest=digest_of_name(name), address=network_of(address)).delete()
 
 
 def forget_old_tries() -> int:
@@ -176,7 +165,7 @@ def count_wrong(text: str, address: str) -> None:
     Raises:
         TooMany: there were ten different ones from this address in this minute, or ten times this one.
     """
-    minute, seconds = this_minute(f"guesses:{place_of(address)}")
+    minute, seconds = this_minute(f"guesses:{network_of(address)}")
     if _is_one_too_many(minute, f"{minute}:{digest_of(text)}"):
         raise TooMany("Too many wrong keys, tokens or links came from your address.", retry_after=seconds)
 
@@ -187,7 +176,7 @@ def count_exchange(address: str) -> None:
     Raises:
         TooMany: 300 came from this address within the minute.
     """
-    minute, seconds = this_minute(f"exchanges:{place_of(address)}")
+    minute, seconds = this_minute(f"exchanges:{network_of(address)}")
     if count_in(minute) > EXCHANGES_PER_MINUTE:
         raise TooMany("Too many tokens were exchanged or given back from your address.", retry_after=seconds)
 

@@ -15,8 +15,45 @@ from urllib.parse import urlsplit
 
 import httpx
 
-CARRY_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
-"""IPv6 addresses that end in one of IPv4, which a gateway (NAT64) calls in their stead."""
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+NOT_PUBLIC = tuple(
+    ipaddress.ip_network(network)
+    for network in [
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "192.175.48.0/24",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+        "2001::/23",
+        "2001:db8::/32",
+        "2002::/16",
+        "2620:4f:8000::/48",
+        "3fff::/20",
+    ]
+)
+"""What the registries of special-purpose addresses (IANA, November 2026) hold, and multicast; of IPv6, within 2000::/3.
+
+Written here, because what Python takes for global differs between its versions. Some of these (AS112, 6to4 relays) are
+reachable, but by nothing that answers what BigMind asks for.
+"""
+PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")
+"""What is assigned of IPv6; all else is special, or no one's yet."""
+CARRY_IPV4 = (ipaddress.ip_network("::ffff:0:0/96"), ipaddress.ip_network("64:ff9b::/96"))
+"""IPv6 addresses that end in one of IPv4, which is called in their stead: by the machine, or by a gateway (NAT64)."""
 
 
 def linkable(url: str) -> str:
@@ -200,8 +237,19 @@ def _answer(
 
 
 def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
     if any(address in network for network in CARRY_IPV4):
-        inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    is_local = getattr(address, "is_site_local", False)
-    return (inner or address).is_global and not address.is_multicast and not is_local
+        address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if address.version == 6 and address not in PUBLIC_IPV6:
+        return False
+    return not any(address in network for network in NOT_PUBLIC)
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one address: of IPv6 the network, because everyone has 2^64 addresses in theirs."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:  # a Unix socket has none
+        return ""
+    if isinstance(parsed, ipaddress.IPv6Address) and not parsed.ipv4_mapped:
+        return str(ipaddress.ip_network((int(parsed), 64), strict=False))
+    return str(parsed)

@@ -186,6 +186,17 @@ def test_a_redirection_is_not_followed(hook: Hook) -> None:
         "http://[64:ff9b::a9fe:a9fe]/",
         "http://[::7f00:1]/",
         "http://[fec0::1]/",
+        "http://192.0.0.192/",
+        "http://[64:ff9b:1::7f00:1]/",
+        "http://[::ffff:0:127.0.0.1]/",
+        "http://[5f00::1]/",
+        "http://[2002:7f00:1::1]/",
+        "http://[2001::1]/",
+        "http://[3fff::1]/",
+        "http://[ff02::1]/",
+        "http://198.18.0.1/",
+        "http://240.0.0.1/",
+        "http://224.0.0.1/",
     ],
 )
 def test_addresses_that_are_not_public_are_refused(url: str) -> None:
@@ -201,6 +212,10 @@ def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
 
 def test_a_public_address_is_called_by_its_number() -> None:
     assert public_address("https://93.184.216.34/hook") == ("https://93.184.216.34:443/hook", "93.184.216.34")
+
+
+def test_an_address_behind_a_gateway_is_judged_by_what_the_gateway_calls() -> None:
+    assert public_address("http://[64:ff9b::5db8:d822]/")[0] == "http://[64:ff9b::5db8:d822]:80/"
 
 
 def test_without_a_webhook_nothing_is_queued(settings: Any) -> None:
