@@ -55,6 +55,12 @@ DATABASE_ERRORS = Counter(
 CONNECTIONS_OPENED = Counter(
     "bigmind_database_connections_opened", "Connections to the database that this process opened.", registry=REGISTRY
 )
+CONNECTIONS_CUT = Counter(
+    "bigmind_connections_cut",
+    "Connections beyond a limit: one that waited for its client was closed (`made_way`), or the new one (`refused`).",
+    ["outcome"],
+    registry=REGISTRY,
+)
 STREAMS = Gauge("bigmind_mcp_streams", "Streams over which agents listen for changes.", registry=REGISTRY)
 
 

@@ -4,8 +4,8 @@ import asyncio
 import errno
 import resource
 import socket
+import struct
 import sys
-from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -14,11 +14,18 @@ import structlog
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from bigmind.embedded.connections import Connections, allow_open_files, connections_of_this_process
+from bigmind.embedded.listeners import BACKLOG
 from bigmind.environment import environment
 
 # Long answers (an agent that listens for events) must not hold up Ctrl-C.
 FINISH_WITHIN = 4
-MOST_FILES = 1 << 20
+HEAD_BYTES = 16 * 1024
+IGNORED_BYTES = 256 * 1024
+LINGER_SECONDS = 2
+DISCARD = struct.pack("ii", 1, 0)
+# Beyond the limit of connections by no more, until they are counted.
+ACCEPT_AT_ONCE = 64
 REPORT_EVERY = 60
 CANNOT_ACCEPT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -26,24 +33,44 @@ log = structlog.get_logger()
 
 
 class DeadlineProtocol(H11Protocol):
-    """uvicorn's protocol, which waits for as long as a connection is open, with a deadline for head and body.
+    """uvicorn's protocol, which waits for as long as a connection is open, with a deadline for head, body and answer.
 
-    Each begins with the first byte that is waited for, and no later byte puts it off.
+    Each begins with the first byte that is waited for, and no later byte puts it off. The answer must be read in parts
+    that fit into the buffers. A connection beyond the limits is closed before anything is made for it.
     """
+
+    counted: Connections
+    """The connections of this process; set before it serves."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._deadline: asyncio.TimerHandle | None = None
         self._awaited: object = None
+        self._ignored = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first head."""
+        if not self.counted.admit(self, (transport.get_extra_info("peername") or [""])[0]):
+            transport.set_protocol(asyncio.Protocol())
+            transport.abort()
+            return
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
         """Take in what came, and wait for what is still missing."""
+        self._ignored = self._ignored + len(data) if self._has_ended() else 0
         super().data_received(data)
+        self._watch()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        """Go on, because the client has read."""
+        super().resume_writing()
         self._watch()
 
     def on_response_complete(self) -> None:
@@ -54,31 +81,54 @@ class DeadlineProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
         super().connection_lost(exc)
-        self._wait_for(None, 0)
+        self._wait_for(None, None)
+        self.counted.release(self)
+
+    def make_way(self) -> None:
+        """Close at once, for a new connection: this one has let us wait."""
+        self._give_up()
+        self.transport.abort()
 
     def _watch(self) -> None:
         state = self.conn.their_state
-        if state is h11.SEND_BODY:
+        if self.flow.write_paused:
+            self._wait_for(self.flow, environment().body_seconds)
+        elif state is h11.SEND_BODY and self._ignored > IGNORED_BYTES:
+            # Reading on would cost more than the answer did. The client has a moment to see it.
+            self.flow.pause_reading()
+            self._wait_for(self.cycle, LINGER_SECONDS)
+        elif state is h11.SEND_BODY:
             self._wait_for(state, environment().body_seconds)
-        elif state is h11.IDLE and self.timeout_keep_alive_task is None:
-            self._wait_for(state, environment().header_seconds)
+        elif state is h11.IDLE:
+            # Between two requests uvicorn has a deadline of its own.
+            is_between = self.timeout_keep_alive_task is not None
+            self._wait_for(self if is_between else state, None if is_between else environment().header_seconds)
         else:
-            self._wait_for(None, 0)
+            self._wait_for(None, None)
 
-    def _wait_for(self, awaited: object, seconds: float) -> None:
+    def _wait_for(self, awaited: object, seconds: float | None) -> None:
         if awaited is self._awaited:
             return
         if self._deadline:
             self._deadline.cancel()
         self._awaited = awaited
-        self._deadline = self.loop.call_later(seconds, self._give_up) if awaited else None
+        self._deadline = self.loop.call_later(seconds, self._give_up) if seconds else None
+        self.counted.wait_for_client(self) if awaited else self.counted.serve(self)
 
     def _give_up(self) -> None:
         """Say why, where there was a request that nobody has answered yet, and close the connection."""
         if self._awaited is h11.SEND_BODY and self.conn.our_state is h11.SEND_RESPONSE and not self._has_answered():
             self._refuse(408, "The request did not arrive in time.\n")
+        elif self._awaited is self.flow:
+            # Otherwise transport and kernel would keep the rest until it is read.
+            self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, DISCARD)
+            self.transport.abort()
         else:
             self.transport.close()
+
+    def _has_ended(self) -> bool:
+        """Whether a body is still coming that nobody reads any more."""
+        return self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
 
     def _has_answered(self) -> bool:
         return self.cycle is None or self.cycle.response_started
@@ -103,6 +153,8 @@ class Server(uvicorn.Server):
         """Begin to accept connections."""
         asyncio.get_running_loop().set_exception_handler(self._note)
         await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(BACKLOG)  # asyncio made it as short as the number that it accepts at once.
 
     def _note(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -117,6 +169,7 @@ class Server(uvicorn.Server):
 def serve(descriptors: list[int]) -> None:
     """Serve BigMind on listening sockets that the parent process opened."""
     allow_open_files()
+    DeadlineProtocol.counted = connections_of_this_process()
     config = uvicorn.Config(
         "bigmind.asgi:application",
         http=DeadlineProtocol,  # On h11: httptools accepts a header that the MCP conformance suite wants refused.
@@ -124,19 +177,13 @@ def serve(descriptors: list[int]) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        backlog=ACCEPT_AT_ONCE,
+        h11_max_incomplete_event_size=HEAD_BYTES,
         # Nobody in front of us is known, so nobody's word for the client's address is taken.
         proxy_headers=False,
         timeout_graceful_shutdown=FINISH_WITHIN,
     )
     Server(config).run([socket.socket(fileno=descriptor) for descriptor in descriptors])
-
-
-def allow_open_files() -> None:
-    """Raise the soft limit of open files to the hard one: each connection is a file, and 1,024 are held in no time."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = MOST_FILES if hard == resource.RLIM_INFINITY else hard
-    with suppress(ValueError, OSError):  # Some systems allow fewer than they say.
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 if __name__ == "__main__":

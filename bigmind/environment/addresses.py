@@ -1,5 +1,6 @@
 """Checking addresses that are set: what could never be reached, or would show a secret, is refused at the start."""
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -13,6 +14,15 @@ def web_address(url: str) -> str:
         raise ValueError("must look like https://hooks.example.com/bigmind")
     refuse_unusable_port(url)
     return url
+
+
+def networks_in(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Return the addresses and networks that a setting names, with commas between them.
+
+    Raises:
+        ValueError: one of them is neither.
+    """
+    return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
 def refuse_unusable_port(url: str) -> None:

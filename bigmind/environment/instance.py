@@ -1,13 +1,14 @@
 """One instance: where it is, how much it serves at once, what holds for everybody here, and how it is watched."""
 
 import os
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from bigmind.environment.addresses import WebAddress
+from bigmind.environment.addresses import WebAddress, networks_in
 
 
 class InstanceSettings(BaseModel):
@@ -80,6 +81,36 @@ class Capacity(BaseModel):
     body_seconds: float = Field(
         default=60, ge=0.1, le=3600, description="Within how many seconds the body of a request must have arrived."
     )
+    connections: int = Field(
+        default=1000,
+        ge=10,
+        le=100_000,
+        description="Connections that a web process holds at once; no more than three quarters of the files it may "
+        "open. Beyond, the one that waits longest for its client makes way.",
+    )
+    connections_per_address: int = Field(
+        default=250,
+        ge=4,
+        le=100_000,
+        description="Connections that one address holds at once (of IPv6, one /64) in a web process.",
+    )
+    proxies: str = Field(
+        default="127.0.0.1,::1",
+        description="Addresses and networks of proxies, such as `127.0.0.1,10.1.0.0/16`. They speak for many: "
+        "BIGMIND_CONNECTIONS_PER_ADDRESS does not hold for them. It changes nobody’s address.",
+    )
+
+    @field_validator("proxies")
+    @classmethod
+    def refuse_unknown_networks(cls, proxies: str) -> str:
+        """Refuse what is no address and no network."""
+        networks_in(proxies)
+        return proxies
+
+    @property
+    def proxy_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The networks that proxies ask from."""
+        return networks_in(self.proxies)
 
 
 class Rules(BaseModel):

@@ -18,6 +18,9 @@ _TOLD: ContextVar[bool] = ContextVar("told", default=False)
 
 MASK = "…"
 NO_ROUTE = "(none)"
+MINUTE = 60
+MOST_OF_A_KIND = 20
+MOST_KINDS = 1_000
 # Keys and tokens of BigMind, passwords in addresses, what follows “Bearer”, and what is named a secret. No line
 # should hold any of it: this is for the libraries whose lines we do not write, and for the words of errors.
 _SECRET = re.compile(
@@ -71,6 +74,42 @@ class RoutesForPaths(logging.Filter):
         return True
 
 
+class FewOfAKind(logging.Filter):
+    """Writes 20 lines of one kind in a minute, and then how many were left out: a flood is not to fill the disk.
+
+    Of a kind are lines of one logger with the same words, which are ours; what they are about, a client chooses. The
+    tasks of the worker come from nobody outside: each is written.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Count the line, and say whether it is written."""
+        if record.name.startswith("celery."):
+            return True
+        is_ours = isinstance(record.msg, dict)
+        kind = record.name, str(record.msg["event"] if is_ours else record.msg)  # type: ignore[index]
+        begun, count = self._kinds.get(kind, (record.created, 0))
+        if record.created - begun >= MINUTE:
+            if count > MOST_OF_A_KIND:
+                _add(record, f"{count - MOST_OF_A_KIND} like it were left out.")
+            begun, count = record.created, 0
+        elif count + 1 == MOST_OF_A_KIND:
+            _add(record, "More like it are left out for a minute.")
+        if kind in self._kinds or len(self._kinds) < MOST_KINDS:
+            self._kinds[kind] = begun, count + 1
+        return count < MOST_OF_A_KIND
+
+
+def _add(record: logging.LogRecord, words: str) -> None:
+    if isinstance(record.msg, dict):
+        record.msg = {**record.msg, "note": words}
+    else:
+        record.msg, record.args = f"{record.getMessage()} ({words})", ()
+
+
 def without_secrets(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
     """Take keys, tokens and passwords out of a line before it is written, its traceback included."""
     return {name: mask(value) for name, value in event.items()}
@@ -101,9 +140,9 @@ def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"structured": _formatter(as_json=as_json)},
-        "filters": {"routes": {"()": RoutesForPaths}},
+        "filters": {"routes": {"()": RoutesForPaths}, "few": {"()": FewOfAKind}},
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "structured"},
+            "stderr": {"class": "logging.StreamHandler", "formatter": "structured", "filters": ["few"]},
             "nowhere": {"class": "logging.NullHandler"},
         },
         "root": {"handlers": ["stderr"], "level": level},

@@ -13,6 +13,8 @@ from bigmind.environment import environment
 
 STRANGERS_BYTES = 64 * 1024
 """What is read of a request before it is known whose it is: more than any form for people without an account has."""
+STRANGERS_TOGETHER = 8 * 1024 * 1024
+"""The same of all such requests at one time."""
 REST_BYTES = 1024 * 1024
 IMPORT_BYTES = 4 * 1024 * 1024
 BODY_BYTES = 8 * 1024 * 1024
@@ -59,28 +61,38 @@ class WholeRequests:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; nobody is answered who left before they had sent everything."""
         announced = Headers(scope=scope).get("content-length", "")
         expected = int(announced) if announced.isdecimal() else 0
-        body, more, is_known = bytearray(), True, False
-        while more:
-            size = max(expected, len(body))
-            if size > (limit := _limit(scope["path"])):
-                await _too_large(scope["path"], size, limit)(scope, receive, send)
-                return
-            if not is_known and size > STRANGERS_BYTES:
-                is_known = await _is_known(scope)
-            if not is_known and _needs_to_be_known(scope, size):
-                await self._hand_on(scope, b"", receive, send)
-                return
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-        await self._hand_on(scope, bytes(body), receive, send)
+        body, more, is_known, held = bytearray(), True, False, 0
+        try:
+            while more:
+                size = max(expected, len(body))
+                if size > (limit := _limit(scope["path"])):
+                    await _too_large(scope["path"], size, limit)(scope, receive, send)
+                    return
+                is_full = self._held > STRANGERS_TOGETHER and size > 0
+                if not is_known and (size > STRANGERS_BYTES or is_full):
+                    is_known = await _is_known(scope)
+                if not is_known and _needs_to_be_known(scope, size):
+                    await self._hand_on(scope, b"", receive, send)
+                    return
+                if not is_known and is_full:
+                    await _busy(scope["path"])(scope, receive, send)
+                    return
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return
+                body += (piece := message.get("body", b""))
+                more = message.get("more_body", False)
+                self._held += 0 if is_known else len(piece)
+                held += 0 if is_known else len(piece)
+            await self._hand_on(scope, bytes(body), receive, send)
+        finally:
+            self._held -= held
 
     async def _hand_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         # WSGI reads nothing of a body that came in chunks, and would wait for one that was left unread.
@@ -124,13 +136,25 @@ async def _is_known(scope: Scope) -> bool:
 
 def _too_large(path: str, size: int, limit: int) -> Response:
     detail = f"The request has {size:,} bytes; the limit is {limit:,}."
+    return _refusal(path, 413, "too_large", detail, hint="Send it in several parts.")
+
+
+def _busy(path: str) -> Response:
+    answer = _refusal(
+        path, 503, "too_many", "Too many requests are being received.", hint="Try again in a few seconds."
+    )
+    answer.headers["Retry-After"] = "5"
+    return answer
+
+
+def _refusal(path: str, status: int, code: str, detail: str, *, hint: str) -> Response:
     if not path.startswith("/api/"):
-        return Response(f"{detail}\n", 413, media_type="text/plain")
+        return Response(f"{detail} {hint}\n", status, media_type="text/plain")
     # Imported here, because Django must be set up first.
     from bigmind.transports.rest.problems import problem
 
-    refusal = problem(413, "too_large", detail, hint="Send it in several parts.")
-    return Response(refusal.content, 413, dict(refusal.headers))
+    refusal = problem(status, code, detail, hint=hint)
+    return Response(refusal.content, status, dict(refusal.headers))
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,9 +13,12 @@ import psutil
 import pytest
 
 from tests.factories import make_key
+from tests.half_open import attacking
+from tests.half_open import connect as half_open
 from tests.serving import Served, end_its_database_sessions, serving
 
 MIB = 1024 * 1024
+TCP_ESTABLISHED = 1
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -102,7 +105,7 @@ def test_sixty_unfinished_bodies_of_eight_megabytes_take_no_memory(hurried, path
     with ExitStack() as held:
         for _ in range(60):
             connection = held.enter_context(connect(served, head))
-            connection.settimeout(1)
+            connection.settimeout(0.02)
             try:
                 connection.sendall(b"x" * (8 * MIB - 1))
             except OSError:
@@ -110,6 +113,64 @@ def test_sixty_unfinished_bodies_of_eight_megabytes_take_no_memory(hurried, path
         grown = psutil.Process(process.pid).memory_info().rss - before
 
     assert grown < 60 * MIB
+
+
+def test_hundreds_of_half_open_connections_and_large_bodies_stop_nobody(hurried):
+    served, process = hurried
+    before, lines = psutil.Process(process.pid).memory_info().rss, len(served.log.read_text().splitlines())
+    with attacking(served.url, 1_200, 2, ["127.0.0.1", "127.0.0.2", "127.0.0.3"]):
+        begun = monotonic()
+        while monotonic() - begun < 2:
+            assert httpx.get(f"{served.url}/healthz", timeout=10).status_code == 200
+        grown = psutil.Process(process.pid).memory_info().rss - before
+
+    assert grown < 50 * MIB
+    assert len(served.log.read_text().splitlines()) - lines < 20
+
+
+def test_at_the_limit_of_an_address_others_are_served(hurried):
+    served, _ = hurried
+    with ExitStack() as held:
+        theirs = [held.enter_context(half_open(served.url, "GET /", "127.0.0.9")) for _ in range(260)]
+
+        assert theirs[0].recv(1) == b""
+        assert httpx.get(f"{served.url}/healthz", timeout=5).status_code == 200
+
+
+def test_an_answer_that_nobody_reads_is_given_up(hurried):
+    served, _ = hurried
+    begun = monotonic()
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(30)
+        connection.connect(("127.0.0.1", urlsplit(served.url).port or 0))
+        question = f"GET /api/v1/openapi.json HTTP/1.1\r\nHost: {urlsplit(served.url).netloc}\r\n\r\n".encode()
+        connection.sendall(question * 40)
+        while not _is_cut(connection) and monotonic() - begun < 25:
+            sleep(0.2)
+
+    assert monotonic() - begun < 20
+
+
+def _is_cut(connection: socket.socket) -> bool:
+    """Whether the server has closed the connection, looked up without reading from it."""
+    state = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    return state != TCP_ESTABLISHED
+
+
+def test_of_a_large_body_that_was_refused_little_is_read(hurried):
+    served, _ = hurried
+    head = f"POST /mcp HTTP/1.1\nHost: HOST\nContent-Length: {200 * MIB}\n\n"
+    begun, sent = monotonic(), 0
+    with connect(served, head) as connection:
+        try:
+            while sent < 200 * MIB:
+                sent += connection.send(b"x" * MIB)
+        except OSError:
+            pass
+
+    assert sent < 32 * MIB
+    assert monotonic() - begun < 10
 
 
 def test_a_body_in_chunks_without_a_session_is_not_gathered(hurried):
