@@ -43,6 +43,7 @@ from accounts.people.user_deletion import delete_user
 from accounts.people.users import require_another_admin
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict
+from bigmind.core.masking import masking
 from bigmind.web.admin import show
 
 # What is configured in the environment or not used at all must not look as if it could be set here.
@@ -103,7 +104,8 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         """Delete as the command does: the last admin stays."""
         try:
-            delete_user(obj)
+            with masking(None):
+                delete_user(obj)
         except Conflict as refusal:
             messages.error(request, str(refusal))
 
@@ -117,16 +119,8 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             self.delete_model(request, user)
 
 
-@admin.register(Profile)
-class ProfileAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Who people are: Tier 0."""
-
-    list_display = ("user", "role", "updated_at")
-    list_filter = ("updated_at",)
-    list_select_related = ("user",)
-    search_fields = ("user__username", "role", "preferences")
-    raw_id_fields = ("user",)
-    readonly_fields = ("updated_at",)
+# Only people themselves say who they are.
+show(Profile, "user role updated_at", search="user__username", filters="updated_at")
 
 
 @admin.register(Agent)

@@ -14,6 +14,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from accounts.actor import Actor, acts
+from accounts.services.private_rows import hide_private_rows
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.read_only import is_read_only, is_refused_write
@@ -92,7 +93,7 @@ def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None
 
 
 class RlsMiddleware:
-    """Limits a page to the private rows of the signed-in user. In the admin site, admins see the rows of all users.
+    """Limits a page to the private rows of the signed-in user. In the admin site, admins see all rows, texts hidden.
 
     REST is left to the gate, which knows the owner of the key. A request without a session sees no private rows.
     """
@@ -103,8 +104,15 @@ class RlsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_rest(request) or settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.pk:
             return self.get_response(request)
-        is_admin_site = request.path_info.startswith(reverse("admin:index")) and request.user.is_admin
-        with rls_bypass() if is_admin_site else rls_scope(request.user.pk), acts(Actor.of(request.user)):
+        user = request.user
+        if not request.path_info.startswith(reverse("admin:index")):
+            with rls_scope(user.pk), acts(Actor.of(user)):
+                return self.get_response(request)
+        with (
+            rls_bypass() if user.is_admin else rls_scope(user.pk),
+            acts(Actor.of(user)),
+            hide_private_rows(user, request.session),
+        ):
             return self.get_response(request)
 
 

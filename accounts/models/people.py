@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from bigmind.core.masking import PrivateModel
 from bigmind.core.numbers import ids_in
 from bigmind.core.sections import ProfileSection
 
@@ -109,7 +110,7 @@ class User(AbstractBaseUser):
         return self.is_active and self.is_admin
 
 
-class Profile(models.Model):
+class Profile(PrivateModel):
     """What every session receives about its user: role, preferences, pinned facts."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="profile")

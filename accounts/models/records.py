@@ -9,6 +9,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from bigmind.core.masking import PrivateModel
+
 from .keys import ApiKey
 from .people import Agent, User
 
@@ -44,7 +46,7 @@ class Call(models.Model):
         return f"{self.operation}: {self.outcome}"
 
 
-class KeptReply(models.Model):
+class KeptReply(PrivateModel):
     """The reply to a write that carried an idempotency key: the same key again is answered with it."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="kept_replies")
@@ -83,7 +85,7 @@ class TaskTally(models.Model):
         return self.task
 
 
-class Alert(models.Model):
+class Alert(PrivateModel):
     """One line for one person. The row is the record as well: what happened, when, and who did it."""
 
     class Kind(models.TextChoices):
@@ -97,6 +99,7 @@ class Alert(models.Model):
         CODES_RENEWED = "codes_renewed"
         CODE_USED = "code_used"
         SSO_LINKED = "sso_linked"
+        PRIVATE_OPENED = "private_opened"
 
     user = models.ForeignKey(User, models.CASCADE, related_name="alerts")
     kind = models.CharField(max_length=20, choices=Kind)

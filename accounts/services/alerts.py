@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.db.models import QuerySet
@@ -22,11 +23,11 @@ _WARNINGS = ((Alert.Kind.KEY_ENDS_SOON, EXPIRY_WARNING), (Alert.Kind.KEY_ENDS, K
 log = structlog.get_logger()
 
 
-def tell(user: User, kind: Alert.Kind, text: str, *, by: User | None = None) -> Alert:
-    """Alert a user to a change of their sign-in; `by` names who made it, if it was someone else."""
+def tell(user: User, kind: Alert.Kind, text: str, *, by: User | None = None, **details: Any) -> Alert:
+    """Alert a user to a change of their sign-in or a look at their rows; `by` names who it was, if someone else."""
     by_name = str(by)[:200] if by else ""
-    log.info("A sign-in was changed.", kind=str(kind), user=str(user.pk), by=str(by.pk) if by else "")
-    audit(str(kind), about=user, by=by)
+    log.info("A user was alerted.", kind=str(kind), user=str(user.pk), by=str(by.pk) if by else "")
+    audit(str(kind), about=user, by=by, **details)
     return Alert.objects.create(user=user, kind=kind, text=text[:300], by_name=by_name)
 
 

@@ -1,10 +1,16 @@
 """What the admin of every app is made of: tables that are looked at and not changed, each a row of its module."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from bigmind.core.masking import PrivateModel, current_mask, owner_if_hidden, reaches_private_text
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -14,6 +20,45 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     may_be_deleted: ClassVar[bool] = False
 
     list_select_related: ClassVar[bool | tuple[str, ...]] = True
+    change_form_template = "components/admin/change_form.html"
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Show the columns. Where texts are hidden, none is ordered by, and a last column leads to opening them."""
+        columns = super().get_list_display(request)
+        if not self._hides_texts:
+            return columns
+        plain = [_column_without_order(str(name)) if self._is_hidden(str(name)) else name for name in columns]
+        return [*plain, lead_to_private_rows]
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Order by what is not hidden."""
+        return [name for name in super().get_ordering(request) if not self._is_hidden(str(name))]
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Filter by what is not hidden."""
+        return [one for one in super().get_list_filter(request) if not self._is_hidden(str(one))]
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        """Search what is not hidden: that something is found would tell what is there."""
+        return [name for name in super().get_search_fields(request) if not self._is_hidden(str(name))]
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Refuse look-ups in an address that ask about a hidden text."""
+        return not self._is_hidden(lookup) and super().lookup_allowed(lookup, value, request)
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Show a row; where its texts are hidden, with the way to open them."""
+        row = kwargs.get("obj")
+        return super().render_change_form(
+            request, {**context, "open_private": opening_address(row, request) if row else ""}, *args, **kwargs
+        )
+
+    @property
+    def _hides_texts(self) -> bool:
+        return current_mask() is not None and issubclass(self.model, PrivateModel)
+
+    def _is_hidden(self, path: str) -> bool:
+        return current_mask() is not None and reaches_private_text(self.model, path)
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Admins look at everything, curators at what they decide about."""
@@ -36,6 +81,36 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Derived rows come and go with what they belong to; records may be deleted where it does no harm."""
         return self.may_be_deleted and super().has_delete_permission(request, obj)
+
+
+def opening_address(row: Model, request: HttpRequest) -> str:
+    """Return the page on which an admin opens the rows of this row's owner; "" where nothing is hidden."""
+    owner = owner_if_hidden(row)
+    if owner is None:
+        return ""
+    return f"{reverse('private-rows', args=[owner])}?{urlencode({'next': request.get_full_path()})}"
+
+
+@admin.display(description="private")
+def lead_to_private_rows(row: Model) -> str:
+    """Show in a list that the texts of a row are hidden, with the way to open them."""
+    owner = owner_if_hidden(row)
+    if owner is None:
+        return ""
+    there = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_changelist")
+    address = f"{reverse('private-rows', args=[owner])}?{urlencode({'next': there})}"
+    return format_html('<a href="{}">Show</a>', address)
+
+
+def _column_without_order(name: str) -> Callable[[Model], Any]:
+    """Return a column with this field's values by which the list cannot be ordered."""
+
+    @admin.display(description=name.replace("_", " "))
+    def column(row: Model) -> Any:
+        return getattr(row, name)
+
+    column.__name__ = name
+    return column
 
 
 def show(

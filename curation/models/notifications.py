@@ -8,12 +8,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.masking import PrivateModel
 from knowledge.models import CompanyEntry
 
 from .reviews import Review
 
 
-class Notice(models.Model):
+class Notice(PrivateModel):
     """One line for one user: what happened to an entry that they proposed, own or commented on."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="notices")
@@ -40,8 +41,11 @@ class Channel(models.TextChoices):
     EMAIL = "email"
 
 
-class Delivery(models.Model):
+class Delivery(PrivateModel):
     """One message: retried until it arrives, and kept for 30 days. `trouble` is the last error."""
+
+    owned_by = "to"
+    shared_without_owner = True
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     channel = models.CharField(max_length=10, choices=Channel)

@@ -4,9 +4,10 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, ApiKey, User
+from bigmind.core.masking import PrivateModel
 
 
-class CanBeSetAside(models.Model):
+class CanBeSetAside(PrivateModel):
     """Something that can be hidden everywhere, kept on record, and brought back."""
 
     set_aside_at = models.DateTimeField(null=True, blank=True)

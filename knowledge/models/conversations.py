@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.masking import PrivateModel
 from bigmind.core.numbers import HasNumber
 
 from .sessions import Session
@@ -17,7 +18,7 @@ TOOL_USE_LASTS = timedelta(hours=1)
 """A call comes within seconds of its hook; a person who is asked for permission may take longer."""
 
 
-class Conversation(HasNumber, models.Model):
+class Conversation(HasNumber, PrivateModel):
     """One conversation of a client, under the id that the client gave it, and the session it writes to."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="conversations")
@@ -71,7 +72,7 @@ class HookEventName(models.TextChoices):
     END = "end"
 
 
-class HookEvent(models.Model):
+class HookEvent(PrivateModel):
     """One event of a conversation: the prompt, what was recalled before it, what was kept after it.
 
     What was recalled is named by kind and id, and by the lines that were told: what is erased is erased from both.
@@ -102,7 +103,7 @@ class HookEvent(models.Model):
         return f"{self.event} {self.at:%Y-%m-%d %H:%M}"
 
 
-class ToolUse(models.Model):
+class ToolUse(PrivateModel):
     """A call of a tool that a hook announced: by its id the call over MCP finds its conversation. Kept for an hour."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="+")
@@ -119,7 +120,7 @@ class ToolUse(models.Model):
         return self.tool_use_id
 
 
-class HookHealth(models.Model):
+class HookHealth(PrivateModel):
     """When the hooks of one client last ran, last brought something and last failed."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="hook_health")
@@ -153,7 +154,7 @@ class CaptureMode(models.TextChoices):
     READ_ONLY = "read_only", "Read-only"
 
 
-class CapturePolicy(models.Model):
+class CapturePolicy(PrivateModel):
     """How a user wants memory to be written and what hooks may keep. Who has not chosen has no row."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="capture_policy")

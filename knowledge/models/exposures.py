@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
+from bigmind.core.masking import PrivateModel
 
 from .company import CompanyEntry
 from .sessions import Session
@@ -52,8 +53,10 @@ class Proof(models.Model):
         return f"{self.entry_id}: served {self.served}, cited {self.cited}, misled {self.misled}"
 
 
-class Receipt(models.Model):
+class Receipt(PrivateModel):
     """The start context of one session, item by item: what, why, and its tokens; and its lines as they were told."""
+
+    owned_by = "session__user"
 
     session = models.OneToOneField(Session, models.CASCADE, primary_key=True, related_name="receipt")
     tokens = models.PositiveIntegerField()
@@ -65,7 +68,7 @@ class Receipt(models.Model):
         return f"{self.told} items, {self.tokens} tokens"
 
 
-class ReceiptText(models.Model):
+class ReceiptText(PrivateModel):
     """One line as an agent was told it, kept once however often it was told. It goes with what it is of, by a trigger.
 
     A line of the layout, such as a heading, is of nothing.
@@ -93,7 +96,7 @@ class ReceiptText(models.Model):
         return self.text[:80]
 
 
-class Recall(models.Model):
+class Recall(PrivateModel):
     """What an open session still has to hear: that something it was told was recalled. The handle, and no text."""
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="recalls")

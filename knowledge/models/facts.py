@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.masking import PrivateModel
 from bigmind.core.numbers import HasNumber
 
 from .sessions import Session
@@ -35,7 +36,7 @@ class FactQuerySet(models.QuerySet["Fact"]):
         return self.order_by("-created_at", "-id")
 
 
-class Fact(HasNumber, models.Model):
+class Fact(HasNumber, PrivateModel):
     """One atomic personal truth. A fact that was set aside stays on record and is never recalled."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="facts")

@@ -4,6 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
+from bigmind.core.masking import PrivateModel
 
 
 class Usefulness(models.TextChoices):
@@ -17,7 +18,7 @@ class Usefulness(models.TextChoices):
 COMPLAINTS = (Usefulness.WRONG, Usefulness.OUTDATED)
 
 
-class Feedback(models.Model):
+class Feedback(PrivateModel):
     """One person's word on one thing. Saying something else later replaces it; a complaint stays open until settled."""
 
     kind = models.CharField(max_length=20, help_text="Kind of what it is about.")

@@ -5,6 +5,7 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from accounts.models import User
+from bigmind.core.masking import PrivateModel
 
 from .embeddings import EmbeddingSpace
 
@@ -37,7 +38,7 @@ class Gap(models.Model):
         return self.name or f"Gap {self.pk}"
 
 
-class UnansweredQuestion(models.Model):
+class UnansweredQuestion(PrivateModel):
     """One person's question that found nothing, however often it was asked. It is theirs: see `services.gaps`."""
 
     gap = models.ForeignKey(Gap, models.CASCADE, related_name="questions")

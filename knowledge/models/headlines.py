@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F
 
 from accounts.models import User
+from bigmind.core.masking import PrivateModel
 
 from .sessions import Session
 
@@ -24,8 +25,10 @@ class ShownHeadlineQuerySet(models.QuerySet["ShownHeadline"]):
         return self.order_by("-session__started_at", "-pk")
 
 
-class ShownHeadline(models.Model):
+class ShownHeadline(PrivateModel):
     """One headline that was chosen, in the words that were chosen: an agent that rewords it shows nothing new."""
+
+    owned_by = "session__user"
 
     session = models.OneToOneField(Session, models.CASCADE, primary_key=True, related_name="shown_headline")
     text = models.CharField(max_length=120)

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.masking import PrivateModel
 
 
 class Kind(models.TextChoices):
@@ -66,8 +67,11 @@ class Lexemes(models.Func):
 OUTDATED = models.Q(form=0) & (models.Q(kind=Kind.CHUNK) | models.Q(ordinal__gt=0))
 
 
-class Passage(models.Model):
+class Passage(PrivateModel):
     """A piece of a stored text. What was set aside, has expired or was erased has no passages."""
+
+    owned_by = "owner"
+    shared_without_owner = True
 
     kind = models.CharField(max_length=20, choices=Kind)
     source_id = models.CharField(max_length=36, help_text="The id of what it is a piece of.")

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
+from bigmind.core.masking import PrivateModel
 from bigmind.core.numbers import HasNumber
 
 from .base import CanBeSetAside
@@ -108,8 +109,10 @@ class Session(CanBeSetAside):
         return self.ended_at is None
 
 
-class Summary(models.Model):
+class Summary(PrivateModel):
     """Tier 2: the narrative of one session."""
+
+    owned_by = "session__user"
 
     session = models.OneToOneField(Session, models.CASCADE, primary_key=True, related_name="summary")
     summary = models.TextField()

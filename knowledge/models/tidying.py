@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.masking import PrivateModel
 
 
 class Concern(models.TextChoices):
@@ -17,7 +18,7 @@ class Concern(models.TextChoices):
     UNUSED = "unused"
 
 
-class TidyingAnswer(models.Model):
+class TidyingAnswer(PrivateModel):
     """One decision: it can be taken back, and what was kept is not suggested again. It holds ids and no content."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="tidying_answers")

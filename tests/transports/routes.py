@@ -58,7 +58,7 @@ RULES: dict[str, tuple[str, ...]] = {
     ADMINS: (
         *("people", "invite", "invitation-revoke", "address-unlock", "person", "person-role"),
         *("person-deactivate", "person-activate", "person-sign-out", "person-unlock", "person-password"),
-        *("person-second-factor", "person-delete", "deliveries", "deliveries-again"),
+        *("person-second-factor", "person-delete", "private-rows", "deliveries", "deliveries-again"),
         *("embeddings", "embeddings-retry", "embeddings-rebuild", "embeddings-stop"),
         *("company-server", "company-server-try", "system", "audit", "audit-export"),
     ),

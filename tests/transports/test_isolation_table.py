@@ -73,6 +73,10 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "the page of all people, with their roles": lambda owned: ("GET", "/people/"),
     "the page that manages a person": lambda owned: ("GET", f"/people/{_id_of(owned)}/"),
     "the page that deletes a person, with what goes": lambda owned: ("GET", f"/people/{_id_of(owned)}/delete/"),
+    "the page that opens a person’s private rows to an admin": lambda owned: (
+        "GET",
+        f"/people/{_id_of(owned)}/private/",
+    ),
     "resetting the password of a person": lambda owned: ("POST", f"/people/{_id_of(owned)}/password/"),
     "inviting somebody": lambda owned: ("GET", "/people/invite/"),
     "the page of where one is signed in": lambda owned: ("GET", "/sign-ins/"),
@@ -95,6 +99,7 @@ SHOWN = {
     "directory_search": "items",
     "directory_list_instances": "items",
     "the API documentation": TEXT,
+    "the page that opens a person’s private rows to an admin": "Show them",
     "the pages of documentation": SHARED,
     "the page that corrects documentation": SHARED,
     "the page of company knowledge": SHARED,
