@@ -314,6 +314,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "embed-pending": {"task": "knowledge.tasks.embed_pending", "schedule": 15.0, "options": {"expires": 15}},
     "rewrite-passages": {"task": "knowledge.tasks.rewrite_passages", "schedule": 60.0, "options": {"expires": 60}},
+    "index-replaced-facts": {"task": "knowledge.tasks.index_replaced_facts", "schedule": 86_400.0},
     "keep-indexes": {"task": "knowledge.tasks.keep_indexes", "schedule": 600.0, "options": {"expires": 600}},
     "close-stale-sessions": {"task": "knowledge.tasks.close_stale_sessions", "schedule": 600.0},
     "set-aside-expired-notes": {"task": "knowledge.tasks.forget_expired_notes", "schedule": 60.0},

@@ -31,7 +31,7 @@ CompanyTitle = Annotated[
 CompanyText = Annotated[
     SharedContent,
     AfterValidator(_within_tokens),
-    Field(description="Markdown, up to 500 tokens, for everybody."),
+    Field(description="Markdown, up to 500 tokens."),
 ]
 CompanyEntryId = Annotated[RowId, Handle("company"), Field(description="The number in its handle: 142 for C142.")]
 Revision = Annotated[
@@ -43,10 +43,10 @@ Revision = Annotated[
     ),
 ]
 Notes = Annotated[SharedLongText, Field(max_length=2_000, description="Why. The proposer reads it.")]
-Evidence = Annotated[SharedLongText, Field(max_length=4_000, description="What shows it: links, figures.")]
+Evidence = Annotated[SharedLongText, Field(max_length=4_000, description="What shows it.")]
 OriginName = Annotated[
     Literal["user", "inferred", "tool", "imported"],
-    Field(description="Who says so: the user, you (inferred), a tool, an import."),
+    Field(description="Who says so; inferred: you."),
 ]
 KeepHere = Annotated[bool, Field(description="Not for a company server.")]
 SourceKind = Literal["fact", "chunk", "entry", "hypothesis"]

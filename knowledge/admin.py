@@ -152,9 +152,9 @@ show(
 )
 show(
     Fact,
-    "__str__ user category confidence project created_at deprecated_at",
+    "__str__ user category confidence project valid_from valid_until created_at deprecated_at",
     search="user__username project fact deprecation_reason",
-    filters="category created_at deprecated_at",
+    filters="category valid_from valid_until created_at deprecated_at",
     order="-created_at",
     base=RememberedAdmin,
     kind="fact",

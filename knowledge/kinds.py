@@ -72,9 +72,10 @@ class MemoryKind:
         lapses: Whether one may cease to be visible by the passing of time alone, while it still has passages.
         may_be_empty: Whether one that is visible may have nothing to search, and so no passages.
         tags: The field with its tags, where the kind has any: a search by tag leaves out the kinds that have none.
+        held: What of one's own held from a moment to another one, replaced since or not; None: it has no such days.
         title: What one is called.
         told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`,
-            `contradicted_by`.
+            `contradicted_by`, `validity`.
         is_searched: Whether a search over everything looks for it.
         takes_feedback: Whether users and agents may say that one was useful, wrong or outdated, or cite it.
         promoted: The text that promoting one to company knowledge proposes; None: it cannot be promoted.
@@ -93,6 +94,7 @@ class MemoryKind:
     lapses: bool = False
     may_be_empty: bool = False
     tags: str = ""
+    held: Callable[[User, datetime, datetime], QuerySet[Any]] | None = None
     title: Callable[[Any], str] = str
     told: Callable[[Any], dict[str, str]] = lambda thing: {}
     is_searched: bool = True
@@ -151,7 +153,7 @@ def _first_line(text: str) -> str:
 
 def _contradiction(fact: Fact) -> str:
     newer = fact.contradicted_by
-    return f"F{newer.number}: {one_line(newer.fact)[:QUOTED_CHARS]}" if newer else ""
+    return f"F{newer.number}: {one_line(newer.fact)[:QUOTED_CHARS]}" if newer and not newer.is_past else ""
 
 
 def _approver(entry: CompanyEntry) -> str:
@@ -165,7 +167,7 @@ KINDS: dict[str, MemoryKind] = {
         word="fact",
         label="Facts",
         route="memory-fact",
-        visible=lambda user: Fact.objects.of(user).current().select_related("contradicted_by"),
+        visible=lambda user: Fact.objects.of(user).current().select_related("contradicted_by", "superseded_by"),
         own=OwnMemory(
             rows=lambda user: Fact.objects.of(user),
             list_route="memory-facts",
@@ -174,7 +176,10 @@ KINDS: dict[str, MemoryKind] = {
             erase="knowledge.services.facts.erase_fact",
             archived_at="deprecated_at",
         ),
-        told=lambda fact: {"contradicted_by": _contradiction(fact)},
+        held=lambda user, start, end: (
+            Fact.objects.of(user).held(start, end).select_related("contradicted_by", "superseded_by")
+        ),
+        told=lambda fact: {"contradicted_by": _contradiction(fact), "validity": fact.validity},
         promoted=lambda fact: str(fact.fact),
         session="source_session",
     ),

@@ -11,6 +11,7 @@ from knowledge.search import indexes
 from knowledge.services import (
     as_told,
     embedding,
+    facts,
     gaps,
     instances,
     notes,
@@ -37,6 +38,12 @@ def embed_pending() -> None:
 def rewrite_passages() -> None:
     """Rewrite the passages whose heads are outdated."""
     rewriting.rewrite_passages()
+
+
+@shared_task
+def index_replaced_facts() -> None:
+    """Index what an older version took out of the index when it was replaced."""
+    facts.index_replaced_facts()
 
 
 @shared_task

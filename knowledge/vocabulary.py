@@ -18,6 +18,7 @@ from bigmind.core.vocabulary import (
     Content,
     Lines,
     LongText,
+    Moment,
     RowId,
     SharedLongText,
     SharedTags,
@@ -29,6 +30,9 @@ CategoryName = Literal["preference", "decision", "codebase", "constraint", "iden
 FactText = Annotated[Content, Field(description="One truth, in one sentence.", examples=["Prefers pytest."])]
 FactId = Annotated[RowId, Handle("fact"), Field(description="Its number.")]
 FactIds = Annotated[list[Annotated[RowId, Handle("fact")]], Field(max_length=20)]
+ValidFrom = Annotated[Moment, Field(description="Holds from this date.")]
+ValidUntil = Annotated[Moment, Field(description="Ends on this date.")]
+Relevance = Annotated[Literal["strong", "weak"], Field(description="weak: it merely comes closest.")]
 HypothesisText = Annotated[Content, Field(description="“I believe X because Y.”")]
 HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="The number of the hypothesis.")]
 ChunkId = Annotated[RowId, Handle("chunk"), Field(description="The number of the chunk.")]

@@ -146,3 +146,8 @@ Importance = Annotated[int, Field(ge=1, le=10, description="1 to 10.")]
 RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Since = Annotated[Moment, Field(description="From this date on.")]
 Before = Annotated[Moment, Field(description="Before this date.")]
+AsOf = Annotated[
+    str,
+    AfterValidator(check_content),
+    Field(min_length=1, max_length=TITLE_CHARS, description="What held then: March."),
+]

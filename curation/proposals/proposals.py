@@ -92,7 +92,7 @@ def promote_to_global(
     """Propose that everybody here should know this. A curator decides.
 
     Call this when something holds beyond this user: with content, or source_kind and source_id of what is stored.
-    Returns the entry with its handle and status. You hear the decision when a later session starts.
+    Returns the entry with handle and status. A later session hears the decision.
     """
     # Of two simultaneous calls with the same text, the second waits, and then finds the first as a duplicate.
     wait_for_turn(_LOCK, actor.user.pk)

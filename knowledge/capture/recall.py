@@ -88,7 +88,9 @@ def _line_of(hit: Hit) -> RecalledLine:
     title = "" if not hit.title or hit.title in hit.excerpt else f"{inline(hit.title)}: "
     text = cut_to_tokens(f"{title}{inline(hit.excerpt)}", LINE_TOKENS - 30)
     by = f"approved by {hit.approver}" if hit.approver else hit.role
-    about = ", ".join(inline(part) for part in (f"{hit.created_at:%Y-%m-%d}", hit.project[:40], by[:40]) if part)
+    about = ", ".join(
+        inline(part) for part in (f"{hit.created_at:%Y-%m-%d}", hit.validity, hit.project[:40], by[:40]) if part
+    )
     letter = HANDLES.get(Kind(hit.kind))
     handle = f"{letter}{number_in(hit.id)}" if letter else f"{hit.kind}:{_short(hit)}"
     markdown = f"- [{handle}] {text} ({about})"

@@ -28,7 +28,7 @@ from .conversations import CaptureMode, CapturePolicy, Conversation, HookEvent, 
 from .embeddings import CachedVector, EmbeddingDay, EmbeddingSpace, PassageVector
 from .entries import Entry, EntryType
 from .exposures import Proof, Recall, Receipt, ReceiptText, Serving
-from .facts import Category, Fact
+from .facts import Category, Fact, say_validity
 from .feedback import COMPLAINTS, Feedback, Usefulness
 from .gaps import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
 from .headlines import ShownHeadline

@@ -1,6 +1,9 @@
 """Fact: one atomic personal truth."""
 
+from datetime import datetime
+
 from django.db import models
+from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts.models import User
@@ -28,8 +31,37 @@ class FactQuerySet(models.QuerySet["Fact"]):
         return self.filter(user=user)
 
     def current(self) -> "FactQuerySet":
-        """Those that still hold."""
+        """Those that nobody set aside."""
         return self.filter(deprecated_at=None)
+
+    def past(self) -> "FactQuerySet":
+        """Those that held until a day that has passed, by what was said of them."""
+        now = timezone.now()
+        return self.filter(Q(valid_until__lte=now) | Q(superseded_by__valid_from__lte=now))
+
+    def without_past(self) -> "FactQuerySet":
+        """Those that do not only belong to the past; those to come are among them."""
+        now = timezone.now()
+        return self.filter(Q(valid_until=None) | Q(valid_until__gt=now)).exclude(superseded_by__valid_from__lte=now)
+
+    def held(self, start: datetime, end: datetime) -> "FactQuerySet":
+        """Those that held at some moment from `start` to before `end`, also what was replaced since.
+
+        What was set aside for another reason was not true. The rules are those of `starts_at` and `ends_at`.
+        """
+        begun = Q(valid_from__lt=end) | Q(valid_from=None) & (
+            Q(created_at__lt=end)
+            | Q(valid_until__lte=F("created_at"))
+            | Q(superseded_by__valid_from__lte=F("created_at"))
+        )
+        replaced_later = Q(superseded_by__valid_from__gt=start) | Q(
+            superseded_by__valid_from=None, superseded_by__created_at__gt=start
+        )
+        return self.filter(
+            begun,
+            Q(valid_until=None) | Q(valid_until__gt=start),
+            Q(superseded_by=None, deprecated_at=None) | Q(superseded_by__isnull=False) & replaced_later,
+        )
 
     def newest_first(self) -> "FactQuerySet":
         """In the order people look for them."""
@@ -64,6 +96,12 @@ class Fact(HasNumber, PrivateModel):
         db_index=False,
         help_text="A newer one beside which this cannot hold, until someone says which of the two does.",
     )
+    valid_from = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it holds; empty: since it was stored."
+    )
+    valid_until = models.DateTimeField(
+        null=True, blank=True, help_text="From then on it no longer holds; empty: it does."
+    )
     deprecated_at = models.DateTimeField(null=True, blank=True)
     deprecation_reason = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -75,6 +113,7 @@ class Fact(HasNumber, PrivateModel):
         constraints = [
             models.CheckConstraint(condition=models.Q(confidence__range=(0, 1)), name="fact_confidence_0_to_1"),
             models.CheckConstraint(condition=models.Q(category__in=Category.values), name="fact_category_is_known"),
+            models.CheckConstraint(condition=Q(valid_until__gt=F("valid_from")), name="fact_ends_after_it_begins"),
             models.UniqueConstraint(
                 fields=["user", "digest"], condition=models.Q(deprecated_at=None), name="fact_known_once"
             ),
@@ -106,5 +145,59 @@ class Fact(HasNumber, PrivateModel):
 
     @property
     def is_current(self) -> bool:
-        """Whether it still holds."""
+        """Whether nobody set it aside."""
         return self.deprecated_at is None
+
+    @property
+    def starts_at(self) -> datetime | None:
+        """Since when it holds; None: nobody knows, because it had ended when it was stored.
+
+        What says no day holds since it was stored.
+        """
+        newer = self.superseded_by
+        said = [day for day in (self.valid_until, newer and newer.valid_from) if day]
+        if self.valid_from or not (said and min(said) <= self.created_at):
+            return self.valid_from or self.created_at
+        return None
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """Until when it held, or will: as was said, or when what replaced it began. None: no end is known."""
+        newer = self.superseded_by
+        ends = (self.valid_until, newer and (newer.valid_from or newer.created_at))
+        return min((end for end in ends if end), default=None)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it held until a day that has passed."""
+        return self.ends_at is not None and self.ends_at <= timezone.now()
+
+    @property
+    def validity(self) -> str:
+        """When it holds, such as “until 2026-03-01”; empty for what holds since it was stored, as far as is known."""
+        newer = self.superseded_by
+        return say_validity(self.valid_from, self.ends_at, then=f"F{newer.number}" if newer else "")
+
+    def overlaps(self, other: "Fact") -> bool:
+        """Whether there is a moment at which both hold, as far as is known."""
+        return _begins_before(self.starts_at, other.ends_at) and _begins_before(other.starts_at, self.ends_at)
+
+
+def say_validity(start: datetime | None, end: datetime | None, *, then: str = "") -> str:
+    """Return from when until when something holds or held, in a few words; `then` names what holds since."""
+    now = timezone.now()
+    is_past = end is not None and end <= now
+    since = f"{'from' if end or start > now else 'since'} {_day(start)}" if start else ""
+    words = " ".join(part for part in (since, f"until {_day(end)}" if end else "") if part)
+    return f"held {words}{f', then {then}' if then else ''}" if is_past else words
+
+
+def _begins_before(start: datetime | None, end: datetime | None) -> bool:
+    return start is None or end is None or start < end
+
+
+def _day(moment: datetime) -> str:
+    try:
+        return timezone.localtime(moment).date().isoformat()
+    except OverflowError:  # The last day of the calendar, in a zone where it has passed.
+        return moment.date().isoformat()

@@ -85,6 +85,9 @@ class Passage(PrivateModel):
     form = models.PositiveSmallIntegerField(db_default=0, help_text="How it was written; 0: it is to be rewritten.")
     lexemes = models.GeneratedField(expression=Lexemes("text"), output_field=SearchVectorField(), db_persist=True)
     digest = models.CharField(max_length=64, help_text="SHA-256 of the text.")
+    past = models.BooleanField(
+        db_default=False, help_text="Whether it was replaced: only a question about then finds it."
+    )
     created_at = models.DateTimeField(default=timezone.now, help_text="When it was said or stored.")
 
     class Meta:

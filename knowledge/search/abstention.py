@@ -15,6 +15,7 @@ from knowledge.search.hybrid import Finding, Findings
 from knowledge.search.names import suggest_words
 from knowledge.search.relevance_weights import ADDED, WEIGHTS
 from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
+from knowledge.vocabulary import Relevance
 
 FLOOR = 0.36
 """Cosine of question and passage. Below it a model says little more than that both are sentences."""
@@ -78,6 +79,15 @@ def features_of(items: Sequence[Finding]) -> list[float]:
     cosines = [item.vector or 0.0 for item in items[:JUDGED]] or [0.0]
     words = [item.keyword or 0.0 for item in items[:JUDGED]] or [0.0]
     return [max(cosines), cosines[0], fmean(cosines), max(words), words[0]]
+
+
+def name_relevance(item: Finding, *, is_known: bool) -> Relevance:
+    """Return how relevant a hit is, in a word.
+
+    Args:
+        is_known: Whether the list it stands in answers the question: a hit of another one is weak.
+    """
+    return "strong" if is_known and may_answer(item) else "weak"
 
 
 def may_answer(item: Finding) -> bool:

@@ -9,6 +9,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 
+from bigmind.core.periods import Period
 from knowledge.models import Passage
 from knowledge.search.indexes import Scope
 
@@ -35,6 +36,7 @@ class Filters:
     Attributes:
         among: Only the things with these ids; a queryset of ids stays in the database.
         eligible: Of these kinds, only the things of the queryset. Of the other kinds, all.
+        then: The period that the question is about: what was replaced since is found, too.
     """
 
     kinds: Collection[str]
@@ -44,6 +46,7 @@ class Filters:
     before: datetime | None = None
     among: Collection[str] | QuerySet[Any, Any] | None = None
     eligible: Mapping[Any, QuerySet[Any]] | None = None
+    then: Period | None = None
 
     @property
     def narrowing(self) -> dict[str, QuerySet[Any]]:
@@ -109,6 +112,8 @@ class Filters:
     def common(self, scope: Scope) -> Sql:
         """Return the condition on `passage` that holds for every kind."""
         condition = scope_of("passage", scope)
+        if self.then is None:
+            condition += Sql("NOT passage.past")
         if self.project:
             condition += Sql("passage.project = %s", (self.project,))
         if self.since:
@@ -124,6 +129,8 @@ class Filters:
 
     def _passages(self, scope: Scope) -> QuerySet[Any]:
         passages = Passage.objects.filter(owner=scope.owner, kind__in=[str(kind) for kind in self.kinds])
+        if self.then is None:
+            passages = passages.filter(past=False)
         if self.project:
             passages = passages.filter(project=self.project)
         if self.since:

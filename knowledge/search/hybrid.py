@@ -1,14 +1,16 @@
 """Hybrid search: by keyword and by meaning, over what the user may see, fused into one ranking."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import perf_counter
 
 import structlog
 from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Left, Length, Right
+from django.utils import timezone
 from pgvector import HalfVector
 
 from accounts.models import User
@@ -16,7 +18,7 @@ from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
 from bigmind.core.periods import Period, find_period
 from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
 from knowledge.embeddings.retry import embed_query
-from knowledge.models import Chunk, EmbeddingSpace, Kind, Passage
+from knowledge.models import Chunk, EmbeddingSpace, Fact, Kind, Passage
 from knowledge.search.filters import Filters, Sql
 from knowledge.search.frequencies import correct_words, coverage, most_selective, word_weights
 from knowledge.search.fusion import (
@@ -232,6 +234,7 @@ def _answer(
     question: _Question, owner: User, filters: Filters, limit: int, offset: int = 0, *, embedding: float
 ) -> Findings:
     started = perf_counter()
+    question = replace(question, period=filters.then or question.period)
     with transaction.atomic(savepoint=False), tune(_SHORT):
         question, found = _candidates(question, owner, filters)
     answered = perf_counter()
@@ -389,9 +392,12 @@ def _rank(found: _Found, question: _Question, owner: User) -> list[_Ranked]:
     if question.period:
         for passage in _passages_within(question.period, scores, turns):
             scores[passage] += PERIOD
+    of_another_time = _facts_of_another_time(question.period, found.candidates.values(), owner)
+    for passage in of_another_time:
+        scores[passage] -= PERIOD
     order = sorted(scores, key=lambda passage: (-round(scores[passage], 4), *_age(found.candidates[passage])))
     things: dict[tuple[str, str], _Ranked] = {}
-    for passage in _put_newest_first(order, scores, found, question):
+    for passage in _put_newest_first(order, scores, found, question, of_another_time):
         candidate = found.candidates[passage]
         ranked = _Ranked(candidate, fused[passage], scores[passage], support[passage], late.get(passage))
         things.setdefault((candidate.kind, candidate.source_id), ranked)
@@ -410,10 +416,15 @@ def _compare_tokens(best: Sequence[int], question: _Question, found: _Found) -> 
 
 
 def _put_newest_first(
-    order: Sequence[int], scores: Mapping[int, float], found: _Found, question: _Question
+    order: Sequence[int],
+    scores: Mapping[int, float],
+    found: _Found,
+    question: _Question,
+    of_another_time: Collection[int],
 ) -> Sequence[int]:
     """Return the order in which, of the best facts about the same thing, the newest comes first."""
-    facts = [passage for passage in order[:RERANKED] if found.candidates[passage].kind == Kind.FACT][:NEWEST_OF]
+    best = [passage for passage in order[:RERANKED] if passage not in of_another_time]
+    facts = [passage for passage in best if found.candidates[passage].kind == Kind.FACT][:NEWEST_OF]
     if question.space is None or len(facts) < 2 or scores[facts[0]] - scores[facts[1]] > NEAR_TIE:
         return order
     with connection.cursor() as cursor:
@@ -467,6 +478,25 @@ def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found
                 )
             )
     return findings
+
+
+def _facts_of_another_time(period: Period | None, candidates: Iterable[Candidate], owner: User) -> set[int]:
+    """Return the passages of facts that are known not to have held in a period, or not to hold now."""
+    sources = {found.passage: int(found.source_id) for found in candidates if found.kind == Kind.FACT}
+    if not sources:
+        return set()
+    now = timezone.now()
+    start, end = period or (now, now)
+    replacing = Fact.objects.filter(superseded_by=OuterRef("pk"))
+    begins_later = Q(valid_from__gte=end) | Q(Exists(replacing), valid_from=None, created_at__gte=end)
+    ended = (
+        Q(valid_until__lte=start)
+        | Q(superseded_by__valid_from__lte=start)
+        | Q(superseded_by__valid_from=None, superseded_by__created_at__lte=start)
+    )
+    facts = Fact.objects.of(owner).filter(begins_later | ended, pk__in=set(sources.values()))
+    other = set(facts.values_list("pk", flat=True))
+    return {passage for passage, fact in sources.items() if fact in other}
 
 
 def _turns(candidates: Iterable[Candidate], owner: User) -> dict[int, Turn]:

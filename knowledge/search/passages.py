@@ -91,6 +91,7 @@ def index_passages(
     head: str = "",
     moment: datetime | None = None,
     made: bool = False,
+    past: bool = False,
 ) -> None:
     """Replace the passages of one thing by those of `texts`. Blank texts are left out, long ones are split.
 
@@ -101,6 +102,7 @@ def index_passages(
         head: What makes the text understandable alone, such as who said it and when. It is searched, and never shown.
         moment: When it was said or stored. Default: now.
         made: Whether the actor of this call created the thing; otherwise they changed or restored it.
+        past: Whether only a question about then may find it.
     """
     digests, moment = _delete_passages(kind, [source_id]), moment or timezone.now()
     texts = list(texts)
@@ -116,6 +118,7 @@ def index_passages(
             head=above,
             form=FORM,
             digest=digest(text),
+            past=past,
             created_at=moment,
         )
         for ordinal, (text, above) in enumerate(one for text in texts for one in add_heads([*split_text(text)], head))

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.template.loader import render_to_string
 from django.utils import timezone
 from pydantic import Field
@@ -276,7 +276,7 @@ def build_context(
 
 def _count_what_is_known(actor: Actor, project: str) -> tuple[dict[str, int], set[str]]:
     """Return how much of each kind is stored, and the ids of the facts that sessions cited lately: one statement."""
-    facts = Fact.objects.of(actor.user).current()
+    facts = Fact.objects.of(actor.user).current().filter(Q(valid_until=None) | Q(valid_until__gt=timezone.now()))
     rows: dict[str, QuerySet[Any]] = {
         "facts": facts,
         "standing": facts.filter(category__in=TASTE_AND_RULE, project__in={"", project}),

@@ -11,14 +11,15 @@ from operator import or_
 from typing import Any, NamedTuple
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import BigIntegerField, QuerySet
+from django.db.models import BigIntegerField, F, Q, QuerySet
 from django.db.models.functions import Cast, Left
+from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Profile
 from bigmind.core.numbers import number_of
 from bigmind.core.text import inline, normalise
-from knowledge.models import Category, Fact, Kind, Passage
+from knowledge.models import Category, Fact, Kind, Passage, say_validity
 from knowledge.services.budgets import ContextLine, ContextPart
 from knowledge.services.ranking import DIRECTIVES, LineRanking, RankedText, tells_to
 
@@ -59,7 +60,16 @@ class ContextFact(NamedTuple):
     project: str
     created_at: datetime
     similar_to_id: int | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    replaced_from: datetime | None
     start: str
+
+    @property
+    def validity(self) -> str:
+        """When it holds, where that is known."""
+        ends = [day for day in (self.valid_until, self.replaced_from) if day]
+        return say_validity(self.valid_from, min(ends, default=None))
 
 
 class FactAgainst(NamedTuple):
@@ -129,13 +139,14 @@ def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Co
 def _line_of(
     fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str], against: FactAgainst
 ) -> ContextLine:
-    dated = f", {fact.created_at:%Y-%m-%d}" if fact.category in DATED else ""
+    dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
+    about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity) if part]
     return ContextLine(
         kind="fact",
         id=str(fact.pk),
         before=f"- **[{fact.category}]** ",
         text=line_start(fact.start),
-        after=f" (F{number_of(fact.pk)}{dated}{against.words})",
+        after=f" ({', '.join(about)}{against.words})",
         quotes=against.id,
         why=_why(fact, part, ranking, cited),
     )
@@ -157,9 +168,14 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
     One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
     every one of them.
     """
-    # What a newer fact contradicts is told beside that one.
+    # What a newer fact contradicts is told beside that one, for as long as that one holds.
+    settled = Q(contradicted_by=None) | Q(contradicted_by__valid_until__lte=timezone.now())
     current = (
-        Fact.objects.of(actor.user).current().filter(contradicted_by=None).annotate(start=Left("fact", ITEM_CHARS + 1))
+        Fact.objects.of(actor.user)
+        .current()
+        .without_past()
+        .filter(settled)
+        .annotate(start=Left("fact", ITEM_CHARS + 1), replaced_from=F("superseded_by__valid_from"))
     )
     groups = [current.filter(category=category) for category in Category.values]
     # Of a person with more preferences than are read here, those that instruct, whatever came after them.
@@ -175,7 +191,7 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
 
 def say_unsettled(actor: Actor) -> dict[int, FactAgainst]:
     """Return for each fact that contradicts an older one what the older one says: it is told beside it."""
-    older = Fact.objects.of(actor.user).current().exclude(contradicted_by=None).newest_first()
+    older = Fact.objects.of(actor.user).current().without_past().exclude(contradicted_by=None).newest_first()
     read = older.values_list("contradicted_by", "pk", "created_at", Left("fact", QUOTED_CHARS))[:UNSETTLED_READ]
     return {
         newer: FactAgainst(str(pk), f"; unsettled, F{number_of(pk)} of {since:%Y-%m-%d}: “{inline(text)}”")

@@ -1,12 +1,14 @@
 """Facts: store, list, correct, set aside, restore, erase."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, TextField
+from django.db.models.functions import Cast
 from django.utils import timezone
 from pydantic import Field
 
@@ -17,11 +19,12 @@ from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.numbers import number_of
 from bigmind.core.pages import Page, page_of
+from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
-from bigmind.core.vocabulary import Confidence, Cursor, Limit, Offset, Project, Query, Reason
-from knowledge.models import Category, CompanyEntry, Fact, Kind, Session
+from bigmind.core.vocabulary import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
+from knowledge.models import Category, CompanyEntry, Fact, Kind, Passage, Session
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import CategoryName, FactId, FactIds, FactText, SessionId
+from knowledge.vocabulary import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 
 from .context_receipts import note_erased
 from .contradictions import contradictions
@@ -37,10 +40,13 @@ from .near_duplicates import (
     keep_beside,
 )
 from .projects import EVERYWHERE
+from .then import read_then, say_period
 from .worth_keeping import require_worth_keeping
 
 _TURNS = 7710
 ARCHIVED_COMPARED = 200
+INDEXED = 200
+"""Facts that are indexed in one transaction."""
 QUOTED_CHARS = 300
 ABOUT_THE_USER = (Category.IDENTITY, Category.PREFERENCE)
 
@@ -106,6 +112,13 @@ class StoredFact:
         return f'memory_store_fact(category="{self.fact.category}", fact={quoted}, {argument}={list(ids)})'
 
 
+@dataclass(frozen=True)
+class FactPage(Page[Fact]):
+    """A page of facts. `as_of` has the days it was asked for: what held then, also what was replaced since."""
+
+    as_of: str = ""
+
+
 @transaction.atomic
 def store_fact(
     actor: Actor,
@@ -117,13 +130,16 @@ def store_fact(
     source_session: SessionId | None = None,
     supersedes: Annotated[FactIds, Field(description="Facts it takes the place of.")] | None = None,
     despite: Annotated[FactIds, Field(description="Facts that hold beside it after all.")] | None = None,
+    valid_from: ValidFrom | None = None,
+    valid_until: ValidUntil | None = None,
 ) -> StoredFact:
     """Remember one lasting truth about the user or their work.
 
-    Call this when the user states a preference, decision, constraint or the like. Returns the fact and what it
-    contradicts or repeats, with the calls that settle it.
+    Call this when the user states a preference, decision or the like. Returns the fact and what it contradicts or
+    repeats, with the calls that settle it.
     """
     require_worth_keeping(actor, fact)
+    days = _days_said(valid_from, valid_until)
     wait_for_turn(_TURNS, actor.user.pk)
     old = [own_fact(actor, fact_id) for fact_id in supersedes or []]
     session = current_session(actor, source_session, project="" if project == EVERYWHERE else project)
@@ -137,14 +153,53 @@ def store_fact(
             "confidence": confidence,
             "project": _project_of(category, project, session),
             "source_session": session,
+            **days,
         },
     )
+    if not is_new:
+        stored, is_new = _say_again(stored, days)
     kept = {id for number in despite or () for id in actor.user.ids_of(number)}
     superseded = _supersede([one for one in old if one.pk != stored.pk], stored)
     similar = _compare_and_index(stored, kept) if is_new else _settle(stored, kept)
     _require_no_restatement(stored, similar)
     archived = _find_archived(stored) if is_new else None
     return StoredFact(stored, duplicate=not is_new, similar=similar, archived=archived, superseded=superseded)
+
+
+def _days_said(
+    valid_from: datetime | None, valid_until: datetime | None, old: Fact | None = None
+) -> dict[str, datetime]:
+    """Return the days that were said, by the column.
+
+    Raises:
+        Invalid: the fact, or its correction, would end before it begins.
+    """
+    start, end = valid_from or (old and old.valid_from), valid_until or (old and old.valid_until)
+    if start and end and end <= start:
+        raise Invalid.of("valid_until", f"is not after valid_from, {start:%Y-%m-%d}", hint="Send both days.")
+    return {name: day for name, day in (("valid_from", valid_from), ("valid_until", valid_until)) if day}
+
+
+def _say_again(fact: Fact, days: Mapping[str, datetime]) -> tuple[Fact, bool]:
+    """Let a fact that is known hold as was said; one that is past holds anew, and the old one stays on record."""
+    if days:
+        _days_said(days.get("valid_from"), days.get("valid_until"), fact)
+        _set_days(fact, days)
+    elif fact.is_past:
+        anew = SUCCESSOR.values(fact) | {"valid_from": None, "valid_until": None, "fact": fact.fact}
+        _set_aside(fact, "It holds anew.")
+        new = Fact.objects.create(user=fact.user, digest=fact.digest, **anew)
+        fact.superseded_by = new
+        fact.save(update_fields=["superseded_by"])
+        _keep_for_then(fact)
+        return new, True
+    return fact, False
+
+
+def _set_days(fact: Fact, days: Mapping[str, datetime]) -> None:
+    for name, day in days.items():
+        setattr(fact, name, day)
+    fact.save(update_fields=[*days, "updated_at"])
 
 
 def _handles(ids: Sequence[int]) -> str:
@@ -168,16 +223,20 @@ def list_facts(
     project: Project = "",
     text: Query | None = None,
     include_deprecated: bool = False,
+    as_of: AsOf | None = None,
     limit: Limit = 20,
     offset: Offset = 0,
     cursor: Cursor | None = None,
-) -> Page[Fact]:
+) -> FactPage:
     """List stored facts, the newest first, by category, project or a piece of their text.
 
     Call this when there are more than you were told. Returns each with its id.
     """
-    facts = Fact.objects.of(actor.user).newest_first()
-    if not include_deprecated:
+    then = read_then(actor, as_of) if as_of else None
+    facts = Fact.objects.of(actor.user).select_related("superseded_by").newest_first()
+    if then:
+        facts = facts.held(*then)
+    elif not include_deprecated:
         facts = facts.current()
     if category:
         facts = facts.filter(category=category)
@@ -185,7 +244,8 @@ def list_facts(
         facts = facts.filter(project=project)
     if text:
         facts = facts.filter(fact__icontains=text)
-    return page_of(facts, limit=limit, offset=offset, cursor=cursor)
+    page = page_of(facts, limit=limit, offset=offset, cursor=cursor)
+    return FactPage(**vars(page), as_of=say_period(then) if then else "")
 
 
 @transaction.atomic
@@ -203,20 +263,31 @@ def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
 
 
 @transaction.atomic
-def correct_fact(actor: Actor, *, fact_id: FactId, fact: FactText, category: CategoryName | None = None) -> Fact:
+def correct_fact(
+    actor: Actor,
+    *,
+    fact_id: FactId,
+    fact: FactText,
+    category: CategoryName | None = None,
+    valid_from: ValidFrom | None = None,
+    valid_until: ValidUntil | None = None,
+) -> Fact:
     """Replace a fact by what is true; the old one is set aside.
 
-    Call this when a fact is nearly right. Returns the new one, in all else like the old.
+    Call this when a fact is nearly right, or ends: with the same text. Returns the new one, in all else like it.
     """
     old = own_fact(actor, fact_id)
     if not old.is_current:
         raise Conflict(f"Fact {old.number} has been set aside.", hint="Restore it first, or store a new one.")
+    days = _days_said(valid_from, valid_until, old)
     if digest(fact) == old.digest:
+        if days:
+            _set_days(old, days)
         if category and category != old.category:
             old.category = category
             old.save(update_fields=["category", "updated_at"])
         return old
-    new, _ = replace_facts([old], stays=old, text=fact, category=category, reason="Corrected.")
+    new, _ = replace_facts([old], stays=old, text=fact, category=category, days=days, reason="Corrected.")
     return new
 
 
@@ -229,6 +300,9 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     """
     fact = own_fact(actor, fact_id)
     if fact.is_current:
+        if fact.superseded_by_id:  # By what is to hold from a day to come.
+            fact.superseded_by = None
+            fact.save(update_fields=["superseded_by", "updated_at"])
         return fact
     known = _find_same_text(actor, fact.fact)
     if known:
@@ -258,31 +332,35 @@ def bring_back_fact(fact: Fact) -> None:
 
 
 def replace_facts(
-    facts: Sequence[Fact], *, stays: Fact, text: str = "", category: str | None = None, reason: str
+    facts: Sequence[Fact],
+    *,
+    stays: Fact,
+    text: str = "",
+    category: str | None = None,
+    days: Mapping[str, datetime] | None = None,
+    reason: str,
 ) -> tuple[Fact, bool]:
     """Set facts aside for the one of them that stays, or for a new one with its category and project.
 
     Args:
         facts: Locked, and current; the one that stays is among them.
         text: What the new one says; empty, or the text of the one that stays: none is stored.
+        days: When the new one holds, by the column, where that is not as the one that stays.
 
     Returns:
         The fact that holds now, and whether it is new.
     """
     holds, is_new = stays, False
     if text and digest(text) != stays.digest:
-        _set_aside(stays, reason)
         holds, is_new = Fact.objects.get_or_create(
             user=stays.user,
             digest=digest(text),
             deprecated_at=None,
-            defaults={**SUCCESSOR.values(stays), "category": category or stays.category, "fact": text},
+            defaults={**SUCCESSOR.values(stays), "category": category or stays.category, "fact": text, **(days or {})},
         )
     for fact in facts:
         if fact.pk != holds.pk:
-            _set_aside(fact, reason)
-            fact.superseded_by = holds
-            fact.save(update_fields=["superseded_by"])
+            _set_aside(fact, reason, by=holds)
     if is_new:
         _compare_and_index(holds)
     return holds, is_new
@@ -296,7 +374,8 @@ def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     Returns what was erased; it cannot be undone.
     """
     fact = own_fact(actor, fact_id)
-    erase_passages(Kind.FACT, [fact.pk])
+    # What it replaced has no successor then, and is found no more.
+    erase_passages(Kind.FACT, [fact.pk, *fact.supersedes.exclude(deprecated_at=None).values_list("pk", flat=True)])
     forget_kept_replies(actor.user)
     note_erased(actor.user, "fact", fact.pk)
     erased = fact.pk
@@ -319,14 +398,23 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
         raise NotFound(f"You have no fact {fact_id}.", hint="memory_list_facts shows yours.") from error
 
 
-def _set_aside(fact: Fact, reason: str) -> None:
+def _set_aside(fact: Fact, reason: str, *, by: Fact | None = None) -> None:
     fact.deprecated_at, fact.deprecation_reason = timezone.now(), reason
     # What replaced it, if one contradicted it. What it contradicted itself holds again.
-    fact.superseded_by, fact.contradicted_by = fact.superseded_by or fact.contradicted_by, None
+    fact.superseded_by, fact.contradicted_by = by or fact.superseded_by or fact.contradicted_by, None
     changed = ["deprecated_at", "deprecation_reason", "superseded_by", "contradicted_by", "updated_at"]
     fact.save(update_fields=changed)
     Fact.objects.filter(contradicted_by=fact).update(contradicted_by=None)
-    erase_passages(Kind.FACT, [fact.pk])
+    if fact.superseded_by_id:
+        _keep_for_then(fact)
+    else:
+        erase_passages(Kind.FACT, [fact.pk])
+
+
+def _keep_for_then(fact: Fact) -> None:
+    """Let questions about then find a fact that something else took the place of."""
+    if not Passage.objects.filter(kind=Kind.FACT, source_id=str(fact.pk)).update(past=True):
+        index_fact(fact)
 
 
 def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
@@ -334,10 +422,12 @@ def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
     for fact in old:
         if not fact.is_current and fact.superseded_by_id != new.pk:
             raise Conflict(f"Fact {fact.number} has been set aside already.", hint="Leave it out of supersedes.")
-        if fact.is_current:
-            _set_aside(fact, f"Superseded by F{new.number}.")
-            fact.superseded_by = new
-            fact.save(update_fields=["superseded_by"])
+        if fact.is_current and new.valid_from and new.valid_from > timezone.now():
+            # It holds until then, and goes by itself.
+            fact.superseded_by, fact.contradicted_by = new, None
+            fact.save(update_fields=["superseded_by", "contradicted_by", "updated_at"])
+        elif fact.is_current:
+            _set_aside(fact, f"Superseded by F{new.number}.", by=new)
     return list(old)
 
 
@@ -354,6 +444,7 @@ def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = T
         among={Kind.FACT: others, Kind.COMPANY: CompanyEntry.objects.approved()},
         fields={Kind.FACT: "fact", Kind.COMPANY: "content"},
         project=fact.project,
+        hold_together=lambda row: fact.overlaps(row) if isinstance(row, Fact) else not fact.is_past,
     )
     similar = [one for one in found if one.kind != Kind.FACT or one.id not in kept]
     against = [one.id for one in similar if one.contradicts and one.kind == Kind.FACT]
@@ -413,4 +504,27 @@ def index_fact(fact: Fact, *, made: bool = False) -> None:
         project=fact.project,
         moment=fact.created_at,
         made=made,
+        past=not fact.is_current,
     )
+
+
+@rls_bypass()
+def index_replaced_facts() -> int:
+    """Index facts that were replaced before questions about then could find such facts; return how many.
+
+    May run twice at once and be killed at any point.
+    """
+    indexed = 0
+    while number := _index_some_replaced():
+        indexed += number
+    return indexed
+
+
+@transaction.atomic
+def _index_some_replaced() -> int:
+    passages = Passage.objects.filter(kind=Kind.FACT, source_id=Cast(OuterRef("pk"), TextField()))
+    replaced = Fact.objects.exclude(deprecated_at=None).exclude(superseded_by=None).filter(~Exists(passages))
+    facts = replaced.select_related("user").order_by("pk").select_for_update(skip_locked=True, of=("self",))[:INDEXED]
+    for fact in facts:
+        index_fact(fact)
+    return len(facts)

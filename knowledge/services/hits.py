@@ -10,15 +10,18 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.handles import handle_of
+from bigmind.core.periods import Period
 from knowledge.kinds import KINDS
 from knowledge.models import Entry, Kind, Note, Session
-from knowledge.search.abstention import Judgement, is_answered, judge
+from knowledge.search.abstention import Judgement, is_answered, judge, name_relevance
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.hybrid import Filters, Finding, Findings, search
 from knowledge.search.names import SUGGEST_FROM
 from knowledge.services.current_sessions import session_at_work
 from knowledge.services.gaps import note_gap, was_asked_in_vain
 from knowledge.services.sources import Things, read_things
+from knowledge.services.then import say_period
+from knowledge.vocabulary import Relevance
 
 _WORD = re.compile(r"\w+")
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -39,6 +42,7 @@ class Reckoning:
 class Hit:
     """One thing that was found, with who said it, where it comes from and why it matched.
 
+    `relevance` is weak for what merely comes closest; `validity` says when a fact holds, or held, where that is known.
     `role` says who spoke in what was said; `contradicted_by` quotes a newer one beside which this cannot hold, until
     someone says which does; `alike` is how many more were found that say the same.
     """
@@ -53,6 +57,7 @@ class Hit:
     arms: tuple[str, ...]
     created_at: datetime
     age_days: int
+    relevance: Relevance = "strong"
     project: str = ""
     owner: str = ""
     approver: str = ""
@@ -61,6 +66,7 @@ class Hit:
     key: str | None = None
     role: str = ""
     contradicted_by: str = ""
+    validity: str = ""
     alike: int = 0
     explain: Reckoning | None = None
 
@@ -70,6 +76,8 @@ class Hits:
     """What was found, the best first. `weak`: nothing of it answers the question, as far as can be told.
 
     `asked_before`: this conversation asked the same before, and nothing answered it then either.
+
+    `as_of`: the days that the question is about; what held then is there although it was replaced since.
 
     Something is always nearest in meaning, so that is what these are then; `did_you_mean` has words that exist.
     """
@@ -84,6 +92,7 @@ class Hits:
     reason: str | None = None
     notice: str = ""
     asked_before: bool = False
+    as_of: str = ""
 
     @property
     def left(self) -> int:
@@ -99,6 +108,7 @@ def find(
     is_narrowed: bool = False,
     project: str = "",
     explain: bool = False,
+    then: Period | None = None,
     limit: int,
     offset: int = 0,
 ) -> Hits:
@@ -107,10 +117,14 @@ def find(
     Args:
         things: Of each kind, what may be found.
         is_narrowed: Whether they are only some of what the actor may see.
+        then: The period that the question is about.
     """
-    found = findings(actor, query, things=things, is_narrowed=is_narrowed, project=project, limit=limit, offset=offset)
-    hits = hits_of(found.items, actor, things, explain=explain)
-    if not offset and not is_narrowed and not is_answered(found) and has_asked(actor, query):
+    found = findings(
+        actor, query, things=things, is_narrowed=is_narrowed, project=project, then=then, limit=limit, offset=offset
+    )
+    is_known = is_answered(found)
+    hits = hits_of(found.items, actor, things, explain=explain, is_known=is_known)
+    if not (offset or is_narrowed or is_known) and has_asked(actor, query):
         return Hits([], 0, limit, offset, asked_before=True)
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
@@ -126,6 +140,7 @@ def find(
         fallback=found.fallback,
         reason=found.reason or None,
         notice=found.notice,
+        as_of=say_period(then) if then else "",
     )
 
 
@@ -138,7 +153,15 @@ def has_asked(actor: Actor, query: str) -> bool:
 
 
 def findings(
-    actor: Actor, query: str, *, things: Things, is_narrowed: bool, project: str, limit: int, offset: int
+    actor: Actor,
+    query: str,
+    *,
+    things: Things,
+    is_narrowed: bool,
+    project: str,
+    then: Period | None = None,
+    limit: int,
+    offset: int,
 ) -> Findings:
     """Return what a question finds among these things, and how the search went.
 
@@ -147,25 +170,41 @@ def findings(
     """
     if not things:
         return Findings([], 0, fallback=False)
-    filters = filters_of(things, is_narrowed=is_narrowed, project=project)
+    filters = filters_of(things, is_narrowed=is_narrowed, project=project, then=then)
     return search(query, owner=actor.user, filters=filters, limit=limit, offset=offset)
 
 
-def filters_of(things: Things, *, is_narrowed: bool, project: str = "") -> Filters:
+def filters_of(things: Things, *, is_narrowed: bool, project: str = "", then: Period | None = None) -> Filters:
     """Return the filters by which a search finds these things and nothing else."""
     return Filters(
         kinds=[Kind(kind) for kind in things],
         shared=any(KINDS[kind].is_shared for kind in things),
         project=project,
-        eligible={kind: rows for kind, rows in things.items() if is_narrowed or KINDS[kind].lapses},
+        eligible={
+            kind: rows
+            for kind, rows in things.items()
+            if is_narrowed or KINDS[kind].lapses or (then and KINDS[kind].held)
+        },
+        then=then,
     )
 
 
-def hits_of(found: Sequence[Finding], actor: Actor, things: Things, *, explain: bool = False) -> list[Hit]:
-    """Read what was found, and say of each what a reader needs. What went away meanwhile is left out."""
+def hits_of(
+    found: Sequence[Finding], actor: Actor, things: Things, *, explain: bool = False, is_known: bool = True
+) -> list[Hit]:
+    """Read what was found, and say of each what a reader needs. What went away meanwhile is left out.
+
+    Args:
+        is_known: Whether the list answers the question.
+    """
     rows = read_things(found, things)
     read = [(finding, rows.get((finding.kind, finding.source_id))) for finding in found]
-    return _newer_first([_hit(finding, thing, actor, explain=explain) for finding, thing in read if thing is not None])
+    shown = [
+        _hit(finding, thing, actor, name_relevance(finding, is_known=is_known), explain=explain)
+        for finding, thing in read
+        if thing is not None
+    ]
+    return _newer_first(shown)
 
 
 def _newer_first(hits: Sequence[Hit]) -> list[Hit]:
@@ -197,7 +236,7 @@ def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:
     return [replace(first, alike=sum(1 + other.alike for other in others)) for first, *others in same.values()]
 
 
-def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
+def _hit(finding: Finding, thing: Any, actor: Actor, relevance: Relevance, *, explain: bool) -> Hit:
     source = KINDS[finding.kind]
     moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
     shown: dict[str, Any] = {"owner": str(actor.user), **source.told(thing)}
@@ -212,6 +251,7 @@ def _hit(finding: Finding, thing: Any, actor: Actor, *, explain: bool) -> Hit:
         arms=finding.retrievers,
         created_at=moment,
         age_days=max(0, (timezone.now() - moment).days),
+        relevance=relevance,
         project=finding.project,
         explain=_reckoning(finding) if explain else None,
         **shown,

@@ -5,7 +5,7 @@ An embedder over the network is not waited for: then words decide at first, and 
 vector. Nothing is merged, and nothing is refused.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -79,7 +79,13 @@ class Similar:
 
 
 def compare_with_stored(
-    text: str, *, owner: User, among: Mapping[Kind, QuerySet[Any]], fields: Mapping[Kind, str], project: str = ""
+    text: str,
+    *,
+    owner: User,
+    among: Mapping[Kind, QuerySet[Any]],
+    fields: Mapping[Kind, str],
+    project: str = "",
+    hold_together: Callable[[Any], bool] = lambda row: True,
 ) -> list[Similar]:
     """Return what a text repeats, contradicts or may replace.
 
@@ -90,6 +96,7 @@ def compare_with_stored(
         among: Of each kind, what it is compared with.
         fields: Of each kind, the attribute with its text.
         project: The project of the text. What belongs to another project can hold beside it.
+        hold_together: Whether a row holds at a time at which the text does: if not, it contradicts nothing.
     """
     sought = text[:SOUGHT_CHARS]
     filters = [Filters([kind], shared=KINDS[kind].is_shared) for kind in among]
@@ -101,7 +108,7 @@ def compare_with_stored(
     similar = [
         one
         for (kind, rows), cosines in zip(among.items(), near, strict=True)
-        for one in _compare(text, project, kind, rows, fields[kind], cosines)
+        for one in _compare(text, project, kind, rows, fields[kind], cosines, hold_together)
     ]
     return _choose(similar)
 
@@ -119,14 +126,20 @@ def _find_by_words(text: str, filters: Filters, owner: User) -> dict[str, float 
 
 
 def _compare(
-    text: str, project: str, kind: Kind, rows: QuerySet[Any], field: str, cosines: Mapping[str, float | None]
+    text: str,
+    project: str,
+    kind: Kind,
+    rows: QuerySet[Any],
+    field: str,
+    cosines: Mapping[str, float | None],
+    hold_together: Callable[[Any], bool],
 ) -> Iterable[Similar]:
     near = rows.filter(pk__in=list(cosines))
     # What may be pointed to is locked; nothing points to company knowledge.
     for row in near.select_for_update(skip_locked=True, no_key=True, of=("self",)) if kind in _POINTING else near:
         known, cosine = getattr(row, field), cosines[str(row.pk)]
         is_elsewhere = bool(project and row.project) and project.casefold() != row.project.casefold()
-        if one := relation_of(text, known, cosine, can_contradict=not is_elsewhere):
+        if one := relation_of(text, known, cosine, can_contradict=not is_elsewhere and hold_together(row)):
             relation, similarity, hints = one
             yield Similar(kind, row.pk, round(similarity, 2), known[:EXCERPT_CHARS], relation, hints)
 
@@ -193,6 +206,9 @@ def _mark_contradicted(newer: Passage, older: int) -> None:
     pk = int(newer.source_id)
     # What the reply said already is not told again.
     facts = Fact.objects.current().filter(pk=older).exclude(contradicted_by=pk)
+    both = Fact.objects.select_related("superseded_by").in_bulk([older, pk])
+    if len(both) < 2 or not both[pk].overlaps(both[older]):
+        return
     if older not in cache.get(f"{_KEPT}:{pk}", []) and facts.update(contradicted_by=pk):
         note_contradiction(newer.owner_id, pk, older)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from accounts.actor import Actor
-from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since
+from bigmind.core.vocabulary import AsOf, Before, Limit, Offset, Project, Query, Since
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import Kind
 from knowledge.search.abstention import is_answered, judge, may_answer
@@ -15,6 +15,7 @@ from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
 from knowledge.services.sources import Things, visible_things
+from knowledge.services.then import find_then, read_then, say_period
 from knowledge.vocabulary import Domain
 
 GROUPS: tuple[tuple[int, frozenset[str]], ...] = (
@@ -41,7 +42,8 @@ class Recollections:
     """What a question brought back, the best of each group in turn; `unknown`: nothing that is stored answers it.
 
     `asked_before`: this conversation asked the same before, and nothing answered it then either. `left` counts what
-    answers too and did not fit.
+    answers too and did not fit. `as_of` has the days that the question is about: what held then is there although it
+    was replaced since.
     """
 
     items: list[Hit]
@@ -53,6 +55,7 @@ class Recollections:
     notice: str = ""
     left: int = 0
     asked_before: bool = False
+    as_of: str = ""
 
 
 def recall(
@@ -62,6 +65,7 @@ def recall(
     project: Project = "",
     since: Since | None = None,
     before: Before | None = None,
+    as_of: AsOf | None = None,
     style: RecallStyle = "concise",
     max_tokens: MaxTokens = 800,
     limit: Limit = 10,
@@ -71,12 +75,13 @@ def recall(
     Call this before you answer from your own knowledge, ask the user or search elsewhere. Returns what answers, with
     handle and date, or that it is unknown.
     """
-    things = visible_things(actor.user, SEARCHED, since=since, before=before)
-    is_narrowed = bool(since or before)
+    then = read_then(actor, as_of) if as_of else find_then(actor, query)
+    things = visible_things(actor.user, SEARCHED, since=since, before=before, then=then, only_then=bool(as_of))
+    is_narrowed = bool(since or before or as_of)
     groups: list[Things] = [
         {kind: rows for kind, rows in things.items() if KINDS[kind].tier in tiers} for _, tiers in GROUPS
     ]
-    filters = [filters_of(group, is_narrowed=is_narrowed) for group in groups]
+    filters = [filters_of(group, is_narrowed=is_narrowed, then=then) for group in groups]
     found = search_each(query, owner=actor.user, filters=filters, limit=limit)
     everything = _join(found)
     is_known = is_answered(everything)
@@ -94,6 +99,7 @@ def recall(
         fallback=everything.fallback,
         reason=everything.reason or None,
         notice=everything.notice,
+        as_of=say_period(then) if then else "",
         left=len(hits),  # The line that says so has to fit, too.
     )
     fitting = within_tokens(

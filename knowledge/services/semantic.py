@@ -5,12 +5,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.vocabulary import Before, Limit, Offset, Project, Query, Since, Tags
+from bigmind.core.vocabulary import AsOf, Before, Limit, Offset, Project, Query, Since, Tags
 from knowledge.kinds import SEARCHED
 from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.hits import Hits, find
 from knowledge.services.sources import visible_things
+from knowledge.services.then import find_then, read_then
 
 AnyKind = Annotated[
     list[
@@ -45,6 +46,7 @@ def semantic_search(
     tags: AllTags | None = None,
     since: Since | None = None,
     before: Before | None = None,
+    as_of: AsOf | None = None,
     max_tokens: MaxTokens | None = None,
     explain: Annotated[bool, Field(description="Say how each score came about.")] = False,
     limit: Limit = 10,
@@ -55,14 +57,24 @@ def semantic_search(
     Call this first when you need to know something, before you ask the user or look elsewhere. Returns the best first,
     each with who said it, when and where. Where nothing matches the reply says so, and shows what comes closest.
     """
-    things = visible_things(actor.user, kinds or SEARCHED, tags=tags or [], since=since, before=before)
+    then = read_then(actor, as_of) if as_of else find_then(actor, query)
+    things = visible_things(
+        actor.user,
+        kinds or SEARCHED,
+        tags=tags or [],
+        since=since,
+        before=before,
+        then=then,
+        only_then=bool(as_of),
+    )
     hits = find(
         actor,
         query,
         things=things,
-        is_narrowed=bool(tags or since or before),
+        is_narrowed=bool(tags or since or before or as_of),
         project=project,
         explain=explain,
+        then=then,
         limit=limit,
         offset=offset,
     )

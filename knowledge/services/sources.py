@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from accounts.models import User
+from bigmind.core.periods import Period
 from knowledge.kinds import KINDS, MemoryKind
 from knowledge.search.hybrid import Finding
 
@@ -21,10 +22,21 @@ def visible_things(
     tags: Iterable[str] = (),
     since: datetime | None = None,
     before: datetime | None = None,
+    then: Period | None = None,
+    only_then: bool = False,
 ) -> dict[str, QuerySet[Any]]:
-    """Return, of each kind, what someone may see now: with all of these tags, from these days."""
+    """Return, of each kind, what someone may see now: with all of these tags, from these days.
+
+    Args:
+        then: A period: what held in it and was replaced since is there, too.
+        only_then: Nothing is there that did not hold in that period; of kinds without such days, nothing newer.
+    """
     wanted = list(tags)
-    return {kind: _filter(KINDS[kind], user, wanted, since, before) for kind in kinds if KINDS[kind].tags or not wanted}
+    return {
+        kind: _filter(KINDS[kind], user, wanted, since, before, then, only_then)
+        for kind in kinds
+        if KINDS[kind].tags or not wanted
+    }
 
 
 def read_things(findings: Iterable[Finding], things: Things) -> dict[tuple[str, str], Any]:
@@ -44,13 +56,24 @@ def _ids(kind: str, found: Iterable[Finding]) -> list[Any]:
 
 
 def _filter(
-    source: MemoryKind, user: User, tags: list[str], since: datetime | None, before: datetime | None
+    source: MemoryKind,
+    user: User,
+    tags: list[str],
+    since: datetime | None,
+    before: datetime | None,
+    then: Period | None,
+    only_then: bool,
 ) -> QuerySet[Any]:
-    conditions: dict[str, Any] = {}
+    rows, conditions = source.visible(user), dict[str, Any]()
+    if then and source.held:
+        held = source.held(user, *then)
+        rows = held if only_then else rows | held
+    elif then and only_then:
+        before = min(before, then.end) if before else then.end
     if tags:
         conditions[f"{source.tags}__contains"] = tags
     if since:
         conditions[f"{source.moment}__gte"] = since
     if before:
         conditions[f"{source.moment}__lt"] = before
-    return source.visible(user).filter(**conditions)
+    return rows.filter(**conditions)

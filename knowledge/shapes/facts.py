@@ -22,6 +22,9 @@ class FactShape(Shape):
     superseded_by_id: Number | None
     similar_to_id: Number | None = Field(description="An older fact that says nearly the same.")
     contradicted_by_id: Number | None = Field(description="A newer one beside which it cannot hold; not settled yet.")
+    valid_from: datetime | None = Field(description="Since when it holds; null: since it was stored.")
+    valid_until: datetime | None = Field(description="From then on it no longer holds.")
+    validity: str = Field(description="When it holds or held, in words: “until 2026-03-01”.")
     created_at: datetime
     deprecated_at: datetime | None
     deprecation_reason: str
@@ -29,6 +32,8 @@ class FactShape(Shape):
 
 class FactsShape(ListShape[FactShape]):
     """A page of facts."""
+
+    as_of: str = Field(description="The days it was asked for: what held then, also what was replaced since.")
 
 
 class SimilarFactShape(Shape):

@@ -7,6 +7,7 @@ from pydantic import Field, computed_field
 from bigmind.core.numbers import NumberText
 from bigmind.core.pages import PageShape
 from knowledge.shapes.base import Shape
+from knowledge.vocabulary import Relevance
 
 
 class ReckoningShape(Shape):
@@ -32,6 +33,7 @@ class HitShape(Shape):
     arms: list[str] = Field(description="What found it: keyword, vector.")
     created_at: datetime
     age_days: int
+    relevance: Relevance
     project: str
     owner: str
     approver: str
@@ -40,6 +42,7 @@ class HitShape(Shape):
     key: str | None
     role: str = Field(description="Who spoke, in what was said: user, assistant or system.")
     contradicted_by: str = Field(description="A newer one that says otherwise: which holds is not settled.")
+    validity: str = Field(description="When a fact holds or held: “until 2026-03-01”.")
     alike: int = Field(description="How many more were found that say the same.")
     explain: ReckoningShape | None
 
@@ -48,6 +51,7 @@ class HitsShape(PageShape[HitShape]):
     """What was found, the best first."""
 
     weak: bool = Field(description="True: nothing stored matches the question. These only come closest.")
+    as_of: str = Field(description="The days it is about; what held then is there although it was replaced since.")
     asked_before: bool = Field(description="True: this conversation asked the same before, in vain.")
     did_you_mean: list[str] = Field(description="When nothing matches: words and names that exist and look alike.")
     fallback: bool = Field(description="True: by words alone; `reason` says why.")
@@ -82,3 +86,4 @@ class RecallShape(Shape):
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     left: int = Field(description="How many more answer, and did not fit.")
     asked_before: bool = Field(description="True: this conversation asked the same before, in vain.")
+    as_of: str = Field(description="The days it is about; what held then is there although it was replaced since.")

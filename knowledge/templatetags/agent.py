@@ -63,8 +63,9 @@ def hit_label(hit: Any) -> str:
     named = hit.title.removeprefix(f"[{handle}] ")
     title = "" if named in hit.excerpt or named in UNTITLED else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""
+    weak = "weak" if hit.relevance == "weak" else ""
     against = f"(contradicted by the newer {hit.contradicted_by})" if hit.contradicted_by else ""
-    return _label(handle, shown, hit.created_at, session, alike, hit.project, title, against)
+    return _label(handle, weak, shown, hit.created_at, hit.validity, session, alike, hit.project, title, against)
 
 
 @register.filter

@@ -52,6 +52,8 @@ class ExportedFact(_ExportedModel):
     superseded_by: NumberWritten | None = Field(default=None, validation_alias="superseded_by_id")
     similar_to: NumberWritten | None = Field(default=None, validation_alias="similar_to_id")
     contradicted_by: NumberWritten | None = Field(default=None, validation_alias="contradicted_by_id")
+    valid_from: Moment | None = None
+    valid_until: Moment | None = None
     deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
     created_at: Moment

@@ -188,6 +188,8 @@ def _import_facts(
             other = rows.get(getattr(one, name))
             if other and getattr(fact, f"{name}_id") is None and other.pk != fact.pk:
                 Fact.objects.filter(pk=fact.pk).update(**{name: other})
+                if name == "superseded_by" and not fact.is_current:
+                    index_fact(fact, made=True)
 
 
 def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None, Session]) -> tuple[Fact, bool]:

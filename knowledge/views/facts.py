@@ -1,6 +1,10 @@
 """Facts: list, read, add, correct."""
 
+from typing import Any
+
+from django import forms
 from django.db.models import prefetch_related_objects
+from django.forms import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -22,6 +26,15 @@ class FactQuestion(ProjectQuestion):
 
     text = search_field("Search your facts")
     category = choice(CATEGORIES, blank="Any", required=False)
+    as_of = forms.CharField(
+        required=False, label="As of", widget=forms.TextInput(attrs={"placeholder": "2026-03-01, March, last Tuesday"})
+    )
+
+
+def day_field(label: str, **kwargs: Any) -> forms.DateTimeField:
+    """Return the field for a day."""
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    return forms.DateTimeField(required=False, label=label, widget=widget, **kwargs)
 
 
 class FactCorrection(OperationForm):
@@ -29,6 +42,8 @@ class FactCorrection(OperationForm):
 
     fact = TextField(rows=3, help_text="One truth, in one sentence.")
     category = choice(CATEGORIES)
+    valid_from = day_field("Holds from", help_text="If it is not since it was stored.")
+    valid_until = day_field("Ends on", help_text="From this day on it no longer holds.")
 
 
 class NewFact(FactCorrection):
@@ -56,7 +71,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
     actor = actor_of(request)
     facts = Fact.objects.of(actor.user).select_related("source_session", "superseded_by", "contradicted_by")
     shown = get_object_or_404(facts, pk__in=actor.user.ids_of(fact_id))
-    form = FactCorrection(form_data(request), initial={"fact": shown.fact, "category": shown.category})
+    form = FactCorrection(form_data(request), initial=model_to_dict(shown, FactCorrection.base_fields))
     corrected = form.carry_out(correct_fact, actor, fact_id=fact_id)
     if corrected:
         tell(request, "Corrected. Your agents will hear the new wording; the old one is set aside.")

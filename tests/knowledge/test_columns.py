@@ -217,6 +217,8 @@ def _fill_every_column(actor) -> None:
             "source_session": session,
             "similar_to": earlier,
             "contradicted_by": earlier,
+            "valid_from": LONG_AGO,
+            "valid_until": LONG_AGO + timedelta(days=400),
         },
     }
     rows[Session] |= {"started_at": LONG_AGO, "ended_at": LONG_AGO + timedelta(hours=1), "set_aside_at": LONG_AGO}

@@ -223,7 +223,7 @@ def texts_of(actor: Actor) -> list[str]:
 
 
 def searched(actor: Actor) -> set[str]:
-    return set(Passage.objects.filter(owner=actor.user, kind="fact").values_list("text", flat=True))
+    return set(Passage.objects.filter(owner=actor.user, kind="fact", past=False).values_list("text", flat=True))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -14,9 +14,23 @@ FOR_VALIDATORS = frozenset(
     | {"minLength", "pattern"}
 )
 SELF_EXPLAINING = frozenset(
-    {"confidence", "cursor", "despite", "fact_id", "limit", "next_steps", "offset", "project", "source_session"}
-    | {"superseded", "supersedes", "text", "topics"}
+    {
+        "before",
+        "confidence",
+        "cursor",
+        "despite",
+        "fact_id",
+        "limit",
+        "next_steps",
+        "offset",
+        "project",
+        "source_session",
+    }
+    | {"max_tokens", "misleading", "query", "since", "superseded", "supersedes", "text", "topics"}
+    | {"valid_from", "valid_until"}
 )
+CHOSEN_ELSEWHERE = frozenset({"category"})
+"""Choices that stand in the call that stores it, where they are required: to narrow by one, nobody needs them again."""
 
 
 def outline_of_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,6 +64,8 @@ def _argument(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         kept["items"] = _argument("", kept["items"])
     if "properties" in kept:
         kept["properties"] = {inner: _argument(inner, part) for inner, part in kept["properties"].items()}
+        for inner in CHOSEN_ELSEWHERE & kept["properties"].keys() - set(kept.get("required", ())):
+            kept["properties"][inner].pop("enum", None)
     return kept
 
 

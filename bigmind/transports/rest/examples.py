@@ -57,7 +57,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "memory_get_capture": {},
     "memory_set_capture": {"mode": "ask", "keep_days": 30},
     "memory_forget_conversation": {"conversation_id": 12},
-    "memory_correct_fact": {"fact_id": 12, "fact": "Prefers pytest with xdist."},
+    "memory_correct_fact": {"fact_id": 12, "fact": "Prefers pytest with xdist.", "valid_from": "2026-03-01T00:00:00Z"},
     "memory_erase_fact": {"fact_id": 12},
     "memory_correct_session": {"session_id": SESSION, "one_liner": "Chose rolling deploys for billing after all"},
     "memory_correct_chunk": {"chunk_id": 12, "flag_reason": "Root cause of the outage of 29 and 30 March."},

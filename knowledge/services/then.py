@@ -1,0 +1,107 @@
+"""Then: the period that a question is about, named as a date, in words, or by an event such as “before the migration”.
+
+What held then is looked for also among what was replaced since. Words are compared one by one, so nothing here takes
+longer than its text is long.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import Q
+from django.utils import timezone
+from pydantic import TypeAdapter, ValidationError
+
+from accounts.actor import Actor
+from bigmind.core.errors import Invalid
+from bigmind.core.periods import Period, find_period, read_period
+from bigmind.core.vocabulary import Moment
+from knowledge.models import Category, Fact, Kind, Passage
+
+DAY = timedelta(days=1)
+EVENTS_READ = 10
+EVENT_WORDS = 5
+
+_MOMENT = TypeAdapter(Moment)
+_WORD = re.compile(r"[^\W_]+")
+_BEFORE, _AFTER = frozenset({"before", "until"}), frozenset({"after"})
+_OF_THEN = frozenset({"did", "was", "were", "had", "used"})
+"""A question about then has one of these; “what to do before the release?” asks for what holds."""
+_NOT_OF_EVENT = "what which who whom whose where when why how did do does was were is are had has have"
+_ENDS_EVENT = frozenset(_NOT_OF_EVENT.split())
+_ARTICLES = frozenset({"the", "a", "an", "our", "my", "this", "that"})
+
+
+def read_then(actor: Actor, as_of: str) -> Period:
+    """Return the period that `as_of` names: a date, a moment, days in words, or what lies before or after an event.
+
+    Raises:
+        Invalid: it names none, or may mean two days.
+    """
+    try:
+        found = read_period(as_of) or _read_moment(as_of) or _beside(actor, as_of)
+    except ValueError as error:
+        raise Invalid.of("as_of", str(error)) from error
+    if found is None:
+        hint = "Send 2026-03-01, “March”, “last Tuesday” or “before …” with an event that a fact gives a date."
+        raise Invalid.of("as_of", "names no day, period or event that is known", hint=hint)
+    return found if found.end > found.start else Period(found.start, found.start + timedelta(microseconds=1))
+
+
+def find_then(actor: Actor, query: str) -> Period | None:
+    """Return the period of the past that a question names among its other words, or None: it asks for what holds."""
+    words = [word.casefold() for word in _WORD.findall(query)]
+    around = _beside(actor, query) if not _OF_THEN.isdisjoint(words) else None
+    return around or find_period(query)
+
+
+def say_period(period: Period) -> str:
+    """Return the first day of a period, and the last one if it is another."""
+    first, last = (timezone.localtime(one).date() for one in (period.start, period.end - timedelta(microseconds=1)))
+    return first.isoformat() if first == last else f"{first.isoformat()} to {last.isoformat()}"
+
+
+def _read_moment(text: str) -> Period | None:
+    try:
+        moment = _MOMENT.validate_python(text)
+    except ValidationError:
+        return None
+    return Period(moment, moment)
+
+
+def _beside(actor: Actor, text: str) -> Period | None:
+    """Return the day before or after what “before” or “after” in a text names: a period, or an event with a date."""
+    words = _WORD.findall(text.casefold())
+    place = next((at for at, word in enumerate(words) if word in _BEFORE | _AFTER), None)
+    if place is None:
+        return None
+    named = [word for word in words[place + 1 :] if word not in _ARTICLES][: 2 * EVENT_WORDS]
+    if not named:
+        return None
+    period = find_period(f"in {' '.join(named[:EVENT_WORDS])}")
+    if period is None or period.start > timezone.now():
+        end = next((at for at, word in enumerate(named) if word in _ENDS_EVENT), len(named))
+        day = _day_of_event(actor, named[: min(end, EVENT_WORDS)])
+        period = Period(day, day) if day else None
+    if period is None:
+        return None
+    if words[place] in _BEFORE:
+        return Period(period.start - DAY, period.start)
+    return Period(period.end, period.end + DAY)
+
+
+def _day_of_event(actor: Actor, words: Sequence[str]) -> datetime | None:
+    """Return when the newest fact or company entry with all of these words says that something happened."""
+    named = SearchQuery(" ".join(words), config="english", search_type="plain")
+    where = Q(owner=actor.user, kind=Kind.FACT) | Q(owner=None, kind=Kind.COMPANY)
+    passages = list(Passage.objects.filter(where, lexemes=named).order_by("-created_at", "-pk")[:EVENTS_READ])
+    facts = Fact.objects.of(actor.user).in_bulk([int(one.source_id) for one in passages if one.kind == Kind.FACT])
+    for passage in passages:
+        fact = facts.get(int(passage.source_id)) if passage.kind == Kind.FACT else None
+        said = find_period(passage.words, now=passage.created_at)
+        is_decision = fact is not None and fact.category == Category.DECISION
+        day = (said and said.start) or (fact and fact.valid_from) or (passage.created_at if is_decision else None)
+        if day and day <= timezone.now():
+            return day
+    return None
