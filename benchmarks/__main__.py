@@ -11,7 +11,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
-CONTEXT, TRUTH, UNKNOWN = "context", "truth", "unknown"
+CONTEXT, TRUTH, UNKNOWN, THEN = "context", "truth", "unknown", "then"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -120,6 +120,12 @@ def _unknown(*, write: bool = False) -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {UNKNOWN}`:", "", *unknown.measure(write=write), ""])
 
 
+def _then() -> str:
+    from benchmarks.retrieval import then
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {THEN}`:", "", *then.measure(), ""])
+
+
 def _operations() -> str:
     from benchmarks import operations
 
@@ -162,6 +168,7 @@ _MEASURES = {
     TRUTH: _truth,
     UNKNOWN: _unknown,
     RETRIEVAL: _retrieval,
+    THEN: _then,
     OPERATIONS: _operations,
     GROWTH: _growth,
 }

@@ -104,7 +104,7 @@ def changes() -> Corpus:
     random, chains, asked = Random(3), list[list[tuple[str, str]]](), list[Question]()
     current: dict[tuple[str, str], tuple[str, str]] = {}
     two_steps: list[tuple[str, str, str]] = []
-    for names, wordings, values, question, second in _sections("changes"):
+    for names, wordings, values, question, second in sections("changes"):
         for name in names:
             wording = random.choice(wordings) if random.random() < 0.6 else ""
             chain = []
@@ -242,7 +242,8 @@ def _few_of_each(questions: list[Question], most: int) -> list[Question]:
     return [question for sort in kept.values() for question in sort[:most]]
 
 
-def _sections(name: str) -> Iterator[tuple[list[str], list[str], list[str], str, str]]:
+def sections(name: str) -> Iterator[tuple[list[str], list[str], list[str], str, str]]:
+    """Yield of each section of a file its things, wordings, values, question, and question over two steps."""
     for block in "\n".join(_lines(name)).removeprefix("= ").split("\n= "):
         names, *lines = block.split("\n")
         of: Callable[[str], list[str]] = lambda sign, lines=lines: [  # noqa: E731
