@@ -146,7 +146,12 @@ def _row(shelved: ShelvedCompanyEntry) -> dict[str, Any]:
     entry = shelved.entry
     # A passage begins with the title, which the page shows right above it.
     found = shelved.excerpt.removeprefix(entry.title) if shelved.matched else entry.content
-    return {"entry": entry, "excerpt": _excerpt(found or entry.content), "matched": shelved.matched}
+    return {
+        "entry": entry,
+        "excerpt": _excerpt(found or entry.content),
+        "matched": shelved.matched,
+        "relevance": shelved.relevance,
+    }
 
 
 def _excerpt(text: str) -> str:

@@ -26,10 +26,11 @@ from knowledge.references.lookup import (
 )
 from knowledge.references.texts import passage_of
 from knowledge.references.texts_by_hand import ALL, count_use, note_unanswered
-from knowledge.search.abstention import FLOOR, is_answered
+from knowledge.search.abstention import FLOOR, is_answered, name_relevance
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.names import Request, Synonyms, request_in
 from knowledge.services.gaps import note_gap
+from knowledge.vocabulary import Relevance
 
 RANKED = 20
 """How many hits are read before feedback reorders them: feedback may lift one from beyond the page."""
@@ -69,6 +70,7 @@ class ReferenceHit:
     score: float
     matched_on: list[str]
     feedback: float = 0.0
+    relevance: Relevance = "strong"
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ def _by_words_and_meaning(
     synonyms = among.synonyms
     filters = Filters([Kind.REFERENCE], shared=True, eligible={Kind.REFERENCE: eligible})
     found = search(query, owner=actor.user, filters=filters, limit=max(RANKED, limit), synonyms=synonyms)
-    if not (named or is_answered(found)):
+    is_known = is_answered(found)
+    if not (named or is_known):
         note_gap(actor, query, found)
         return ReferenceHits([], 0, nearest_references(query, among), found.fallback, found.reason, found.notice)
     hits = [_hit_of(match) for match in named]
@@ -158,7 +161,7 @@ def _by_words_and_meaning(
     rows = eligible.select_related("collection").in_bulk([UUID(item.source_id) for item in found.items])
     read = [(item, rows[id]) for item in found.items if (id := UUID(item.source_id)) in rows and id not in first]
     voices = voices_of([row.pk for _, row in read])
-    others = [_hit(item, row, voices.get(row.pk, Voices()), synonyms) for item, row in read]
+    others = [_hit(item, row, voices.get(row.pk, Voices()), synonyms, is_known=is_known) for item, row in read]
     hits += sorted(others, key=lambda hit: -hit.score)
     total = max(found.total, len(hits))
     return _count_and_return(actor, ReferenceHits(hits[:limit], total, [], found.fallback, found.reason, found.notice))
@@ -173,11 +176,12 @@ def _hit_of(match: Match) -> ReferenceHit:
     return ReferenceHit(match.reference, 1.0, [match.matched_on])
 
 
-def _hit(found: Finding, reference: Reference, voices: Voices, synonyms: Synonyms) -> ReferenceHit:
+def _hit(found: Finding, reference: Reference, voices: Voices, synonyms: Synonyms, *, is_known: bool) -> ReferenceHit:
     matched = _reasons_for(found, reference, synonyms)
     if voices.moves:
         matched.append(f"feedback {voices.moves:+.2f} ({voices})")
-    return ReferenceHit(reference, round(found.score + voices.moves, 4), matched, voices.moves)
+    relevance = name_relevance(found, is_known=is_known)
+    return ReferenceHit(reference, round(found.score + voices.moves, 4), matched, voices.moves, relevance)
 
 
 def _reasons_for(found: Finding, reference: Reference, synonyms: Synonyms) -> list[str]:

@@ -13,11 +13,11 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
 from knowledge.models import CompanyEntry, Dispatch, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.search.abstention import judge
+from knowledge.search.abstention import judge, name_relevance
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import CompanyCategoryName
+from knowledge.vocabulary import CompanyCategoryName, Relevance
 
 from .exposures import Exposure, find_demoted, serve_found
 from .gaps import note_gap
@@ -47,6 +47,7 @@ class CompanyHit:
     excerpt: str
     matched: list[str]
     arms: tuple[str, ...]
+    relevance: Relevance
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,12 @@ def find_among(
     if not narrows:
         note_gap(actor, query, found)
     entries = eligible.in_bulk([int(item.source_id) for item in found.items])
-    hits = [_hit(item, entries[int(item.source_id)]) for item in found.items if int(item.source_id) in entries]
     judgement = judge(query, found)
+    hits = [
+        _hit(item, entries[int(item.source_id)], is_known=not judgement.weak)
+        for item in found.items
+        if int(item.source_id) in entries
+    ]
     total = found.total - len(found.items) + len(hits)
     return CompanyHits(hits, total, found.fallback, judgement.weak, judgement.did_you_mean, found.notice)
 
@@ -205,8 +210,9 @@ def _relevance(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], 
     return key
 
 
-def _hit(item: Finding, entry: CompanyEntry) -> CompanyHit:
-    return CompanyHit(entry, item.score, excerpt_of(item.text, item.matched), item.matched, item.retrievers)
+def _hit(item: Finding, entry: CompanyEntry, *, is_known: bool) -> CompanyHit:
+    excerpt, relevance = excerpt_of(item.text, item.matched), name_relevance(item, is_known=is_known)
+    return CompanyHit(entry, item.score, excerpt, item.matched, item.retrievers, relevance)
 
 
 @dataclass(frozen=True)
@@ -216,6 +222,7 @@ class ShelvedCompanyEntry:
     entry: CompanyEntry
     excerpt: str = ""
     matched: list[str] = field(default_factory=list)
+    relevance: Relevance = "strong"
 
 
 @dataclass(frozen=True)
@@ -249,7 +256,7 @@ def browse_company(
     if query:
         narrows = bool(category or freshness)
         found = find_among(actor, entries, query=query, project=project, narrows=narrows, limit=HITS)
-        hits = [ShelvedCompanyEntry(hit.entry, hit.excerpt, hit.matched) for hit in found.items]
+        hits = [ShelvedCompanyEntry(hit.entry, hit.excerpt, hit.matched, hit.relevance) for hit in found.items]
         for name in reversed(_ORDERS[order] if order else ()):
             hits.sort(key=lambda hit: getattr(hit.entry, name.lstrip("-")), reverse=True)
         page = Page(hits[offset : offset + limit], len(hits), limit, offset)

@@ -15,12 +15,12 @@ from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
 from knowledge.models import CachedVector, Entry, Kind, Passage
-from knowledge.search.abstention import judge
+from knowledge.search.abstention import judge, name_relevance
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.names import SUGGEST_FROM
 from knowledge.shapes.entries import EntryStatsShape
-from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, RoleName
+from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Relevance, RoleName
 
 from . import embedding
 from .budgets import MaxTokens, within_tokens
@@ -60,6 +60,7 @@ class EntryHit:
     excerpt: str
     matched: list[str]
     arms: tuple[str, ...]
+    relevance: Relevance
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,12 @@ def search_entries(
     if not (role or tags or entry_type):
         note_gap(actor, query, found)
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
-    hits = [_hit(item, entries[UUID(item.source_id)]) for item in found.items if UUID(item.source_id) in entries]
     judgement = judge(query, found, names=_names)
+    hits = [
+        _hit(item, entries[UUID(item.source_id)], is_known=not judgement.weak)
+        for item in found.items
+        if UUID(item.source_id) in entries
+    ]
     reply = EntryHits(hits, found.total, found.fallback, judgement.did_you_mean, judgement.weak, found.notice)
     return within_tokens(reply, max_tokens, template="entry_hits.md", hit_template="_entry_hit.md")
 
@@ -221,8 +226,9 @@ def _filter(role: str | None, tags: Sequence[str] | None, entry_type: str | None
     return entries.filter(entry_type=entry_type) if entry_type else entries
 
 
-def _hit(item: Finding, entry: Entry) -> EntryHit:
-    return EntryHit(entry, item.score, excerpt_of(item.text, item.matched), item.matched, item.retrievers)
+def _hit(item: Finding, entry: Entry, *, is_known: bool) -> EntryHit:
+    excerpt, relevance = excerpt_of(item.text, item.matched), name_relevance(item, is_known=is_known)
+    return EntryHit(entry, item.score, excerpt, item.matched, item.retrievers, relevance)
 
 
 @dataclass(frozen=True)
@@ -232,6 +238,7 @@ class Shelved:
     entry: Entry
     excerpt: str = ""
     matched: list[str] = field(default_factory=list)
+    relevance: Relevance = "strong"
 
 
 @dataclass(frozen=True)
@@ -284,7 +291,7 @@ def projects_with_entries() -> list[str]:
 
 
 def _page_of_hits(hits: list[EntryHit], order: Order | None, limit: int, offset: int) -> Page[Shelved]:
-    found = [Shelved(hit.entry, hit.excerpt, hit.matched) for hit in hits]
+    found = [Shelved(hit.entry, hit.excerpt, hit.matched, hit.relevance) for hit in hits]
     for name in reversed(_ORDERS[order] if order else ()):
         found.sort(key=lambda one: getattr(one.entry, name.lstrip("-")), reverse=name.startswith("-"))
     return Page(found[offset : offset + limit], len(found), limit, offset)

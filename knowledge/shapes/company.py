@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field
 from bigmind.core.numbers import NumberText
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
+from knowledge.vocabulary import Relevance
 
 
 def _person(*names: str) -> Any:
@@ -62,6 +63,7 @@ class CompanyHitShape(Shape):
     excerpt: str
     matched: list[str]
     arms: list[str]
+    relevance: Relevance
 
 
 class CompanyHitsShape(Shape):

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
+from knowledge.vocabulary import Relevance
 
 
 class EntryShape(Shape):
@@ -76,6 +77,7 @@ class EntryHitShape(Shape):
     excerpt: str
     matched: list[str]
     arms: list[str]
+    relevance: Relevance
 
 
 class EntryHitsShape(Shape):

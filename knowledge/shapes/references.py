@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from bigmind.core.pages import ListShape
 from knowledge.shapes.base import Shape
+from knowledge.vocabulary import Relevance
 
 
 class ReferenceExampleShape(Shape):
@@ -68,6 +69,7 @@ class ReferenceHitShape(Shape):
 
     reference: ReferenceLineShape
     score: float
+    relevance: Relevance
     matched_on: list[str] = Field(description="Exact name, alias, synonym, words, meaning; and what people said of it.")
     feedback: float = Field(description="How far what people said has moved the score.")
 

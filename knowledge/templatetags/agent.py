@@ -63,9 +63,10 @@ def hit_label(hit: Any) -> str:
     named = hit.title.removeprefix(f"[{handle}] ")
     title = "" if named in hit.excerpt or named in UNTITLED else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""
-    weak = "weak" if hit.relevance == "weak" else ""
     against = f"(contradicted by the newer {hit.contradicted_by})" if hit.contradicted_by else ""
-    return _label(handle, weak, shown, hit.created_at, hit.validity, session, alike, hit.project, title, against)
+    return _label(
+        handle, _weakness(hit), shown, hit.created_at, hit.validity, session, alike, hit.project, title, against
+    )
 
 
 @register.filter
@@ -74,7 +75,9 @@ def entry_label(hit: Any) -> str:
     entry = hit.entry
     by = f"by {entry.created_by}" if entry.created_by else "by someone who has left"
     sure = "" if entry.confidence == 1 else f"confidence {entry.confidence:.1f}"
-    return _label(f"entry:{entry.id}", entry.entry_type, by, entry.updated_at, sure, _quote(entry.source_story))
+    return _label(
+        f"entry:{entry.id}", _weakness(hit), entry.entry_type, by, entry.updated_at, sure, _quote(entry.source_story)
+    )
 
 
 @register.filter
@@ -83,7 +86,14 @@ def company_label(hit: Any) -> str:
     entry = hit.entry
     by = f"approved by {entry.decided_by}" if entry.decided_by else "approved"
     source = f"from {entry.comes_from} as of {entry.as_of:%Y-%m-%d}" if entry.comes_from and entry.as_of else ""
-    return _label(entry.handle, entry.category, entry.freshness, by, entry.updated_at, source, _quote(entry.title))
+    return _label(
+        entry.handle, _weakness(hit), entry.category, entry.freshness, by, entry.updated_at, source, _quote(entry.title)
+    )
+
+
+def _weakness(hit: Any) -> str:
+    """Return the word for a hit that merely comes closest; of the others nothing is said."""
+    return "weak" if hit.relevance == "weak" else ""
 
 
 def _label(*parts: str | datetime) -> str:

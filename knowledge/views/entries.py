@@ -290,7 +290,13 @@ def _row(shelved: Shelved) -> dict[str, Any]:
         found = plain(shelved.excerpt)
         # A passage from the beginning repeats the title, which stands right above it.
         excerpt = excerpt if found.startswith(words.title.rstrip("…")) else shorten(found, HIT_CHARS)
-    return {"entry": shelved.entry, "title": words.title, "excerpt": excerpt, "matched": shelved.matched}
+    return {
+        "entry": shelved.entry,
+        "title": words.title,
+        "excerpt": excerpt,
+        "matched": shelved.matched,
+        "relevance": shelved.relevance,
+    }
 
 
 def _name(entry: Entry) -> str:

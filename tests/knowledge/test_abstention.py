@@ -7,6 +7,8 @@ import pytest
 from django.template.loader import render_to_string
 
 from accounts.actor import Actor
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
 from knowledge.references.search import search_knowledge
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
@@ -163,3 +165,23 @@ def test_words_of_others_are_not_suggested(deploys):
     found = semantic_search(deploys, query="xylothurm")
 
     assert "xylotherm" not in found.did_you_mean
+
+
+@pytest.mark.parametrize("name", ["memory_semantic_search", "kb_search", "memory_search_global", "memory_recall"])
+def test_each_hit_says_in_a_word_how_relevant_it_is(name):
+    actor = make_actor()
+    make_fact(actor, "Deploys of the billing service take place on Tuesdays.")
+    add_entry(actor, content="Deploys of the billing service take place on Tuesdays.", entry_type="fact")
+    approved_entry(title="Deploys", content="Deploys of the billing service take place on Tuesdays.")
+    embed_pending()
+
+    answered = _structured(name, actor, "When do deploys of the billing service take place?")
+    unanswered = _structured(name, actor, "Which violin does Yuki prefer to play?")
+
+    assert answered
+    assert {hit["relevance"] for hit in answered} == {"strong"}
+    assert {hit["relevance"] for hit in unanswered} <= {"weak"}
+
+
+def _structured(name, actor, query):
+    return perform(CATALOGUE[name], actor, {"query": query}, transport="rest").to_data()["items"]
