@@ -255,6 +255,7 @@ EMBEDDING_API_KEY = ENVIRONMENT.embedding_api_key.get_secret_value()
 EMBEDDING_DIMENSIONS = ENVIRONMENT.embedding_dimensions
 EMBEDDING_DAILY_TOKENS = ENVIRONMENT.embedding_daily_tokens
 SEARCH_FUSION = ENVIRONMENT.search_fusion
+LANGUAGE = ENVIRONMENT.language
 GAPS = ENVIRONMENT.gaps
 SOURCE_MEGABYTES = ENVIRONMENT.source_megabytes
 

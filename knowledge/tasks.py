@@ -36,8 +36,9 @@ def embed_pending() -> None:
 
 @shared_task
 def rewrite_passages() -> None:
-    """Rewrite the passages whose heads are outdated."""
+    """Rewrite the passages whose heads are outdated, or whose language is not read yet."""
     rewriting.rewrite_passages()
+    rewriting.read_languages()
 
 
 @shared_task

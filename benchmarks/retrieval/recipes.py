@@ -1,7 +1,7 @@
 """The recipes that are compared: what each finds for a question, as documents, the best first."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -61,7 +61,7 @@ class Bench:
         """The question as the product reads it, and what its two arms say of all that either found."""
         if query not in self.arms:
             with transaction.atomic():
-                question = replace(hybrid._question(query), text=query)
+                question = hybrid._question(query)
                 filters = Filters(Kind.values, shared=True)
                 self.arms[query] = hybrid._candidates(question, self.memory.user, filters)
         return self.arms[query]

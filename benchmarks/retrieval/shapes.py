@@ -48,6 +48,7 @@ def shapes() -> list[Corpus]:
         documents(),
         errors(),
         languages(),
+        multilingual(),
     ]
 
 
@@ -172,6 +173,11 @@ def errors() -> Corpus:
 def languages() -> Corpus:
     """Memories in eight languages, asked in their own."""
     return _pairs("languages", kind="fact", category="codebase")
+
+
+def multilingual() -> Corpus:
+    """Memories in eleven languages, asked in their own: what is asked has other endings than what was stored."""
+    return _pairs("multilingual", kind="fact", category="codebase")
 
 
 def misspelt(corpus: Corpus) -> Corpus:

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
+from bigmind.core.languages import Language
 from bigmind.core.sections import ProfileSection
 from bigmind.environment.instance import InstanceSettings
 
@@ -18,6 +19,12 @@ class Features(InstanceSettings):
     )
     budibase_api_key: SecretStr = Field(
         default=SecretStr(""), description="Key for Budibase’s public API. It is read, never written."
+    )
+    language: Language = Field(
+        default="english",
+        description="Language of texts and questions that are too short to tell. What is longer is searched with "
+        "the word forms and stop words of its own language, whatever this says. The built-in embedding model knows "
+        "English only: for search by meaning in other languages name a multilingual one in BIGMIND_EMBEDDING_URL.",
     )
     search_fusion: Literal["blend", "rrf"] = Field(
         default="blend",

@@ -48,9 +48,9 @@ def in_parts(text: str) -> str:
 class Lexemes(models.Func):
     """The words of a text as PostgreSQL searches them: stemmed as English, as they stand, and in their parts.
 
-    The second third finds names, identifiers and other languages, which English stemming would bend. PostgreSQL takes a
-    path, an address or a dotted name for one word; the last third finds it by its parts: `search` in
-    `knowledge/search/hybrid.py`, `retry` in `maxRetryCount`.
+    The second third finds names and identifiers, which stemming would bend. PostgreSQL takes a path, an address or a
+    dotted name for one word; the last third finds it by its parts: `search` in `knowledge/search/hybrid.py`, `retry` in
+    `maxRetryCount`. Migrations call it; a trigger adds what other languages need (migration 0036).
     """
 
     template = (
@@ -83,7 +83,13 @@ class Passage(PrivateModel):
         db_default=0, help_text="How many characters of the text say what it belongs to: they are never shown."
     )
     form = models.PositiveSmallIntegerField(db_default=0, help_text="How it was written; 0: it is to be rewritten.")
-    lexemes = models.GeneratedField(expression=Lexemes("text"), output_field=SearchVectorField(), db_persist=True)
+    language = models.CharField(
+        max_length=20,
+        blank=True,
+        db_default="",
+        help_text="The dictionary that its words are stemmed with besides the English one; empty: with no other.",
+    )
+    lexemes = SearchVectorField(null=True, editable=False, help_text="Its words; a trigger writes them.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the text.")
     past = models.BooleanField(
         db_default=False, help_text="Whether it was replaced: only a question about then finds it."

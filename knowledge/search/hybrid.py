@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import perf_counter
+from uuid import UUID
 
 import structlog
 from django.db import connection, transaction
@@ -32,7 +33,7 @@ from knowledge.search.fusion import (
     put_newest_first,
     weigh_turns,
 )
-from knowledge.search.indexes import scopes_of
+from knowledge.search.indexes import Scope, scopes_of
 from knowledge.search.late_interaction import similarities, weigh_tokens
 from knowledge.search.names import Synonyms
 from knowledge.search.retrievers import (
@@ -42,6 +43,7 @@ from knowledge.search.retrievers import (
     KeywordCandidates,
     alternatives,
     any_of,
+    english_forms_of,
     is_pair,
     lexemes_of,
     merge_candidates,
@@ -168,6 +170,15 @@ class _Question:
 
 
 @dataclass(frozen=True)
+class _KeywordMatches:
+    """What the keyword retriever found in all scopes, for these words of the question, which weigh so much."""
+
+    words: list[str]
+    weights: list[float]
+    candidates: dict[int, Candidate]
+
+
+@dataclass(frozen=True)
 class _Found:
     """The candidates of both retrievers, by passage, and the score of each retriever for all of them.
 
@@ -218,14 +229,14 @@ def search(
         asked_at: The moment from which “yesterday” in the question counts. Default: now.
     """
     started = perf_counter()
-    question = replace(_question(query), text=query, synonyms=synonyms, period=find_period(query, now=asked_at))
+    question = replace(_question(query, synonyms), period=find_period(query, now=asked_at))
     return _answer(question, owner, filters, limit, offset, embedding=perf_counter() - started)
 
 
 def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[Findings]:
     """Return what fits a question best, for each of several filters: the question is embedded once for all of them."""
     started = perf_counter()
-    question = replace(_question(query), text=query, period=find_period(query))
+    question = replace(_question(query), period=find_period(query))
     embedding = perf_counter() - started
     return [_answer(question, owner, one, limit, embedding=embedding) for one in filters]
 
@@ -270,19 +281,19 @@ def _count_metrics(question: _Question, took: Mapping[str, float], shown: Iterab
             FOUND.labels(retriever).inc()
 
 
-def _question(query: str) -> _Question:
-    lexemes = lexemes_of(query)
+def _question(query: str, synonyms: Synonyms | None = None) -> _Question:
+    words = _Question(lexemes_of(query), synonyms={**english_forms_of(query), **(synonyms or {})}, text=query)
     try:
         embedder = provider()
         space = EmbeddingSpace.objects.filter(name=embedder.space).exclude(active_since=None).first()
         if space is None:
-            return _Question(lexemes, reason="The vectors of this model are still being made.")
+            return replace(words, reason="The vectors of this model are still being made.")
         vectors, tokens = embed_query(embedder, query)
         vector = HalfVector(vectors[0].tolist())
-        return _Question(lexemes, vector, space, tokens=tokens[0] if tokens else None)
+        return replace(words, vector=vector, space=space, tokens=tokens[0] if tokens else None)
     except EmbedderError as error:
         log.warning("Search answers by keyword alone.", reason=error.reason)
-        return _Question(lexemes, reason=error.reason)
+        return replace(words, reason=error.reason)
 
 
 def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Question, _Found]:
@@ -293,24 +304,58 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Qu
     scopes = scopes_of(owner, shared=filters.shared)
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()
+    question, named = _match_words(question, filters, scopes, few)
+    took, has = perf_counter() - started, {passage: found.has for passage, found in named.candidates.items()}
+    if question.vector is None or question.space is None:
+        brought = {"keyword": len(has), "vector": 0}
+        return question, _Found(named.candidates, coverage(has, named.weights), brought=brought, keyword_seconds=took)
+    near = _compare_meaning(question, filters, scopes, few)
+    searched = filters.roughly(scopes)
+    other = score_by_other_retriever(
+        terms_of(named.words, question.synonyms),
+        question.vector,
+        question.space,
+        without_words=near.keys() - has.keys(),
+        without_distance=has.keys() - near.keys(),
+        searched=searched,
+    )
+    return question, _Found(
+        candidates={**near, **named.candidates},
+        keyword=coverage(has | other.has, named.weights),
+        vector={passage: float(found.score) for passage, found in near.items()} | other.near,
+        brought={"keyword": len(has), "vector": len(near)},
+        keyword_seconds=took,
+        waiting=other.waiting,
+        searched=_count_passages(searched) if other.waiting else 0,
+        weights=_weights_with_corrections(dict(zip(named.words, named.weights, strict=False)), question),
+    )
+
+
+def _match_words(
+    question: _Question, filters: Filters, scopes: Sequence[Scope], few: Mapping[UUID | None, bool]
+) -> tuple[_Question, _KeywordMatches]:
+    """Run the keyword retriever in every scope, once more when a word is corrected; the question comes back with it."""
     words = most_selective(question.lexemes, scopes)
-    asked = [
-        retrieve_by_words(words, filters, scope, few=few[scope.owner], synonyms=question.synonyms) for scope in scopes
-    ]
+
+    def ask(synonyms: Synonyms | None) -> list[KeywordCandidates]:
+        return [retrieve_by_words(words, filters, scope, few=few[scope.owner], synonyms=synonyms) for scope in scopes]
+
+    asked = ask(question.synonyms)
     if corrections := correct_words(_unknown(words, asked), scopes):
         question = _correct(question, corrections)
-        asked = [
-            retrieve_by_words(words, filters, scope, few=few[scope.owner], synonyms=question.synonyms)
-            for scope in scopes
-        ]
-    named = merge_candidates(found for one in asked for found in one.candidates)
+        asked = ask(question.synonyms)
+    candidates = merge_candidates(found for one in asked for found in one.candidates)
     weights = word_weights([one.counts for one in asked if one.counts])
-    took = perf_counter() - started
-    has = {passage: found.has for passage, found in named.items()}
-    if question.vector is None or question.space is None:
-        brought = {"keyword": len(named), "vector": 0}
-        return question, _Found(named, coverage(has, weights), brought=brought, keyword_seconds=took)
+    return question, _KeywordMatches(words, weights, candidates)
+
+
+def _compare_meaning(
+    question: _Question, filters: Filters, scopes: Sequence[Scope], few: Mapping[UUID | None, bool]
+) -> dict[int, Candidate]:
+    """Run the vector retriever in every scope, and once more among what was said in the period of the question."""
     vector, space = question.vector, question.space
+    if vector is None or space is None:
+        return {}
     near = merge_candidates(
         found for scope in scopes for found in retrieve_by_meaning(vector, space, filters, scope, few=few[scope.owner])
     )
@@ -319,25 +364,7 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Qu
         near |= merge_candidates(
             found for scope in scopes for found in retrieve_by_meaning(vector, space, within, scope, few=True)
         )
-    searched = filters.roughly(scopes)
-    other = score_by_other_retriever(
-        terms_of(words, question.synonyms),
-        vector,
-        space,
-        without_words=near.keys() - named.keys(),
-        without_distance=named.keys() - near.keys(),
-        searched=searched,
-    )
-    return question, _Found(
-        candidates={**near, **named},
-        keyword=coverage(has | other.has, weights),
-        vector={passage: float(found.score) for passage, found in near.items()} | other.near,
-        brought={"keyword": len(named), "vector": len(near)},
-        keyword_seconds=took,
-        waiting=other.waiting,
-        searched=_count_passages(searched) if other.waiting else 0,
-        weights=_weights_with_corrections(dict(zip(words, weights, strict=False)), question),
-    )
+    return near
 
 
 def _unknown(words: Sequence[str], asked: Sequence[KeywordCandidates]) -> list[str]:

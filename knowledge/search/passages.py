@@ -15,6 +15,7 @@ from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing
 from knowledge.models.passages import FORM
 from knowledge.search.frequencies import add_words
+from knowledge.search.languages import dictionary_of
 from knowledge.search.splits import heads_of, split_text
 
 _QUEUE = """
@@ -24,7 +25,19 @@ FROM knowledge_passage AS passage CROSS JOIN knowledge_embeddingspace AS space
 WHERE passage.id = ANY(%s) AND space.stopped_at IS NULL
 ON CONFLICT (space_id, passage_id) DO NOTHING
 """
-_COLUMNS = ("kind", "source_id", "owner_id", "project", "ordinal", "text", "head", "form", "digest", "created_at")
+_COLUMNS = (
+    "kind",
+    "source_id",
+    "owner_id",
+    "project",
+    "ordinal",
+    "text",
+    "head",
+    "language",
+    "form",
+    "digest",
+    "created_at",
+)
 _OF_SOURCES = "SELECT id FROM knowledge_passage WHERE kind = %s AND source_id = ANY(%s)"
 
 
@@ -73,6 +86,11 @@ class Written(NamedTuple):
     text: str
     head: int
 
+    @property
+    def language(self) -> str:
+        """The language of the words themselves."""
+        return dictionary_of(self.text[self.head :])
+
 
 def add_heads(splits: Sequence[str], head: str = "") -> Iterator[Written]:
     """Yield each split of a text below the head of the whole text and the headings it belongs to."""
@@ -114,14 +132,15 @@ def index_passages(
             owner=owner,
             project=project,
             ordinal=ordinal,
-            text=text,
-            head=above,
+            text=one.text,
+            head=one.head,
+            language=one.language,
             form=FORM,
-            digest=digest(text),
+            digest=digest(one.text),
             past=past,
             created_at=moment,
         )
-        for ordinal, (text, above) in enumerate(one for text in texts for one in add_heads([*split_text(text)], head))
+        for ordinal, one in enumerate(one for text in texts for one in add_heads([*split_text(text)], head))
     )
     queue_vectors([passage.pk for passage in passages])
     forget_vectors(digests)
@@ -141,14 +160,15 @@ def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> N
             owner_id,
             thing.project,
             ordinal,
-            text,
-            above,
+            one.text,
+            one.head,
+            one.language,
             FORM,
-            digest(text),
+            digest(one.text),
             thing.moment or now,
         )
         for thing in things
-        for ordinal, (text, above) in enumerate(add_heads([*split_text(thing.text)], thing.head))
+        for ordinal, one in enumerate(add_heads([*split_text(thing.text)], thing.head))
     )
     copy_in(Passage, _COLUMNS, rows)
     with connection.cursor() as cursor:

@@ -1,6 +1,5 @@
 """The two retrievers of a search: each returns the best candidates of one scope, by keyword or by meaning."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -8,24 +7,30 @@ from typing import NamedTuple
 from django.db import connection
 from pgvector import HalfVector
 
+from bigmind.core.languages import ENGLISH
 from knowledge.models import EmbeddingSpace
 from knowledge.models.passages import in_parts
 from knowledge.search.filters import Filters, Sql, scope_of
 from knowledge.search.frequencies import count_words, selective_words
 from knowledge.search.indexes import Scope, as_indexed
+from knowledge.search.languages import UNSPACED, language_of
 from knowledge.search.names import Synonyms
 
+_SIMPLE = f"unnest(to_tsvector('simple', %(query)s) || to_tsvector('simple', {in_parts('%(query)s')}))"
 _LEXEMES = f"""
-SELECT lexeme FROM unnest(to_tsvector('english', %(query)s))
+SELECT lexeme FROM unnest(to_tsvector(%(language)s::regconfig, %(query)s))
 UNION
-SELECT lexeme FROM unnest(to_tsvector('simple', %(query)s) || to_tsvector('simple', {in_parts("%(query)s")}))
-WHERE to_tsvector('english', lexeme) <> '' OR to_tsvector('english', %(query)s) = ''
+SELECT lexeme FROM {_SIMPLE}
+WHERE (to_tsvector('english', lexeme) <> '' AND to_tsvector(%(language)s::regconfig, lexeme) <> '')
+    OR to_tsvector(%(language)s::regconfig, %(query)s) = ''
 ORDER BY lexeme
 """
-
-# Scripts that put no spaces between words: PostgreSQL takes a whole clause for one word. Korean has spaces, but what
-# follows a noun is written with it.
-_UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_ENGLISH_FORMS = f"""
+SELECT own.lexeme, english.lexeme
+FROM {_SIMPLE} AS word, unnest(to_tsvector(%(language)s::regconfig, word.lexeme)) AS own,
+    unnest(to_tsvector('english', word.lexeme)) AS english
+WHERE own.lexeme <> english.lexeme
+"""
 
 CANDIDATES = 200
 MOST_COUNTED = 10_000
@@ -99,24 +104,46 @@ _ALWAYS = Sql("true")
 
 
 def lexemes_of(query: str) -> list[str]:
-    """Return the words of a question, stemmed as English and unchanged; a passage needs any one of them.
+    """Return the words of a question, stemmed in its language and unchanged; a passage needs any one of them.
 
     Of Chinese, Japanese and Korean they are the pairs of neighbouring characters. Stop words like “what” and “the”
     occur in nearly every passage: they are left out, unless there is nothing else.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_LEXEMES, {"query": _UNSPACED.sub(" ", query)})
+        cursor.execute(_LEXEMES, _language_parameters(query))
         return [*(lexeme for (lexeme,) in cursor.fetchall()), *_pairs_of(query)]
+
+
+def english_forms_of(query: str) -> Synonyms:
+    """Return for each stem of a question in another language how English stemming ends that word.
+
+    Such a question may be about English texts, whose terms it bends as its own language does.
+    """
+    parameters = _language_parameters(query)
+    if parameters["language"] == ENGLISH:
+        return {}
+    forms: dict[str, frozenset[str]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_ENGLISH_FORMS, parameters)
+        for own, english in cursor.fetchall():
+            forms[own] = forms.get(own, frozenset({own})) | {english}
+    return forms
+
+
+def _language_parameters(query: str) -> dict[str, str]:
+    """Return what a statement needs to stem the words of a question that are set apart by spaces."""
+    words = UNSPACED.sub(" ", query)
+    return {"query": words, "language": language_of(words)}
 
 
 def is_pair(word: str) -> bool:
     """Return whether a word of a question is a pair of characters, which is looked for anywhere in a text."""
-    return _UNSPACED.fullmatch(word) is not None
+    return UNSPACED.fullmatch(word) is not None
 
 
 def _pairs_of(query: str) -> list[str]:
     """Return the pairs of neighbouring characters in Chinese, Japanese and Korean, as such texts are searched."""
-    runs = _UNSPACED.findall(query)
+    runs = UNSPACED.findall(query)
     pairs = [run[start : start + 2] for run in runs for start in range(max(1, len(run) - 1))]
     return list(dict.fromkeys(pairs))
 
@@ -152,11 +179,7 @@ def retrieve_by_words(
     terms = terms_of(words, synonyms)
     if few or not scope.is_large:
         return _read_candidates(_rank_by_words(terms, words, list(filters.branches(scope))))
-    # Pairs of characters have no index: of a large scope they only score what else was found.
-    indexed = [word for word in words if not is_pair(word)]
-    if not indexed:
-        return KeywordCandidates([], [1.0] * len(words))
-    selective = selective_words(indexed, scope)
+    selective = selective_words(words, scope)
     known = count_words(words, scope)
     branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
     return _read_candidates(_rank_by_words(terms, selective, [branch], known=known, condition=filters.one_by_one()))
@@ -267,9 +290,16 @@ def _rank_by_words(
     known: Sequence[float | None] = (),
     condition: Sql = _ALWAYS,
 ) -> Sql:
+    """Return the statement that ranks passages by words.
+
+    Args:
+        known: How many passages have each word, where that need not be counted: in large scopes.
+    """
     bits = _bits(terms)
-    pairs = [word for word in sought if is_pair(word)]
-    indexed = " | ".join(terms[word] for word in sought if not is_pair(word))
+    # Large scopes are asked through the index, which has pairs of characters as words. Small ones are read in any case,
+    # so there a pair is looked for in the text: also in what no worker has indexed by pairs yet.
+    pairs = [] if known else [word for word in sought if is_pair(word)]
+    indexed = " | ".join(terms[word] for word in sought if word not in pairs)
     any_sought = " OR ".join([*([_HAS_WORD] if indexed else []), *([_HAS_PAIR] * len(pairs))])
     tested = (*_test_parameters(terms), *([indexed] if indexed else []), *pairs)
     found = _union_all(

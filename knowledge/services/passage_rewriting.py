@@ -1,8 +1,11 @@
-"""Rewriting passages whose heads are outdated: in place, each found by what it was until its new vector is there."""
+"""Rewriting passages in place: those with outdated heads, and those stored before their language was read.
+
+Each is found by what it was until its new words and its new vector are there.
+"""
 
 from collections.abc import Iterable, Sequence
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from bigmind.core.background import after_commit
@@ -10,12 +13,16 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from knowledge.models import Chunk, Kind, Passage, PassageVector
 from knowledge.models.passages import FORM, OUTDATED
+from knowledge.search.languages import UNSPACED, dictionary_of
 from knowledge.search.passages import add_heads, forget_vectors
 from knowledge.services.embedding import AGAIN
 from knowledge.services.sessions import head_of
 
 BATCH = 200
 """Things that are rewritten in one transaction."""
+
+READ_AT_ONCE = 1_000
+"""Passages whose language is read in one transaction; only those in another language than English are written."""
 
 Source = tuple[str, str]
 
@@ -31,6 +38,44 @@ def rewrite_passages() -> int:
         rewritten += _rewrite(sources)
         after = sources[-1]
     return rewritten
+
+
+@rls_bypass()
+def read_languages() -> int:
+    """Index in their own language what was stored before languages were read; return how many passages were written.
+
+    May run twice at once and be killed at any point: how far it has come is written with what it wrote.
+    """
+    written = 0
+    while (found := _read_languages()) is not None:
+        written += found
+    return written
+
+
+@transaction.atomic
+def _read_languages() -> int | None:
+    """Read the next passages; return how many were written, or None when there are none or another worker reads."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT read_to, last FROM knowledge_passagereading FOR UPDATE SKIP LOCKED")
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        read_to, last = row
+        waiting = Passage.objects.filter(pk__gt=read_to, pk__lte=last, language="").only("text", "head").order_by("pk")
+        # Skipping, so that it never waits while it holds what it wrote. What is locked is being written anyway.
+        passages = list(waiting.select_for_update(skip_locked=True, no_key=True)[:READ_AT_ONCE])
+        if not passages:
+            cursor.execute("DELETE FROM knowledge_passagereading")
+            return None
+        languages: dict[str, list[int]] = {}
+        for passage in passages:
+            language = dictionary_of(passage.words)
+            if language or UNSPACED.search(passage.text):
+                languages.setdefault(language, []).append(passage.pk)
+        for language, pks in languages.items():
+            Passage.objects.filter(pk__in=pks).update(language=language)
+        cursor.execute("UPDATE knowledge_passagereading SET read_to = %s", [passages[-1].pk])
+    return sum(map(len, languages.values()))
 
 
 def _find_outdated(after: Source) -> list[Source]:
@@ -51,7 +96,7 @@ def _rewrite(sources: Sequence[Source]) -> int:
     former = {passage.pk: passage.digest for passage in passages}
     for passage in passages:
         passage.digest, passage.form = digest(passage.text), FORM
-    Passage.objects.bulk_update(passages, ["text", "head", "digest", "form"])
+    Passage.objects.bulk_update(passages, ["text", "head", "language", "digest", "form"])
     changed = [passage.pk for passage in passages if passage.digest != former[passage.pk]]
     # They keep their vectors until new ones replace them.
     made = PassageVector.objects.filter(passage__in=changed).exclude(vector=None)
@@ -77,8 +122,8 @@ def _free(sources: Sequence[Source]) -> dict[Source, list[Passage]]:
 
 
 def _with_heads(passages: Sequence[Passage], head: str) -> Sequence[Passage]:
-    for passage, (text, above) in zip(passages, add_heads([one.words for one in passages], head), strict=True):
-        passage.text, passage.head = text, above
+    for passage, one in zip(passages, add_heads([one.words for one in passages], head), strict=True):
+        passage.text, passage.head, passage.language = one.text, one.head, one.language
     return passages
 
 

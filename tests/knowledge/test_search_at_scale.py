@@ -19,6 +19,7 @@ from knowledge.search.frequencies import count_words, forget_statistics, selecti
 from knowledge.search.indexes import keep_statistics, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
 from knowledge.services.embedding import embed_pending, progress, space_of, start_again
+from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
 from tests.factories import make_actor
 
@@ -152,6 +153,21 @@ def test_a_large_scope_is_asked_through_its_index_and_a_small_one_is_not(at_scal
     assert "knowledge_near" not in plan(Filters([Kind.FACT]), owner)
 
 
+def test_a_large_scope_is_asked_for_pairs_of_characters_as_words_that_its_index_has(at_scale):
+    _remember(1_200)
+    indexes.keep_indexes()
+    entry = add_entry(make_actor(), content="会議は毎週月曜日の午前十時から始まります。", entry_type="fact")
+    wanted = Filters([Kind.ENTRY], shared=True)
+
+    with _explained() as plans, transaction.atomic():
+        found = retrieve_by_words(["会議", "何曜"], wanted, scope_of_owner(None), few=False)
+
+    assert [one.source_id for one in found.candidates] == [str(entry.id)]
+    conditions = [line for line in plans if "Filter:" in line or "Cond:" in line]
+    assert any("lexemes @@" in line for line in conditions)
+    assert not any("strpos" in line for line in conditions)
+
+
 def test_a_kind_with_few_things_in_a_large_scope_is_looked_at_thing_by_thing(at_scale):
     """Its index is over all kinds: it would be walked to its end for the few, or for none at all."""
     _remember(1_200)
@@ -261,7 +277,7 @@ class _explained:
         self.wrapper.__exit__(*error)
 
     def _explain(self, execute, sql, params, many, context):
-        if "halfvec" in sql:
+        if "FROM knowledge_passage" in sql and not sql.startswith("EXPLAIN"):
             execute(f"EXPLAIN {sql}", params, many, context)
             self.plans += [row[0] for row in context["cursor"].fetchall()]
         return execute(sql, params, many, context)

@@ -1,0 +1,50 @@
+"""Languages: which of PostgreSQL's dictionaries a text is stemmed with, told from the text itself.
+
+A naive Bayes classifier over byte sequences (Lui and Baldwin, 2012, as `py3langid` has it) compares the languages that
+PostgreSQL has a dictionary for. It needs no common words, which short facts hardly have. docs/decisions/0038 has the
+figures.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from bigmind.core.languages import CODES, ENGLISH
+
+SURE = 10.0
+"""By how much, in units of the logarithm of likelihood, another language must exceed the usual one. Identifiers, names
+and abbreviations reach 7, sentences of four words 20."""
+# Scripts that put no spaces between words: PostgreSQL takes a whole clause for one word. Korean has spaces, but what
+# follows a noun is written with it.
+UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+READ_CHARS = 1_000
+"""Characters from which a language is told: more would only cost time."""
+
+
+def language_of(text: str) -> str:
+    """Return the name of PostgreSQL's dictionary for a text; that of BIGMIND_LANGUAGE when it is too short to tell.
+
+    Chinese, Japanese and Korean have none: they are searched by pairs of characters, whatever this returns.
+    """
+    usual = str(settings.LANGUAGE)
+    likely = dict(_identifier().rank(UNSPACED.sub(" ", text[:READ_CHARS])))
+    language = max(CODES, key=lambda name: likely[CODES[name]])
+    return language if likely[CODES[language]] - likely[CODES[usual]] >= SURE else usual
+
+
+def dictionary_of(text: str) -> str:
+    """Return what `Passage.language` says of a text: empty for English, by which everything is stemmed anyway."""
+    language = language_of(text)
+    return "" if language == ENGLISH else language
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    """Return the classifier. Loading takes half a second and 55 MB, so it waits for the first text."""
+    identifier = LanguageIdentifier.from_model_file(Path(MODEL_FILE))
+    identifier.set_languages(list(CODES.values()))
+    identifier._full_model = None  # The other languages: 28 MB that nothing reads again.
+    return identifier
