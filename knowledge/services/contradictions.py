@@ -574,6 +574,9 @@ def _numbers_in(words: list[str]) -> dict[str, frozenset[str]]:
 
 
 def _clock(number: str, half: str) -> str:
+    """Return a time of day as 24-hour clocks show it; what is none, such as a ratio of 0.5:2, as it stands."""
+    hour, _, minutes = number.replace(".", ":").partition(":")
+    if half in {"am", "pm"} and hour.isdecimal():
+        return f"{int(hour[:2]) % 12 + (12 if half == 'pm' else 0)}:{minutes or '00'}"
     hour, _, minutes = number.partition(":")
-    hours = int(hour[:2]) % 12 + (12 if half == "pm" else 0) if half in {"am", "pm"} else int(hour[:2])
-    return f"{hours}:{minutes or '00'}"
+    return f"{int(hour[:2])}:{minutes or '00'}" if hour.isdecimal() else number

@@ -62,3 +62,15 @@ def test_the_worst_texts_are_compared_in_a_moment(unit: str) -> None:
 
     assert process_time() - started < 0.5
     assert len(hints) <= MOST_HINTS
+
+
+@pytest.mark.parametrize(
+    "number", ["8.30 am", "0.5:2", "1.5 pm", "0.4:", "10:", "::2", "12:5:9 pm", "٣.٤:٥", "²:3", "8:30pm"]
+)
+def test_numbers_that_are_no_times_of_day_are_compared_as_they_stand(number):
+    assert contradictions(f"The share is {number} of all.", f"The share is {number} of all.") == []
+
+
+def test_a_time_of_day_with_a_full_stop_is_the_same_as_with_a_colon():
+    assert contradictions("The meeting is at 8.30 am.", "The meeting is at 8:30 am.") == []
+    assert contradictions("The meeting is at 8.30 am.", "The meeting is at 9:30 am.") != []
