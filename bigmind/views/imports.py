@@ -1,7 +1,6 @@
 """Bringing a memory in: BigMind's own export or that of another program, stored after a rehearsal."""
 
 import base64
-import io
 import zlib
 from typing import Any
 
@@ -15,14 +14,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from bigmind.core.errors import Invalid
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
-from curation.services.foreign_imports import import_bundle, import_own_document
+from curation.services.foreign_imports import import_own_document, import_reading
 from knowledge.transfer.foreign_imports import MovedIn
 from knowledge.transfer.readers import FORMATS
-from knowledge.transfer.readers.bundles import Bundle, bundle_from
-from knowledge.transfer.readers.own_documents import is_own_document, read_document
+from knowledge.transfer.readers.uploads import read_upload
 from knowledge.views.pages import memory_page
 
 UPLOAD_BYTES = 16 * 1024 * 1024
@@ -83,23 +80,10 @@ def import_confirmed(request: HttpRequest) -> HttpResponse:
 
 
 def _bring_in(actor: Actor, name: str, content: bytes, *, dry_run: bool) -> MovedIn:
-    bundle = bundle_from(io.BytesIO(content), name)
-    if is_own_document(bundle) or not _is_known(bundle):
-        return import_own_document(actor, read_document(bundle), dry_run=dry_run)
-    try:
-        return import_bundle(actor, bundle, dry_run=dry_run, most=MOST)
-    except Invalid as refusal:
-        # What is wrong is the file: say so beside its field, with the way out.
-        problem = {
-            "field": "document",
-            "message": f"is refused: {refusal.message.rstrip('.')}. {refusal.hint or ''}".strip(" ."),
-        }
-        raise Invalid(refusal.message, problems=[problem]) from refusal
-
-
-def _is_known(bundle: Bundle) -> bool:
-    """Whether it looks like the export of another program. What looks like nothing is judged as one of our own."""
-    return any(one.looks_like(bundle) for one in FORMATS)
+    upload = read_upload(content, name, most=MOST)
+    if upload.reading is None:
+        return import_own_document(actor, upload.document, dry_run=dry_run)
+    return import_reading(actor, upload.reading, upload.format, source=upload.name, dry_run=dry_run)
 
 
 def _keep(request: HttpRequest, name: str, content: bytes) -> str:

@@ -8,7 +8,9 @@ from django.db import transaction
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
+from bigmind.core.apart import ProcessBudget, perform_apart
 from bigmind.core.text import check_content
+from knowledge.app_maps.files.archives import unpack
 from knowledge.app_maps.files.folders import FILES, MapFolder, parse_maps
 from knowledge.app_maps.files.text import INDEX, write_folder, write_index, write_map
 from knowledge.app_maps.finding import take_turn
@@ -17,6 +19,9 @@ from knowledge.app_maps.learning import Learnt, merge_map
 from knowledge.app_maps.reading import ambiguous_names, map_of
 from knowledge.app_maps.vocabulary import AppMap
 from knowledge.models import AmbiguousName, App
+
+SMALL_BYTES = 64 * 1024
+BUDGET = ProcessBudget()
 
 Layout = Annotated[
     Literal["file", "folder"],
@@ -94,7 +99,27 @@ def import_maps(actor: Actor, *, files: MapFiles, dry_run: bool = False) -> Impo
     Call this with what app_export returned, or with a folder that people keep. Returns what is new, changed and
     known by app; a fault is refused with file and line, and nothing is imported then.
     """
-    return import_folder(parse_maps({path: text.encode() for path, text in files.items()}), dry_run=dry_run)
+    return import_folder(read_maps({path: text.encode() for path, text in files.items()}), dry_run=dry_run)
+
+
+def read_maps(files: Mapping[str, bytes]) -> MapFolder:
+    """Read app maps from YAML files; large ones in a process that is killed if they take too much.
+
+    Raises:
+        Invalid: a file cannot be read, says something that an app map has no place for, or takes too much to read.
+    """
+    if sum(map(len, files.values())) <= SMALL_BYTES:
+        return parse_maps(files)
+    return perform_apart("The folder of app maps", BUDGET, parse_maps, dict(files))
+
+
+def read_uploaded_maps(raw: bytes, name: str) -> MapFolder:
+    """Read app maps from a zip, or from the YAML file of one app, in a process of their own if they are large.
+
+    Raises:
+        Invalid: as read_maps.
+    """
+    return read_maps(unpack(raw) if raw.startswith(b"PK") else {name: raw})
 
 
 def import_folder(folder: MapFolder, *, dry_run: bool = False) -> ImportedMaps:

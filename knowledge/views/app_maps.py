@@ -17,9 +17,8 @@ from bigmind.core.pages import Page, page_of
 from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.app_maps.connectors import available_connectors
-from knowledge.app_maps.files.archives import pack, unpack
-from knowledge.app_maps.files.folders import parse_maps
-from knowledge.app_maps.folders import export_maps, import_folder
+from knowledge.app_maps.files.archives import pack
+from knowledge.app_maps.folders import export_maps, import_folder, read_uploaded_maps
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.reading import fields_of, get_app, list_apps
@@ -82,7 +81,7 @@ class AppMapUploadForm(OperationForm):
             if file.size > UPLOAD_BYTES:
                 raise Invalid(f"The file has {file.size:,} bytes; the limit is {UPLOAD_BYTES:,}.")
             raw = file.read()
-            return parse_maps(unpack(raw) if raw.startswith(b"PK") else {file.name: raw})
+            return read_uploaded_maps(raw, file.name)
         except Invalid as refusal:
             raise forms.ValidationError(refusal.message) from refusal
 

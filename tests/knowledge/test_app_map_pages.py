@@ -9,7 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from bigmind.core.apart import ProcessBudget
 from bigmind.core.operations import carry_out
+from knowledge.app_maps import folders
 from knowledge.app_maps.files.archives import pack
 from knowledge.app_maps.folders import export_maps
 from knowledge.app_maps.healing import report_failure
@@ -194,6 +196,16 @@ def test_a_zip_of_a_folder_is_taken_for_the_folder(client):
     _upload(client, "maps.zip", pack({f"knowledge/{path}": text for path, text in files.items()}), deed="import")
 
     assert export_maps(actor).files == files
+
+
+def test_a_large_map_is_read_within_a_budget(client, monkeypatch):
+    client.force_login(make_actor().user)
+    entities = "".join(f"  e{number}: {{what: word}}\n" for number in range(50_000))
+    monkeypatch.setattr(folders, "BUDGET", ProcessBudget(megabytes=4))
+
+    page = _upload(client, "crm.yaml", f"app:\n  name: CRM\nentities:\n{entities}".encode(), deed="rehearse")
+
+    assert "The folder of app maps takes more than" in page.text
 
 
 def _upload(client, name, raw, deed):

@@ -8,7 +8,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from bigmind.core.apart import ProcessBudget
 from knowledge.models import Fact, Session
+from knowledge.transfer.readers import uploads
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_note, make_session
 from tests.knowledge.importers import sources
@@ -180,6 +182,22 @@ def test_a_hostile_archive_is_refused_beside_its_field(client, members, says):
     assert page.status_code == 200
     assert "Problem: nothing was saved yet" in page.text
     assert says in page.text
+
+
+@pytest.mark.parametrize(
+    "budget", [ProcessBudget(processor_seconds=1), ProcessBudget(megabytes=4), ProcessBudget(seconds=1)]
+)
+def test_a_file_that_takes_too_much_to_read_is_refused_with_the_limit(client, monkeypatch, budget):
+    monkeypatch.setattr(uploads, "BUDGET", budget)
+    client.force_login(make_actor().user)
+    known = {"type": "entity", "name": "a b", "entityType": "c", "observations": ["word " * 600] * 50}
+    graph = SimpleUploadedFile("memory.jsonl", (json.dumps(known) + "\n").encode() * 100)
+
+    page = client.post(reverse("memory-import"), {"document": graph})
+
+    assert page.status_code == 200
+    assert f"The file memory.jsonl takes more than {budget.processor_seconds} s of processor time" in page.text
+    assert "Split it into smaller parts." in page.text
 
 
 def _zip(members: dict[str, str]) -> bytes:

@@ -1,0 +1,65 @@
+"""Uploads: a file from a browser, read in a process of its own where reading it could take long."""
+
+import io
+import zipfile
+from dataclasses import dataclass
+from typing import Any
+
+from bigmind.core.apart import ProcessBudget, perform_apart
+from bigmind.core.errors import Invalid
+
+from . import FORMATS, ImportFormat, format_of, read
+from .bundles import bundle_from
+from .drafts import DRAFTS, Reading
+from .own_documents import is_own_document, read_document
+
+SMALL_BYTES = 64 * 1024
+BUDGET = ProcessBudget(processor_seconds=30, seconds=60, megabytes=512)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What was in a file: a document of BigMind's own, or what was read of another program's export."""
+
+    name: str
+    document: Any = None
+    format_name: str = ""
+    reading: Reading | None = None
+
+    @property
+    def format(self) -> ImportFormat:
+        """The format of what was read."""
+        return next(one for one in FORMATS if one.name == self.format_name)
+
+
+def read_upload(content: bytes, name: str, *, most: int = DRAFTS) -> Upload:
+    """Read a file of whatever kind, small ones here and others in a process that is killed if they take too much.
+
+    Raises:
+        Invalid: it cannot be read, has too much in it, or takes too much to read.
+    """
+    if len(content) <= SMALL_BYTES and not zipfile.is_zipfile(io.BytesIO(content)):
+        return open_upload(content, name, most)
+    return perform_apart(f"The file {name}", BUDGET, open_upload, content, name, most)
+
+
+def open_upload(content: bytes, name: str, most: int) -> Upload:
+    """Read a file here and now.
+
+    Raises:
+        Invalid: it cannot be read, or has too much in it.
+    """
+    bundle = bundle_from(io.BytesIO(content), name)
+    # What looks like nothing is judged as a document of our own.
+    if is_own_document(bundle) or not any(one.looks_like(bundle) for one in FORMATS):
+        return Upload(bundle.name, document=read_document(bundle))
+    try:
+        format = format_of(bundle)
+        return Upload(bundle.name, format_name=format.name, reading=read(bundle, format, most=most))
+    except Invalid as refusal:
+        # What is wrong is the file: say so beside its field, with the way out.
+        problem = {
+            "field": "document",
+            "message": f"is refused: {refusal.message.rstrip('.')}. {refusal.hint or ''}".strip(" ."),
+        }
+        raise Invalid(refusal.message, problems=[problem]) from refusal
