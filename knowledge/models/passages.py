@@ -50,7 +50,7 @@ class Lexemes(models.Func):
 
     The second third finds names and identifiers, which stemming would bend. PostgreSQL takes a path, an address or a
     dotted name for one word; the last third finds it by its parts: `search` in `knowledge/search/hybrid.py`, `retry` in
-    `maxRetryCount`. Migrations call it; a trigger adds what other languages need (migration 0036).
+    `maxRetryCount`. Migrations call it; a trigger adds what other languages need (migration 0035).
     """
 
     template = (
