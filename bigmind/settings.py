@@ -115,13 +115,18 @@ def _database_url() -> str:
 def _database(url: str) -> dict[str, Any]:
     """Return Django's settings for a database. Options in its URL win: they may name a certificate, for example."""
     parsed = dj_database_url.parse(url)
-    options = {
-        "options": "-c statement_timeout=5s -c idle_in_transaction_session_timeout=30s"
-        + (" -c default_transaction_read_only=on" if READ_ONLY else ""),
-        "application_name": "bigmind",
-        **parsed.get("OPTIONS", {}),
+    given = parsed.get("OPTIONS", {})
+    limits = {"statement_timeout": "5s", "idle_in_transaction_session_timeout": "30s"}
+    if READ_ONLY:
+        limits["default_transaction_read_only"] = "on"
+    return {
+        **parsed,
+        "ENGINE": "bigmind.core.postgresql",
+        "CONN_HEALTH_CHECKS": True,
+        # A cursor of the server outlives its statement, and in a pool the next transaction has another session.
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+        "OPTIONS": {"application_name": "bigmind", "limits": {} if "options" in given else limits, **given},
     }
-    return {**parsed, "ENGINE": "bigmind.core.postgresql", "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 
 DATABASES = {

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import httpx
 import httpx2
@@ -14,10 +15,11 @@ from django.test import TransactionTestCase
 from psycopg.errors import InsufficientPrivilege
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from bigmind.core.roles import ONLY_GROWS
+from bigmind.core.rls import KEY_TABLE
+from bigmind.core.roles import ONLY_GROWS, grant_to_application
 
 # A migrated database has these rows before any test.
-KEPT = ("django_migrations", "django_content_type", "auth_permission")
+KEPT = ("django_migrations", "django_content_type", "auth_permission", KEY_TABLE)
 LARGE_BYTES = 512 * 1024
 _WRITTEN = """
 SELECT quote_ident(relname), pg_relation_size(oid) FROM pg_class
@@ -33,7 +35,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(request: pytest.FixtureRequest) -> None:
+def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: Any) -> None:
     """Copy the migrated database, and ask nothing of it: `migrate` would look for what is missing, and find nothing."""
     from bigmind.management.commands.migrate import Command
 
@@ -41,6 +43,8 @@ def django_db_setup(request: pytest.FixtureRequest) -> None:
         if settings.DATABASES["default"].get("TEST", {}).get("TEMPLATE"):
             patch.setattr(Command, "handle", lambda *_, **__: None)
         request.getfixturevalue("django_db_setup")
+    with django_db_blocker.unblock():
+        grant_to_application()  # The database that was copied takes the tokens of another secret key.
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -83,7 +87,6 @@ def _empty_database() -> None:
         with transaction.atomic(), connection.cursor() as cursor:
             # Rows that only grow and rows of others are deleted too, in any order.
             cursor.execute("SET LOCAL session_replication_role = replica")
-            cursor.execute("SELECT set_config('bigmind.sees', 'everybody', true)")
             cursor.execute(_WRITTEN, [list(KEPT)])
             written = cursor.fetchall()
             if any(size > LARGE_BYTES for _, size in written):

@@ -16,6 +16,7 @@ from psycopg import sql
 
 from bigmind import __version__
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.rls import KEY_TABLE
 from bigmind.embedded.database import vector_version
 
 from .manifest import DUMP, MANIFEST, SECRET_KEY, FileInBackup, Manifest, describe_file, read_manifest, write_private
@@ -132,6 +133,8 @@ def _files(folder: Path, snapshot: str) -> dict[str, FileInBackup]:
 def _dump(file: Path, snapshot: str) -> None:
     write_private(file, b"")
     arguments = ["--format=custom", "--no-owner", "--no-privileges", "--schema=public", "--enable-row-security"]
+    # Where the backup is restored, the keys are made of the secret key there.
+    arguments.append(f"--exclude-table-data=public.{KEY_TABLE}")
     with file.open("wb") as written:
         dump = run("pg_dump", [*arguments, f"--snapshot={snapshot}"], stdout=written)
         _, errors = dump.communicate()
@@ -160,7 +163,7 @@ def _migrations() -> dict[str, list[str]]:
 
 
 def _rows(database: "psycopg.Connection[Any]") -> dict[str, int]:
-    tables = [str(name) for (name,) in database.execute(TABLES).fetchall()]
+    tables = [str(name) for (name,) in database.execute(TABLES).fetchall() if name != KEY_TABLE]
     count = sql.SQL("SELECT count(*) FROM public.{}")
     return {table: int(_value(database, count.format(sql.Identifier(table)))) for table in tables}
 

@@ -13,7 +13,8 @@ from typing import IO, Any
 import psycopg
 
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.roles import owner
+from bigmind.core.rls import EVERYBODY, SETTING, token_of
+from bigmind.core.roles import knows_keys, owner
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up
 from bigmind.embedded.home import CannotStart, lock_home, prepare_home, running_on
@@ -25,7 +26,6 @@ OPTIONS = {
     "statement_timeout": "0",
     "lock_timeout": "30s",
     "idle_in_transaction_session_timeout": "0",
-    "bigmind.sees": "everybody",
 }
 _ENVIRONMENT = {
     "dbname": "PGDATABASE",
@@ -90,7 +90,8 @@ def client_environment() -> dict[str, str]:
 
 
 def _options() -> str:
-    return " ".join(f"-c {name}={value}" for name, value in OPTIONS.items())
+    sees = token_of(EVERYBODY) if knows_keys() else EVERYBODY
+    return " ".join(f"-c {name}={value}" for name, value in {**OPTIONS, SETTING: sees}.items())
 
 
 def _candidates(name: str) -> list[str]:

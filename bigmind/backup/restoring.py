@@ -16,6 +16,8 @@ from psycopg import sql
 
 from accounts.services.audit import forget_outside
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.rls import EVERYBODY, KEY_TABLE, SETTING, key_statements, token_of
+from bigmind.core.roles import grant_to_application
 from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
 from bigmind.environment import environment
 
@@ -96,6 +98,7 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
         _restore_secret_key(folder)
         # What a migration seals must hold with the key that is used from now on.
         settings.SECRET_KEY = environment().signing_key()
+    grant_to_application()
     forget_outside()
     if pending_migrations():
         call_command("migrate", interactive=False, verbosity=0)
@@ -136,7 +139,9 @@ def _load(folder: Path, manifest: Manifest) -> None:
     """Load the dump through psql in one transaction, which is committed when every row was counted."""
     with tempfile.TemporaryDirectory(prefix="bigmind-restore-") as aside:
         chosen = Path(aside) / "contents"
-        chosen.write_text("\n".join(line for line in _contents(folder) if not LEFT_OUT.match(line)))
+        contents = _contents(folder)
+        has_keys = any(f" TABLE public {KEY_TABLE} " in line for line in contents)
+        chosen.write_text("\n".join(line for line in contents if not LEFT_OUT.match(line)))
         arguments = ["--file=-", "--no-owner", "--no-privileges", f"--use-list={chosen}", str(folder / DUMP)]
         unpacking = run("pg_restore", arguments, stdout=subprocess.PIPE)
         loading = run(
@@ -148,7 +153,7 @@ def _load(folder: Path, manifest: Manifest) -> None:
         assert unpacking.stdout is not None
         assert loading.stdin is not None
         try:
-            _feed(loading.stdin, unpacking, manifest)
+            _feed(loading.stdin, unpacking, manifest, has_keys=has_keys)
         except BrokenPipeError:
             unpacking.kill()
         except Invalid:
@@ -165,7 +170,7 @@ def _load(folder: Path, manifest: Manifest) -> None:
         raise Invalid("Nothing was changed: the dump cannot be unpacked.", hint="Take another backup.")
 
 
-def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manifest) -> None:
+def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manifest, *, has_keys: bool) -> None:
     """Write the script. COMMIT comes last, and only after the whole dump was unpacked: a torn dump changes nothing."""
     too_new = {line for line, version in NEWER_SETTINGS.items() if server_version() < version}
     hang_up()
@@ -175,7 +180,7 @@ def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manif
             if line not in too_new:
                 into.write(line)
         if unpacking.wait() == 0:
-            into.write(_count_script(manifest).encode())
+            into.write(_count_script(manifest, has_keys=has_keys).encode())
 
 
 def _require_restricted(script: Iterable[bytes]) -> Iterator[bytes]:
@@ -188,15 +193,18 @@ def _require_restricted(script: Iterable[bytes]) -> Iterator[bytes]:
         yield line
 
 
-def _count_script(manifest: Manifest) -> str:
+def _count_script(manifest: Manifest, *, has_keys: bool) -> str:
     """Write the last words. What the manifest calls the tables is quoted: the manifest may not be ours."""
     checks = (
         COUNTS.format(table=sql.Identifier(table), name=sql.Literal(table), rows=sql.Literal(rows))
         for table, rows in manifest.rows.items()
     )
     block = sql.SQL("BEGIN{}\nEND").format(sql.SQL("").join(checks)).as_string()
-    sees = "SET row_security = on;\nSET bigmind.sees = 'everybody';"
-    return f"\n{sees}\n{sql.SQL('DO {};').format(sql.Literal(block)).as_string()}\nCOMMIT;\n"
+    words = ["SET row_security = on", f"SET {SETTING} = '{EVERYBODY}'"]
+    if has_keys:
+        words[1:] = [*key_statements(), f"SET {SETTING} = '{token_of(EVERYBODY)}'"]
+    sees = "".join(f"{word};\n" for word in words)
+    return f"\n{sees}{sql.SQL('DO {};').format(sql.Literal(block)).as_string()}\nCOMMIT;\n"
 
 
 def _contents(folder: Path) -> list[str]:

@@ -1,41 +1,54 @@
 """Row-level security: PostgreSQL itself limits a request to the private rows of the user who sent it.
 
 Services already filter by owner. Should one of them forget to, the database still holds: policies on every table of
-private memory compare the row's owner with the setting `bigmind.sees` of the connection. Decision 0014 explains what
-that costs, and why passages are exempt.
+private memory compare the row's owner with whom the transaction may see. That is a setting of the transaction,
+`bigmind.sees`, and it counts only with a token that the application alone can make: an injected statement may set it,
+and sees no more by that. Decision 0037 explains it, and what it costs.
 
 In a process that serves requests, each connection starts without access to any private row. Commands, tasks and
 migrations work for the whole instance, and see the rows of all users.
 """
 
+import hmac
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from django.db import DatabaseError, connection
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.signals import connection_created
+from django.conf import settings
+from django.db import connection
 
-# The policies in the migrations and the dumps of backups contain these names too.
+if TYPE_CHECKING:
+    from bigmind.core.postgresql.base import DatabaseWrapper
+
+# The functions in the migrations contain these names too.
 SETTING = "bigmind.sees"
 EVERYBODY = "everybody"
 NOBODY = "nobody"
+KEY_TABLE = "bigmind_row_key"
+_BLOCK = 64
+"""Bytes of a block of SHA-256, to which HMAC fills its key up."""
 
 _first = EVERYBODY
-# One round trip both reads the old value and sets the new one. `false`: for the connection, not the transaction,
-# because most requests run without one.
-_SEE = "SELECT current_setting(%s, true), set_config(%s, %s, false)"
+_has_keys = True
 
 
 def begin_seeing(whom: str) -> None:
-    """Set what every connection that this process opens from now on can see at first: `NOBODY` or `EVERYBODY`."""
+    """Set what every connection of this process can see at first: `NOBODY` or `EVERYBODY`."""
     global _first
     _first = whom
 
 
+def first_sees() -> str:
+    """Return what connections of this process can see at first."""
+    return _first
+
+
 @contextmanager
 def deny_by_default() -> Iterator[None]:
-    """Open connections without access to private rows inside this block: the user is not known yet."""
+    """Give connections no access to private rows inside this block: the user is not known yet."""
     begin_seeing(NOBODY)
     try:
         yield
@@ -64,30 +77,60 @@ def rls_bypass() -> Iterator[None]:
 
 @contextmanager
 def _seeing(whom: str) -> Iterator[None]:
-    before = _see(whom)
+    """Set whose rows this thread's connection asks for. It costs nothing: the next statement takes it along."""
+    wrapper = cast("DatabaseWrapper", connection)
+    before, wrapper.sees = wrapper.sees, whom
     try:
         yield
-    except BaseException:
-        # PostgreSQL refuses `set_config` in a failed transaction. Its rollback restores the value from before anyway.
-        with suppress(DatabaseError):
-            _see(before)
-        raise
-    _see(before)
+    finally:
+        wrapper.sees = before
 
 
-def _see(whom: str) -> str:
-    """Set whose rows this connection can see, and return the value from before.
+@lru_cache(maxsize=4096)
+def token_of(whom: str, session: int | None = None) -> str:
+    """Return what a transaction sets to see somebody's rows.
 
-    This calls psycopg directly: every operation and every page pays for it, and Django's cursors cost twice as much.
+    Args:
+        session: The process of the server that alone takes it; None is taken by any, for where a pool chooses it.
     """
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        row = connection.connection.execute(_SEE, [SETTING, SETTING, whom]).fetchone()
-    return str(row[0])
+    if whom == NOBODY or not _has_keys:
+        return whom
+    spoken = f"{whom}:{session or ''}".encode()
+    return f"{whom}:{hmac.new(_own_key(), spoken, sha256).hexdigest()}"
 
 
-def _begin(connection: BaseDatabaseWrapper, **_: object) -> None:
-    connection.connection.execute(_SEE, [SETTING, SETTING, _first])
+def use_tokens(has_keys: bool = True) -> None:
+    """Make tokens of the secret key that is set now, or none: a database that is yet to be migrated knows no keys."""
+    global _has_keys
+    _has_keys = has_keys
+    _own_key.cache_clear()
+    token_of.cache_clear()
 
 
-connection_created.connect(_begin, dispatch_uid="bigmind.core.rls")
+def key_statements() -> list[str]:
+    """Return the statements by which the owner of the tables tells the database which tokens to take.
+
+    HMAC hashes twice, with the key filled up and masked in two ways. The database keeps these two: it has sha256, and
+    HMAC only by an extension that not every server has. A key that is no longer ours goes, and so does the leave to
+    come without a token that an upgrade gives for an hour, when that is over.
+    """
+    rows = []
+    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        key = _key(secret).ljust(_BLOCK, b"\0")
+        rows.append([bytes(byte ^ mask for byte in key).hex() for mask in (0x36, 0x5C)])
+    ours = ", ".join(f"'\\x{inner}'::bytea" for inner, _ in rows)
+    values = ", ".join(f"('\\x{inner}', '\\x{outer}')" for inner, outer in rows)
+    return [
+        f"INSERT INTO public.{KEY_TABLE} (inner_key, outer_key) VALUES {values} ON CONFLICT DO NOTHING",
+        f"DELETE FROM public.{KEY_TABLE} WHERE inner_key NOT IN ({ours}) AND until <= now()",
+    ]
+
+
+@cache
+def _own_key() -> bytes:
+    return _key(settings.SECRET_KEY)
+
+
+def _key(secret: str) -> bytes:
+    """The key of tokens, made of the instance's: whoever reads it in the database can sign nothing else with it."""
+    return hmac.new(secret.encode(), b"bigmind.core.rls", sha256).digest()

@@ -16,6 +16,7 @@ from django.db.models import Model
 from psycopg import sql
 
 from bigmind.core.read_only import is_read_only
+from bigmind.core.rls import KEY_TABLE, key_statements, use_tokens
 
 OWNER = "owner"
 
@@ -77,6 +78,12 @@ def owner() -> BaseDatabaseWrapper:
     return connections[owner_alias()]
 
 
+def is_pooled(alias: str) -> bool:
+    """Whether a pool stands before the server of a connection, and hands each transaction to a session of its own."""
+    connections[alias].ensure_connection()
+    return bool(getattr(connections[alias], "is_pooled", False))
+
+
 def may_change_schema() -> bool:
     """Whether this process can migrate and make indexes, or must leave it to one that knows the owner."""
     if is_read_only():
@@ -88,7 +95,11 @@ def may_change_schema() -> bool:
 
 
 def grant_to_application() -> None:
-    """Let the application read and write the rows of all tables, and no more. Runs after each migration."""
+    """Let the application read and write the rows of all tables, and no more. Runs after each migration.
+
+    Whose private rows it sees, it says by tokens, and the database learns here which of them to take.
+    """
+    take_our_tokens()
     if owner_alias() == DEFAULT_DB_ALIAS:
         return
     role = sql.Identifier(connections[DEFAULT_DB_ALIAS].get_connection_params()["user"])
@@ -102,6 +113,23 @@ def grant_to_application() -> None:
         for table in there & {*READ_ALONE}:
             names = {"table": sql.Identifier(table), "role": role}
             cursor.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON {table} FROM {role}").format(**names))
+
+
+def take_our_tokens() -> None:
+    """Tell the database which tokens to take. One that is yet to be migrated takes the bare word, and gets it."""
+    with transaction.atomic(using=owner_alias()), owner().cursor() as cursor:
+        has_keys = knows_keys()
+        use_tokens(has_keys)
+        for statement in key_statements() if has_keys else ():
+            cursor.execute(statement)
+
+
+def knows_keys() -> bool:
+    """Whether the database has a place for the keys of tokens."""
+    with owner().cursor() as cursor:
+        cursor.execute("SELECT to_regclass(%s)", [f"public.{KEY_TABLE}"])
+        row = cursor.fetchone()
+    return bool(row and row[0])
 
 
 def _let_grow_alone(cursor: CursorWrapper, table: str, columns: tuple[str, ...], role: sql.Identifier) -> None:

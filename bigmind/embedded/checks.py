@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 
 import httpx
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection
 from kombu.exceptions import OperationalError as BrokerError
 
 from accounts.connecting.hook_files import HookFolder
 from accounts.connecting.hook_trials import HookTrial, try_hooks
 from accounts.connecting.machines import Machine
 from bigmind.celery import app as celery
-from bigmind.core.roles import OWNS_TABLES
+from bigmind.core.roles import OWNS_TABLES, is_pooled, owner_alias
 from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
 from bigmind.embedded.home import CannotStart, free_bytes, reason_for, running_on
 from bigmind.embedded.listeners import listen
@@ -183,8 +183,13 @@ def _wall(role: str, is_above: bool) -> Check:
     if is_above:
         advice = "Let BIGMIND_DATABASE_URL name an ordinary role that owns the database: none holds a superuser."
         return Check("wall", CheckStatus.WARNING, "this role sees everybody's private rows", advice)
+    if is_pooled(owner_alias()):
+        advice = "Let BIGMIND_DATABASE_OWNER_URL reach the server past the pool: migrations and indexes need a session."
+        found = "a pool stands before the database, and no address leads past it"
+        return Check("wall", CheckStatus.PROBLEM, found, advice)
     of_role = f"{role} owns the tables" if _owns_tables() else f"{role} reads and writes rows, and may do no more"
-    return Check("wall", CheckStatus.OK, f"the database keeps private rows apart; {of_role}")
+    pool = "; it is behind a pool" if is_pooled(DEFAULT_DB_ALIAS) else ""
+    return Check("wall", CheckStatus.OK, f"the database keeps private rows apart; {of_role}{pool}")
 
 
 def _owns_tables() -> bool:

@@ -10,7 +10,7 @@ from django.db import DatabaseError, ProgrammingError, connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
-from bigmind.core.roles import grant_to_application, may_change_schema, owner
+from bigmind.core.roles import grant_to_application, is_pooled, may_change_schema, owner, owner_alias
 from bigmind.embedded.home import CannotStart
 
 OLDEST_SERVER = 16
@@ -55,6 +55,11 @@ def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
         if not may_change_schema():
             _wait_for_migrations(at_most)
             return
+        if is_pooled(owner_alias()):
+            raise CannotStart(
+                "A pool stands before the database, and migrations need a session of their own. "
+                "Let BIGMIND_DATABASE_OWNER_URL reach the server past the pool, also where it names the same role."
+            )
         with _one_at_a_time():
             major, _ = connection.get_database_version()
             if major < OLDEST_SERVER:

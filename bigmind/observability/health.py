@@ -71,13 +71,10 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 @contextmanager
-def database_aside(*, statement_ms: int | None = None) -> Iterator[psycopg.Connection[Any]]:
+def database_aside() -> Iterator[psycopg.Connection[Any]]:
     """Open a connection of its own: the threads' connections may be waiting for a database that is gone."""
     parameters = {**connection.get_connection_params(), "connect_timeout": PATIENCE_SECONDS}
     with psycopg.connect(**parameters) as database:
-        if statement_ms is not None:
-            database.autocommit = True
-            database.execute("SELECT set_config('statement_timeout', %s, false)", [str(statement_ms)])
         yield database
 
 

@@ -204,10 +204,15 @@ class FigureCollector(Collector):
 def _look_up() -> Iterator[Metric]:
     is_up = False
     try:
-        with database_aside(statement_ms=PATIENCE_MS) as database:
+        with database_aside() as database:
+            database.autocommit = True
             for figure in FIGURES:
                 try:
-                    yield figure.read(database)
+                    # For the transaction alone: behind a pool the session belongs to others next.
+                    with database.transaction():
+                        database.execute("SELECT set_config('statement_timeout', %s, true)", [str(PATIENCE_MS)])
+                        told = figure.read(database)
+                    yield told
                 except QueryCanceled:
                     log.warning("A figure took too long and is left out.", figure=figure.name)
             is_up = True

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import psycopg
 import yaml
 
+from bigmind.core.rls import EVERYBODY, SETTING
 from bigmind.embedded.cluster import NAME, Cluster
 from bigmind.embedded.home import prepare_home
 from bigmind.embedded.programs import programs_for, server_account
@@ -58,7 +59,14 @@ class TwoRoles:
 
     def as_owner(self) -> psycopg.Connection:
         """Connect as the owner of the tables."""
-        return psycopg.connect(self.owner_url, autocommit=True, options="-c bigmind.sees=everybody")
+        owner = psycopg.connect(self.owner_url, autocommit=True)
+        see_everybody(owner)
+        return owner
+
+
+def see_everybody(owner: psycopg.Connection) -> None:
+    """Let a connection of the owner of the tables see everybody's rows: it may make tokens."""
+    owner.execute("SELECT set_config(%s, bigmind_row_token(%s), false)", [SETTING, EVERYBODY])
 
 
 @contextmanager

@@ -79,6 +79,10 @@ def test_no_operation_needs_more_than_the_application_may(running: tuple[Instanc
         "DELETE FROM django_migrations",
         "CREATE TABLE mine ()",
         "DROP FUNCTION curation_review_only_grows() CASCADE",
+        "SELECT bigmind_row_token('everybody')",
+        "SET bigmind.sees = 'everybody'; SELECT count(*) FROM knowledge_fact",
+        "SET bigmind.sees = 'everybody:0'; SELECT count(*) FROM knowledge_fact",
+        "CREATE TRIGGER forge BEFORE INSERT ON knowledge_fact EXECUTE FUNCTION knowledge_forget_receipt_texts()",
     ],
 )
 def test_the_application_can_neither_lift_the_wall_nor_rewrite_history(
@@ -86,6 +90,20 @@ def test_the_application_can_neither_lift_the_wall_nor_rewrite_history(
 ) -> None:
     with pytest.raises(InsufficientPrivilege):
         application.execute(statement)
+
+
+def test_the_application_reads_no_key_by_which_to_make_a_token(
+    running: tuple[Instance, TwoRoles], application: psycopg.Connection
+) -> None:
+    with running[1].as_owner() as owner:
+        kept = owner.execute("SELECT count(*) FROM bigmind_row_key").fetchone()
+
+    seen = application.execute("SELECT count(*) FROM bigmind_row_key").fetchone()
+    application.execute("DELETE FROM bigmind_row_key")
+    with pytest.raises(InsufficientPrivilege):
+        application.execute("INSERT INTO bigmind_row_key VALUES ('', '', 'infinity')")
+
+    assert (kept, seen) == ((1,), (0,))
 
 
 def test_the_application_can_still_erase_a_name_from_history(application: psycopg.Connection) -> None:

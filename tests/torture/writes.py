@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import psycopg
 
-from bigmind.core.rls import EVERYBODY, SETTING
 from bigmind.embedded.cluster import Cluster
 from tests.embedded.instance import Instance
+from tests.growing.server import see_everybody
 from tests.torture.scale import PATIENCE
 
 REPLAYED = "Idempotency-Replayed"
@@ -111,5 +111,6 @@ def findable_texts(home: Path) -> Counter[str]:
 
 def query(home: Path, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
     """Ask the database of a home directly, past the wall between people."""
-    with psycopg.connect(Cluster(home).url, options=f"-c {SETTING}={EVERYBODY}") as database:
+    with psycopg.connect(Cluster(home).url) as database:
+        see_everybody(database)
         return database.execute(statement, arguments).fetchall()

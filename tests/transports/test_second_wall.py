@@ -11,7 +11,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 
 from accounts.models import User
-from bigmind.core.rls import EVERYBODY, NOBODY, SETTING, rls_bypass, rls_scope
+from bigmind.core.rls import EVERYBODY, NOBODY, SETTING, rls_bypass, rls_scope, token_of
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.kinds import KINDS
@@ -117,6 +117,36 @@ def test_nothing_is_written_in_someone_elses_name():
     assert not Note.objects.exists()
 
 
+@pytest.mark.parametrize("mark", ["", ":", ":0", ":{other}"])
+def test_whoever_injects_a_statement_sees_no_more_by_saying_who_they_are(mark):
+    owner, stranger = make_user(), make_user()
+    Note.objects.create(user=owner, domain="work", key="city", content="Zanzibar")
+    of_another_session = token_of(str(owner.pk), 1).partition(":")[2]
+
+    injected = f"SET LOCAL {SETTING} = '{owner.pk}{mark.format(other=of_another_session)}'"
+
+    with rls_scope(stranger.pk), connection.cursor() as cursor:
+        seen_before = Note.objects.count()
+        with pytest.raises(DatabaseError, match="no token"), transaction.atomic():
+            cursor.execute(f"{injected}; SELECT count(*) FROM knowledge_note")
+
+        assert (seen_before, Note.objects.count()) == (0, 0)
+
+
+def test_after_an_upgrade_the_version_before_serves_on_for_a_while():
+    owner = make_user()
+    Note.objects.create(user=owner, domain="work", key="city", content="Zanzibar")
+
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO bigmind_row_key VALUES ('', '', now() + interval '1 hour')")
+        cursor.execute(f"SET LOCAL {SETTING} = '{owner.pk}'; SELECT count(*) FROM knowledge_note")
+        cursor.nextset()
+        assert cursor.fetchone() == (1,)
+        cursor.execute("UPDATE bigmind_row_key SET until = now() WHERE inner_key = ''")
+        with pytest.raises(DatabaseError, match="no token"), transaction.atomic():
+            cursor.execute("SELECT count(*) FROM knowledge_note")
+
+
 def test_what_belongs_to_a_session_is_seen_by_its_owner_alone():
     owner, stranger = make_user(), make_user()
     Summary.objects.create(session=Session.objects.create(user=owner), summary=SECRET)
@@ -151,7 +181,7 @@ def test_the_wall_stands_as_before_when_a_query_fails():
         seen = Note.objects.count()
 
     assert seen == 0
-    assert _sees() == EVERYBODY
+    assert _sees().partition(":")[0] == EVERYBODY
 
 
 def test_a_process_that_answers_requests_begins_by_seeing_nobodys_rows():
@@ -192,8 +222,8 @@ def whom():
   def read():
     from django.db import connection
     with connection.cursor() as cursor:
-      cursor.execute("SELECT current_setting(%s)", [SETTING])
-      return cursor.fetchone()[0]
+      cursor.execute("SELECT current_setting(%s, true)", [SETTING])
+      return cursor.fetchone()[0] or "nobody"
   return ThreadPoolExecutor().submit(read).result()
 """
 

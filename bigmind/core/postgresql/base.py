@@ -1,26 +1,126 @@
-"""The backend that `DATABASES` names: Django's own, but for how it asks a connection whether it still lives."""
+"""The backend that `DATABASES` names: Django's own, but each transaction is told whose private rows it may see."""
 
+import re
 import select
+from collections.abc import Iterable
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 
 from django.db.backends.postgresql import base
-from psycopg import Connection
+from psycopg import ClientCursor, Connection
+from psycopg.abc import Query
+from psycopg.pq import TransactionStatus
+from psycopg.sql import Composable
+
+from bigmind.core.rls import NOBODY, SETTING, first_sees, token_of
 
 RESTED_SECONDS = 1.0
 
+# They touch no row, and some of them PostgreSQL runs only by themselves.
+_WITHOUT_ROWS = re.compile(r"(?i)\s*+(?:ALTER|ANALYZE|CREATE|DROP|GRANT|REINDEX|RESET|REVOKE|SET|SHOW|VACUUM)\b")
+# Whether the process at the other end is the one that we were told of when we connected: before a pool it is not.
+_BEGIN_SESSION = "SELECT pg_backend_pid() = {pid}"
+_KEEP = ", CASE WHEN pg_backend_pid() = {pid} THEN set_config('{name}', '{value}', false) END"
+
+
+class Cursor(ClientCursor[Any]):
+    """A cursor that sends, before a statement and in its message, what the statement's transaction has to know."""
+
+    wrapper: "DatabaseWrapper | None" = None
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
+        """Execute a statement as the one whose rows the connection is to see."""
+        before = self.wrapper.statements_before(query) if self.wrapper is not None else ()
+        if not before:
+            return super().execute(query, params, **options)
+        # Several statements of one message are one transaction, and one round trip.
+        first = "".join(f"{statement};" for statement in before)
+        text = query.as_string(self) if isinstance(query, Composable) else query
+        super().execute(first.encode() + text if isinstance(text, bytes) else first + text, params, **options)
+        for _ in before:
+            self.nextset()
+        return self
+
+    def executemany(self, query: Query, params_seq: Iterable[Any], **options: Any) -> None:
+        """Execute a statement for each of the parameters, inside a transaction that has begun."""
+        self._begin()
+        super().executemany(query, params_seq, **options)
+
+    def copy(self, statement: Any, params: Any = None, **options: Any) -> Any:
+        """Copy rows, inside a transaction that has begun: COPY comes in a message of its own."""
+        self._begin()
+        return super().copy(statement, params, **options)
+
+    def _begin(self) -> None:
+        if self.wrapper is not None and self.wrapper.in_atomic_block:
+            self.execute("SELECT 1")
+
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection to PostgreSQL that is looked at before it is asked.
+    """A connection to PostgreSQL that tells each transaction whose rows it sees, and is looked at before it is asked.
+
+    Whose rows they are is kept here, and goes out with the first statement of each transaction. Nothing of it stays in
+    the session, so a pool such as PgBouncer may hand every transaction to another one. What goes before a statement
+    travels in its message and takes no round trip of its own; the one of BEGIN is saved as well.
 
     Django sends `SELECT 1` before the first statement of each request. A call over MCP does that twice, on an idle
     machine half a millisecond each. A server that has gone away leaves its last words, or the end of the stream, in the
     socket: where nothing is there to read, and the connection was in use a moment ago, it lives.
+
+    Attributes:
+        sees: Whose rows the next statements see; None is what connections of this process begin with.
+        is_pooled: Whether a pool stands before the server, and hands transactions to whichever session is free.
     """
 
     health_check_enabled: bool
     health_check_done: bool
+    sees: str | None = None
+    is_pooled = False
     _last_seen = 0.0
+    _told = NOBODY
+
+    def get_connection_params(self) -> dict[str, Any]:
+        """Return what psycopg connects with; the limits are for sessions, which pools do not let everyone begin."""
+        params: dict[str, Any] = super().get_connection_params()
+        params.pop("limits", None)
+        return {**params, "cursor_factory": Cursor}
+
+    def init_connection_state(self) -> None:
+        """Set the limits of the session, unless it is one of a pool that others get next."""
+        super().init_connection_state()
+        assert self.connection is not None
+        pid, self._told = self.connection.info.backend_pid, NOBODY
+        kept = "".join(_KEEP.format(pid=pid, name=name, value=value) for name, value in self._limits.items())
+        row = self.connection.execute(_BEGIN_SESSION.format(pid=pid) + kept).fetchone()
+        self.is_pooled = not row[0]
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        """Return a cursor that knows whose rows it is to see."""
+        cursor = super().create_cursor(name)
+        cursor.wrapper = self
+        return cursor
+
+    def statements_before(self, query: Any) -> list[str]:
+        """Return what goes before a statement: BEGIN if it is due, whose rows it sees, the limits behind a pool."""
+        status = self.connection.info.transaction_status
+        if status == TransactionStatus.INERROR:
+            return []  # Only the end of the transaction is accepted.
+        before = []
+        begins = status == TransactionStatus.IDLE
+        if begins:
+            self._told = NOBODY
+            if self.in_atomic_block and self.connection.autocommit:
+                before.append("BEGIN")
+            elif isinstance(query, str) and _WITHOUT_ROWS.match(query):
+                return []
+        whom = self.sees or first_sees()
+        if whom != self._told:
+            before.append(f"SET LOCAL {SETTING} = '{self._token(whom)}'")
+            self._told = whom
+        if begins and self.is_pooled:
+            limits = ((name.removeprefix("default_"), value) for name, value in self._limits.items())
+            before += [f"SET LOCAL {name} = '{value}'" for name, value in limits]
+        return before
 
     def close_if_health_check_failed(self) -> None:
         """Close the connection if it lives no more: by a look if it was just in use, else by a statement."""
@@ -29,6 +129,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.health_check_done = now - self._last_seen < RESTED_SECONDS and _is_quiet(self.connection)
             self._last_seen = now
         super().close_if_health_check_failed()
+
+    def _start_transaction_under_autocommit(self) -> None:
+        """Leave BEGIN to the first statement. Django calls this where a database begins transactions by a statement."""
+
+    def _savepoint_rollback(self, sid: str) -> None:
+        super()._savepoint_rollback(sid)  # type: ignore[misc]
+        self._told = ""  # What was set after the savepoint is as it was before.
+
+    def _token(self, whom: str) -> str:
+        assert self.connection is not None
+        return token_of(whom, None if self.is_pooled else self.connection.info.backend_pid)
+
+    @property
+    def _limits(self) -> dict[str, str]:
+        limits: dict[str, str] = self.settings_dict["OPTIONS"].get("limits", {})
+        return limits
 
 
 def _is_quiet(connection: Connection[Any]) -> bool:

@@ -13,7 +13,7 @@ from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.db.migrations import Migration
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
-from bigmind.core.roles import OWNER, grant_to_application, migrating, owner_alias
+from bigmind.core.roles import grant_to_application, migrating, owner_alias
 from bigmind.embedded.database import install_vector
 from bigmind.embedded.home import CannotStart
 
@@ -76,7 +76,7 @@ class Command(migrate.Command):
         for limit, value in LIMITS.items():
             with suppress(DatabaseError):  # Not every system can look whether its client is there.
                 self._set(limit, value)
-        if options["database"] == OWNER:
+        if options["database"] == owner_alias():
             grant_to_application()  # So that what is made is theirs from its first moment.
         try:
             with migrating():
@@ -84,7 +84,7 @@ class Command(migrate.Command):
         finally:
             for limit in ("lock_timeout", *LIMITS):
                 self._set(limit, "DEFAULT")
-        if options["database"] == OWNER:
+        if options["database"] == owner_alias():
             grant_to_application()
 
     def _require_vector(self) -> None:

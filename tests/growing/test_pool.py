@@ -1,0 +1,90 @@
+"""A BigMind behind PgBouncer in the mode `transaction`: nobody's rows come to anybody else, and nothing fails."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.embedded.instance import Instance, command, eventually
+from tests.growing.server import TwoRoles, two_roles
+from tests.pool import SESSIONS, Pool
+
+PEOPLE, FACTS = 6, 8
+
+
+@pytest.fixture(scope="module")
+def pooled() -> Iterator[tuple[Instance, Pool, TwoRoles]]:
+    with two_roles(migrated=True) as (server, folder):
+        (folder / "pool").mkdir()
+        with Pool(folder / "pool", server.application_url) as pool:
+            variables = {**server.variables, "BIGMIND_DATABASE_URL": pool.url}
+            instance = Instance(
+                folder / "home", BIGMIND_EMBEDDING_PROVIDER="hashing", BIGMIND_RATE_LIMIT="0", **variables
+            )
+            try:
+                yield instance.start(), pool, server
+            finally:
+                instance.hurry()
+
+
+def test_everybody_reads_what_is_theirs_and_nothing_fails(pooled: tuple[Instance, Pool, TwoRoles]) -> None:
+    instance, pool, server = pooled
+    variables = {**server.variables, "BIGMIND_DATABASE_URL": pool.url}
+    names = [f"person{number}" for number in range(PEOPLE)]
+    keys = [_key_of(instance.home, name, variables) for name in names]
+
+    with ThreadPoolExecutor(PEOPLE) as threads:
+        told = list(threads.map(lambda person: _live(instance.url, *person), zip(names, keys, strict=True)))
+
+    assert PEOPLE > SESSIONS
+    for name, (facts, found) in zip(names, told, strict=True):
+        assert facts == sorted(f"{name} keeps lantern {number}." for number in range(FACTS))
+        assert f"{name} keeps" in found
+        assert not [other for other in names if other != name and f"{other} keeps" in found]
+    logs = "".join(log.read_text() for log in (instance.home / "logs").glob("*.log"))
+    assert "Traceback" not in logs
+
+
+def test_the_doctor_is_content_and_says_that_a_pool_is_there(pooled: tuple[Instance, Pool, TwoRoles]) -> None:
+    instance, pool, server = pooled
+    variables = {**server.variables, "BIGMIND_DATABASE_URL": pool.url, "BIGMIND_PORT": str(instance.port)}
+
+    wall = _check(instance.home, "wall", variables)
+    without_owner = _check(
+        instance.home, "wall", {**variables, "BIGMIND_DATABASE_OWNER_URL": f"{pool.url}?application_name=owner"}
+    )
+
+    assert (wall["status"], "behind a pool" in wall["found"]) == ("ok", True)
+    assert without_owner["status"] == "problem"
+    assert "BIGMIND_DATABASE_OWNER_URL" in without_owner["advice"]
+
+
+def _live(url: str, name: str, key: str) -> tuple[list[str], str]:
+    """Write and read as one person; return all facts that are listed, and what a search finds."""
+    with httpx.Client(base_url=f"{url}/api/v1/", headers={"Authorization": f"Bearer {key}"}, timeout=60) as rest:
+        for number in range(FACTS):
+            stored = rest.post("facts/", json={"fact": f"{name} keeps lantern {number}.", "category": "decision"})
+            assert stored.status_code == 201, stored.text
+            assert len(_facts(rest)) == number + 1
+        eventually(lambda: "keeps lantern" in rest.get("search/", params={"query": "lantern"}).raise_for_status().text)
+        return _facts(rest), rest.get("search/", params={"query": "lantern"}).text
+
+
+def _facts(rest: httpx.Client) -> list[str]:
+    return sorted(row["fact"] for row in rest.get("facts/", params={"limit": 50}).raise_for_status().json()["items"])
+
+
+def _key_of(home: Path, name: str, variables: dict[str, str]) -> str:
+    added = command(home, "user_add", name, **variables)
+    assert added.returncode == 0, added.stderr
+    made = command(home, "key_create", name, "--quiet", **variables)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
+
+
+def _check(home: Path, name: str, variables: dict[str, str]) -> dict[str, str]:
+    examined = command(home, "doctor", "--json", **variables)
+    return next(check for check in json.loads(examined.stdout)["checks"] if check["name"] == name)
