@@ -130,8 +130,8 @@ def take_the_word(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('knowledge', '0033_receipt_texts'),
-        ('accounts', '0022_number_records'),
+        ('knowledge', '0035_passage_languages'),
+        ('accounts', '0023_private_rows_are_opened'),
     ]
 
     operations = [
