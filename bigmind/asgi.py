@@ -16,6 +16,7 @@ django = get_wsgi_application()  # sets Django up, which the imports below need
 from django.conf import settings  # noqa: E402
 
 from bigmind.core.rls import deny_by_default  # noqa: E402
+from bigmind.core.roles import forget_owner  # noqa: E402
 from bigmind.transports.mcp import guards  # noqa: E402
 from bigmind.transports.mcp.endpoint import McpEndpoint  # noqa: E402
 from bigmind.transports.mcp.oauth.routes import oauth_routes  # noqa: E402
@@ -25,6 +26,7 @@ from bigmind.transports.web import PlainFraming, web_application  # noqa: E402
 # database waits for the lock longer than it worked: calls took twice as long (make bench).
 sys.setswitchinterval(0.0005)
 
+forget_owner()
 endpoints = {"/mcp": McpEndpoint(guards.keys())}
 if settings.OAUTH:
     endpoints["/mcp/oauth"] = McpEndpoint(guards.tokens())

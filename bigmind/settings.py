@@ -103,13 +103,14 @@ TEMPLATES = [
 # --- Database -------------------------------------------------------------------------------------------------
 
 
-def _database_url() -> str:
-    """The configured database, else the embedded one: it need not run yet, only its address must be known."""
+def _database_urls() -> tuple[str, str]:
+    """The configured database and that of its owner, else the embedded one: it need not run yet."""
     if url := ENVIRONMENT.database_url.get_secret_value():
-        return url
+        return url, ENVIRONMENT.database_owner_url.get_secret_value()
     from bigmind.embedded.cluster import Cluster
 
-    return Cluster(ENVIRONMENT.home).url
+    cluster = Cluster(ENVIRONMENT.home)
+    return cluster.application_url, cluster.url
 
 
 def _database(url: str) -> dict[str, Any]:
@@ -129,16 +130,17 @@ def _database(url: str) -> dict[str, Any]:
     }
 
 
+_APPLICATION, _OWNER = _database_urls()
 DATABASES = {
     "default": {
-        **_database(_database_url()),
+        **_database(_APPLICATION),
         # Pages and tool calls run on two bounded pools of threads that live as long as the process, so each thread
         # may keep its connection. It is asked whether it still lives before a request uses it.
         "CONN_MAX_AGE": 600,
     }
 }
 # The owner of the tables, where it is another role: bigmind/core/roles.py.
-if _OWNER := ENVIRONMENT.database_owner_url.get_secret_value():
+if _OWNER:
     DATABASES["owner"] = {**_database(_OWNER), "CONN_MAX_AGE": 0}
     DATABASE_ROUTERS = ["bigmind.core.roles.AsOwnerWhileMigrating"]
 

@@ -74,7 +74,7 @@ def _make(kept: Path) -> None:
         being_made = kept.with_suffix(".new")
         shutil.rmtree(being_made, ignore_errors=True)
         being_made.mkdir(mode=0o700)
-        for part in (cluster.folder, cluster.password_file):
+        for part in (cluster.folder, cluster.password_file, cluster.application_file):
             subprocess.run(["cp", "-a", str(part), str(being_made)], check=True)
         being_made.rename(kept)
 

@@ -1,9 +1,11 @@
 """The two roles of the database: the owner of the tables, who changes the schema, and the application, who cannot.
 
-Only where BIGMIND_DATABASE_OWNER_URL names an owner are they two. The application then reads and writes rows and no
-more: it can neither lift the policies that keep private rows apart nor rewrite what only grows.
+They are two in the embedded database, and in another where BIGMIND_DATABASE_OWNER_URL names an owner. The application
+then reads and writes rows and no more: it can neither lift the policies that keep private rows apart nor rewrite what
+only grows. Processes that serve requests do not know the owner.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -66,6 +68,13 @@ def migrating() -> Iterator[None]:
         yield
     finally:
         _is_migrating.reset(before)
+
+
+def forget_owner() -> None:
+    """Reach the database as the application alone from now on: this process serves requests."""
+    os.environ.pop("BIGMIND_DATABASE_OWNER_URL", None)
+    for databases in (connections.settings, settings.DATABASES):
+        databases.pop(OWNER, None)
 
 
 def owner_alias() -> str:

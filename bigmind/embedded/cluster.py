@@ -18,13 +18,21 @@ from bigmind.embedded.processes import end_servers, last_lines, postmaster_of
 from bigmind.embedded.programs import Account, Programs, major_version, programs_for, server_account
 
 NAME = "bigmind"
-# Only our own role may enter, and only with its password. The superuser cannot log in at all.
-ACCESS = f"local all {NAME} scram-sha-256\n"
+APPLICATION = "bigmind_app"
+"""The role that reads and writes rows; `NAME` is that of the owner of the tables, and of the database."""
+# Only our own roles may enter, and only with their passwords. The superuser cannot log in at all.
+ACCESS = "".join(f"local all {role} scram-sha-256\n" for role in (NAME, APPLICATION))
 # pgvector may be installed by a superuser only, so the template has it and every database inherits it.
 FIRST_STATEMENTS = (
     "CREATE EXTENSION vector",
     f"CREATE ROLE {NAME} LOGIN CREATEDB PASSWORD '{{password}}'",
+    f"CREATE ROLE {APPLICATION} LOGIN PASSWORD '{{application_password}}'",
     f"CREATE DATABASE {NAME} OWNER {NAME}",
+)
+# A cluster of a version that knew one role gets the other; so does one whose file of that password is lost.
+SECOND_ROLE = (
+    f"DO $$BEGIN IF to_regrole('{APPLICATION}') IS NULL THEN CREATE ROLE {APPLICATION} LOGIN; END IF; END$$",
+    f"ALTER ROLE {APPLICATION} PASSWORD '{{password}}'",
 )
 # Sorted by code point: the same on every machine, and after every upgrade of its C library.
 LOCALE = ("--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
@@ -57,7 +65,9 @@ SETTINGS = {
 NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"}
 
 
-def create_cluster(programs: Programs, data: Path, password_file: Path, *, durable: bool) -> None:
+def create_cluster(
+    programs: Programs, data: Path, password_file: Path, application_file: Path, *, durable: bool
+) -> None:
     """Make the data aside and rename it, so that data that exists is whole."""
     aside = data.with_name(f"{data.name}.new")
     shutil.rmtree(aside, ignore_errors=True)
@@ -66,14 +76,26 @@ def create_cluster(programs: Programs, data: Path, password_file: Path, *, durab
     options = ["--username=postgres", "--auth=reject", "--data-checksums", *LOCALE, f"--locale={LETTERS}"]
     programs.run("initdb", aside, options if durable else [*options, "--no-sync"])
     _write_access(aside / "pg_hba.conf")
-    password = _new_password(password_file)
-    _administer(programs, aside, *(statement.format(password=password) for statement in FIRST_STATEMENTS))
+    passwords = {
+        "password": _new_password(password_file, NAME),
+        "application_password": _new_password(application_file, APPLICATION),
+    }
+    _administer(programs, aside, *(statement.format(**passwords) for statement in FIRST_STATEMENTS))
     aside.rename(data)
 
 
 def renew_password(programs: Programs, data: Path, password_file: Path) -> None:
-    """Give our role a new password, because the file of the old one is lost."""
-    _administer(programs, data, f"ALTER ROLE {NAME} PASSWORD '{_new_password(password_file)}'")
+    """Give the owner a new password, because the file of the old one is lost."""
+    _administer(programs, data, f"ALTER ROLE {NAME} PASSWORD '{_new_password(password_file, NAME)}'")
+
+
+def add_application(programs: Programs, data: Path, password_file: Path) -> None:
+    """Give the application a role of its own, with a new password. Its file comes last: without it this is repeated."""
+    aside = password_file.with_suffix(".made")
+    password = _new_password(aside, APPLICATION)
+    _write_access(data / "pg_hba.conf")
+    _administer(programs, data, *(statement.format(password=password) for statement in SECOND_ROLE))
+    aside.rename(password_file)
 
 
 def _write_access(path: Path) -> None:
@@ -83,14 +105,14 @@ def _write_access(path: Path) -> None:
     os.close(descriptor)
 
 
-def _new_password(file: Path) -> str:
+def _new_password(file: Path, role: str) -> str:
     """Make a password and keep it in a file as libpq reads them; durably, because without it the data is closed."""
     password = secrets.token_urlsafe(24)
     aside = file.with_suffix(".new")
     aside.unlink(missing_ok=True)
     aside.touch(mode=0o600)
     with aside.open("w") as output:
-        output.write(f"*:*:*:{NAME}:{password}\n")
+        output.write(f"*:*:*:{role}:{password}\n")
         output.flush()
         os.fsync(output.fileno())
     aside.rename(file)
@@ -118,15 +140,20 @@ class Cluster:
         self.durable = durable
         self.folder = home / "postgresql"
         self.password_file = home / "pgpass"
+        self.application_file = home / "pgpass_app"
         self.log = home / "logs" / "postgresql.log"
         self.name = "postgresql"
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        """How a client reaches the server. The password stays in its file; the address may be logged."""
-        host, password_file = (quote(str(path), safe="") for path in (self.socket_folder, self.password_file))
-        return f"postgres://{NAME}@{host}/{NAME}?passfile={password_file}"
+        """How the owner of the tables reaches the server. The password stays in its file; the address may be logged."""
+        return self._address(NAME, self.password_file)
+
+    @property
+    def application_url(self) -> str:
+        """How the application reaches it."""
+        return self._address(APPLICATION, self.application_file)
 
     @property
     def socket_folder(self) -> Path:
@@ -162,11 +189,13 @@ class Cluster:
         self._forget_dead_servers()
         programs = programs_for(server_account())
         if not self.folder.exists():
-            create_cluster(programs, self.folder, self.password_file, durable=self.durable)
+            create_cluster(programs, self.folder, self.password_file, self.application_file, durable=self.durable)
         self._check_version()
         programs.account.own(self.folder)
         if not self.password_file.exists():
             renew_password(programs, self.folder, self.password_file)
+        if not self.application_file.exists():
+            add_application(programs, self.folder, self.application_file)
         socket_folder = self._prepare_socket_folder(programs.account)
         self._process = programs.launch(self.folder, self._arguments(socket_folder), self.log)
         self._wait_until_ready(self._process)
@@ -180,6 +209,10 @@ class Cluster:
         if self.socket_folder != self.folder:
             with contextlib.suppress(OSError):
                 self.socket_folder.rmdir()
+
+    def _address(self, role: str, password_file: Path) -> str:
+        host, file = (quote(str(path), safe="") for path in (self.socket_folder, password_file))
+        return f"postgres://{role}@{host}/{NAME}?passfile={file}"
 
     def _forget_dead_servers(self) -> None:
         """Remove records of servers that run no more and whose number now belongs to another process.

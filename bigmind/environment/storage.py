@@ -21,7 +21,7 @@ class Storage(InstanceSettings):
         default=SecretStr(""),
         description="The same database as another role, that owns the tables: it migrates and makes indexes, and the "
         "role of BIGMIND_DATABASE_URL is let read and write rows and nothing else. Only processes that migrate or "
-        "work need it. Default: one role does all.",
+        "work need it. Default: one role does all; the embedded server has two by itself.",
     )
     read_only: bool = Field(
         default=False,

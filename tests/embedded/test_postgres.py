@@ -57,6 +57,24 @@ def test_the_address_holds_no_password_and_without_its_file_nobody_enters(cluste
         psycopg.connect(cluster.url, passfile="/dev/null")
 
 
+def test_a_cluster_of_one_role_gets_that_of_the_application_when_it_starts(cluster: Cluster) -> None:
+    with psycopg.connect(cluster.url) as database:
+        database.execute("CREATE TABLE of_the_owner ()")
+    cluster.stop()
+    cluster.application_file.unlink()
+    (cluster.folder / "pg_hba.conf").write_text("local all bigmind scram-sha-256\n")
+    _as_superuser(cluster, "DROP ROLE bigmind_app")
+
+    cluster.start()
+
+    with psycopg.connect(cluster.application_url) as database:
+        (role,) = database.execute("SELECT current_user").fetchone()
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            database.execute("DROP TABLE of_the_owner")
+    assert role == "bigmind_app"
+    assert stat.S_IMODE(cluster.application_file.stat().st_mode) == 0o600
+
+
 def test_text_sorts_by_code_point_and_words_in_typographic_quotes_are_found(cluster: Cluster) -> None:
     with psycopg.connect(cluster.url) as database:
         ordered = database.execute("SELECT x FROM unnest(ARRAY['b', 'B', 'ä', 'a']) AS x ORDER BY x").fetchall()
@@ -271,3 +289,8 @@ def _start_elsewhere(home: Path, **options: object) -> subprocess.Popen[str]:
     )
     assert starter.stdout.readline() == "ready\n"
     return starter
+
+
+def _as_superuser(cluster: Cluster, statement: str) -> None:
+    run = programs.programs_for(programs.server_account()).run
+    run("postgres", cluster.folder, ["--single", "-j", "template1"], f"{statement};\n\n")

@@ -1,6 +1,8 @@
 """A BigMind whose application is another role than the owner of its tables: it does all it should, and no more."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import httpx
@@ -11,7 +13,7 @@ from psycopg.errors import InsufficientPrivilege
 from bigmind.core.roles import ONLY_GROWS
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
-from tests.embedded.instance import Instance, command, eventually
+from tests.embedded.instance import Instance, command, environment, eventually
 from tests.growing.server import APPLICATION, PASSWORD, TwoRoles, two_roles
 from tests.torture.writes import client_of
 
@@ -127,6 +129,17 @@ def test_every_table_that_only_grows_is_kept_from_the_application(application: p
     ).fetchall()
 
     assert {table for (table,) in guarded} == set(ONLY_GROWS)
+
+
+@pytest.mark.parametrize("server", ["asgi", "wsgi"])
+def test_a_process_that_serves_forgets_the_owner(running: tuple[Instance, TwoRoles], server: str) -> None:
+    ask = f"import bigmind.{server}, os; from bigmind.core.roles import owner; print(owner().alias, *os.environ)"
+    variables = environment(running[0].home, **running[1].variables)
+
+    told = subprocess.run([sys.executable, "-c", ask], env=variables, capture_output=True, text=True, check=True).stdout
+
+    assert told.startswith("default ")
+    assert "BIGMIND_DATABASE_OWNER_URL" not in told
 
 
 def test_the_doctor_says_which_role_it_is(running: tuple[Instance, TwoRoles]) -> None:

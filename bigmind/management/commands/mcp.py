@@ -15,6 +15,7 @@ from accounts.models import Role, User
 from accounts.services.agents import note_agent
 from bigmind.core.errors import Invalid
 from bigmind.core.rls import deny_by_default
+from bigmind.core.roles import forget_owner
 from bigmind.transports.mcp.request_context import ClientName, Identify, parse_structured, parse_toolsets, this_machine
 from bigmind.transports.mcp.stdio import serve_stdio
 
@@ -55,6 +56,7 @@ class Command(BaseCommand):
         except DatabaseError as error:
             raise CommandError(NOT_RUNNING) from error
         connection.close()
+        forget_owner()
         with deny_by_default():
             serve_stdio(identify, toolsets=listed, structured=has_structure)
 
