@@ -366,7 +366,11 @@ CACHES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
     }
     if _REDIS
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}}
+    else {
+        "BACKEND": "bigmind.file_cache.FileCache",
+        "LOCATION": str(ENVIRONMENT.home / "run" / f"cache-{ENVIRONMENT.port}.sqlite3"),
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    }
 }
 
 # --- Language, time, files, logs --------------------------------------------------------------------------------

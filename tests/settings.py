@@ -59,13 +59,15 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     _prepare()
 
 from bigmind.settings import *  # noqa: E402, F403
-from bigmind.settings import DATABASES  # noqa: E402
+from bigmind.settings import CACHES, DATABASES  # noqa: E402
 
 # Tests drop their database at the end, which connections kept by other threads would prevent.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 if template := os.environ.get("PREPARED_TEMPLATE"):
     # A copy of the migrated database has nothing left to migrate.
     DATABASES["default"]["TEST"] = {"TEMPLATE": template, "MIGRATE": False}
+# Each process of a test run counts for itself.
+CACHES["default"]["LOCATION"] += f".{os.getpid()}"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Each test has its own log, and there is but one file.
 AUDIT_HEAD_FILE = None

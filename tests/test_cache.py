@@ -1,5 +1,7 @@
-"""The shared cache: counts while Redis is there, and stands in nobody's way while it is not (T6)."""
+"""The shared cache: it counts for all processes, in Redis or in a file, and stands in nobody's way while it cannot."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +12,9 @@ from django.test import override_settings
 
 from accounts.services.calls import count_against_limit
 from bigmind import cache as caches
+from bigmind import file_cache
 from bigmind.core.errors import TooMany
+from bigmind.file_cache import FileCache
 from knowledge.embeddings.circuit import Circuit
 from tests.factories import make_actor
 from tests.redis_server import RedisServer
@@ -107,3 +111,67 @@ def test_what_is_kept_is_kept_again_soon_after_redis_is_back(redis, monkeypatch)
     cache.set("kept", 2)
 
     assert cache.get_many(["lost", "kept"]) == {"kept": 2}
+
+
+COUNT = """
+import sys
+from django.conf import settings
+settings.configure()
+from bigmind.file_cache import FileCache
+cache = FileCache(sys.argv[1], {})
+for _ in range(500):
+    cache.add("counted", 0)
+    cache.incr("counted")
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> FileCache:
+    """A cache in a file that nobody else has open."""
+    return FileCache(str(tmp_path / "run" / "cache"), {"OPTIONS": {"MAX_ENTRIES": 100}})
+
+
+def test_what_one_process_keeps_in_the_file_the_others_read_and_count(file, tmp_path):
+    cache_file = str(tmp_path / "run" / "cache")
+    file.set("counted", 1)
+    writers = [subprocess.Popen([sys.executable, "-c", COUNT, cache_file]) for _ in range(2)]
+
+    codes = [writer.wait(60) for writer in writers]
+
+    assert codes == [0, 0]
+    assert file.get("counted") == 1001
+
+
+def test_the_file_forgets_what_has_expired(file):
+    file.set("short", "value", timeout=0.05)
+    file.set("long", "value", timeout=None)
+    time.sleep(0.1)
+
+    assert file.get_many(["short", "long"]) == {"long": "value"}
+    assert file.add("short", 1)
+    assert not file.add("long", 1)
+    assert file.delete("long")
+    assert not file.delete("long")
+    with pytest.raises(ValueError, match="long"):
+        file.incr("long")
+
+
+def test_a_flood_of_keys_pushes_out_what_would_expire_first(file):
+    file.set("counter", 7, timeout=1000)
+
+    for number in range(1_000):
+        file.set(f"flood-{number}", 1, timeout=100)
+
+    assert file.get("counter") == 7
+    assert sum(f"flood-{number}" in file for number in range(1_000)) < 200
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.write_bytes(b"no database" * 1000), lambda path: path.mkdir()])
+def test_a_file_that_cannot_be_used_is_an_empty_cache(file, tmp_path, monkeypatch, damage):
+    monkeypatch.setattr(file_cache, "LEAVE_ALONE_SECONDS", 0)
+    (tmp_path / "run").mkdir()
+    damage(tmp_path / "run" / "cache")
+
+    file.set("a", 1)
+
+    assert (file.get("a", "nothing"), file.add("a", 1), file.incr("a"), file.delete("a")) == ("nothing", True, 0, False)

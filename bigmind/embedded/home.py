@@ -52,12 +52,13 @@ def prepare_home(home: Path) -> None:
         )
 
 
-def clear_queue(home: Path) -> None:
-    """Remove what an earlier run left in the file queue: it only wakes workers, and the work itself is in the database.
+def clear_leftovers(home: Path) -> None:
+    """Remove what an earlier run left in the file queue and in the cache that its processes shared.
 
-    Kept, the messages to processes that are gone would pile up.
+    The queue only wakes workers, and the work itself is in the database; kept, the messages to processes that are gone
+    would pile up. The file of the cache may have been damaged when the power went.
     """
-    for path in (home / "queue").rglob("*"):
+    for path in (*(home / "queue").rglob("*"), *(home / "run").glob("cache-*")):
         if path.is_file():
             path.unlink()
 

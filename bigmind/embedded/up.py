@@ -16,7 +16,7 @@ from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
-from bigmind.embedded.home import CannotStart, clear_queue, lock_home, prepare_home
+from bigmind.embedded.home import CannotStart, clear_leftovers, lock_home, prepare_home
 from bigmind.embedded.listeners import LOOPBACK, listen
 from bigmind.embedded.processes import Child, end_leftovers, rotate
 from bigmind.embedded.supervisor import Say, Supervisor
@@ -116,7 +116,7 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
     prepare_home(environment.home)
     with lock_home(environment.home, environment.url):
         end_leftovers(environment.home)
-        clear_queue(environment.home)
+        clear_leftovers(environment.home)
         renew_hooks(environment, say)
         supervisor = Supervisor(say)
         try:

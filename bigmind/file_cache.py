@@ -1,0 +1,180 @@
+"""The cache that the processes of one machine share without Redis: a file of SQLite that may be lost at any time."""
+
+import os
+import pickle
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar, TypeVar
+
+import structlog
+from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
+
+LEAVE_ALONE_SECONDS = 5.0
+FOR_EVER = 1e12
+"""When what never expires does: seconds since 1970, as everywhere in the file."""
+WRITES_BETWEEN_CULLS = 500
+PATIENCE_MS = 500
+
+# Nothing waits for the disk: after a loss of power the file is made anew, by `bigmind up`.
+_OPEN = f"""
+PRAGMA busy_timeout = {PATIENCE_MS};
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = OFF;
+PRAGMA cache_size = -256;
+CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value, until REAL NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS kept_until ON kept (until);
+"""
+_PUT = (
+    "INSERT INTO kept (key, value, until) VALUES (?, ?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until"
+)
+
+Answer = TypeVar("Answer")
+
+log = structlog.get_logger()
+
+
+class CacheFile:
+    """One connection to a file, which the threads of a process take turns at: an answer takes some microseconds."""
+
+    _opened: ClassVar[dict[tuple[int, str], "CacheFile"]] = {}
+
+    def __init__(self, path: str) -> None:
+        self.lock = Lock()
+        self.away_until = 0.0
+        self.writes = 0
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+
+    @classmethod
+    def at(cls, path: str) -> "CacheFile":
+        """Return the file as this process has it open: a connection must not be carried over a fork."""
+        return cls._opened.setdefault((os.getpid(), path), cls(path))
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the connection, opened at the first use."""
+        if self._connection is None:
+            Path(self._path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            opened = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            opened.executescript(_OPEN)
+            self._connection = opened
+        return self._connection
+
+    def hang_up(self) -> None:
+        """Open it anew at the next use: it may have been replaced."""
+        self._connection = None
+
+
+class FileCache(BaseCache):
+    """A cache in a file, which behaves like an empty one while the file cannot be used."""
+
+    def __init__(self, location: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        self._location = location
+
+    def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
+        """Return what is kept, or the default."""
+        name = self.make_and_validate_key(key, version=version)
+        row = self._or_else(
+            None,
+            lambda file: file.execute(
+                "SELECT value FROM kept WHERE key = ? AND until > ?", (name, time.time())
+            ).fetchone(),
+        )
+        return default if row is None else _unpacked(row[0])
+
+    def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
+        """Keep a value, if that is possible."""
+        values = (self.make_and_validate_key(key, version=version), _packed(value), self._until(timeout))
+        self._write(None, lambda file: file.execute(_PUT, values))
+
+    def add(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        """Keep a value unless there is one; say that it was added when nobody can know."""
+        values = (self.make_and_validate_key(key, version=version), _packed(value), self._until(timeout), time.time())
+        return self._write(True, lambda file: file.execute(f"{_PUT} WHERE kept.until <= ?", values).rowcount > 0)
+
+    def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
+        """Count up; 0 when nobody can count.
+
+        Raises:
+            ValueError: nothing is kept under this key.
+        """
+        name = self.make_and_validate_key(key, version=version)
+        counting = "UPDATE kept SET value = value + ? WHERE key = ? AND until > ? RETURNING value"
+        row = self._write((0,), lambda file: file.execute(counting, (delta, name, time.time())).fetchone())
+        if row is None:
+            raise ValueError(f"Nothing is kept under {key!r}.")
+        return int(row[0])
+
+    def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
+        """Keep a value for longer; say whether there was one."""
+        values = (self._until(timeout), self.make_and_validate_key(key, version=version), time.time())
+        touching = "UPDATE kept SET until = ? WHERE key = ? AND until > ?"
+        return self._write(False, lambda file: file.execute(touching, values).rowcount > 0)
+
+    def delete(self, key: Any, version: int | None = None) -> bool:
+        """Forget a value; say whether there was one."""
+        values = (self.make_and_validate_key(key, version=version), time.time())
+        there = "SELECT 1 FROM kept WHERE key = ?1 AND until > ?2"
+
+        def forget(file: sqlite3.Connection) -> bool:
+            found = file.execute(there, values).fetchone() is not None
+            file.execute("DELETE FROM kept WHERE key = ?", values[:1])
+            return found
+
+        return self._write(False, forget)
+
+    def has_key(self, key: Any, version: int | None = None) -> bool:
+        """Say whether something is kept."""
+        return self.get(key, self, version=version) is not self
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._write(None, lambda file: file.execute("DELETE FROM kept"))
+
+    def _until(self, timeout: Any) -> float:
+        ends = self.get_backend_timeout(timeout)
+        return FOR_EVER if ends is None else float(ends)
+
+    def _write(self, otherwise: Answer, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        answer = self._or_else(otherwise, ask)
+        opened = CacheFile.at(self._location)
+        opened.writes += 1
+        if opened.writes % WRITES_BETWEEN_CULLS == 0:
+            self._or_else(None, self._cull)
+        return answer
+
+    def _cull(self, file: sqlite3.Connection) -> None:
+        """Remove what has expired and, where there is still too much, what would expire first."""
+        file.execute("DELETE FROM kept WHERE until <= ?", (time.time(),))
+        too_many = file.execute("SELECT count(*) - ? FROM kept", (self._max_entries,)).fetchone()[0]
+        if too_many > 0:
+            most = too_many + self._max_entries // self._cull_frequency
+            file.execute("DELETE FROM kept WHERE key IN (SELECT key FROM kept ORDER BY until LIMIT ?)", (most,))
+
+    def _or_else(self, otherwise: Answer, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """Ask the file; when it cannot be used, leave it alone for a while and say `otherwise`."""
+        opened = CacheFile.at(self._location)
+        with opened.lock:
+            if time.monotonic() < opened.away_until:
+                return otherwise
+            try:
+                return ask(opened.connection())
+            except (sqlite3.Error, OSError) as error:
+                opened.hang_up()
+                opened.away_until = time.monotonic() + LEAVE_ALONE_SECONDS
+                log.warning("The shared cache cannot be used; it is left alone for a moment.", error=str(error))
+                return otherwise
+
+
+def _packed(value: Any) -> int | bytes:
+    """Numbers stay numbers, so that the file can count them."""
+    return value if type(value) is int else pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+
+
+def _unpacked(kept: int | bytes) -> Any:
+    # Only BigMind's own account can write to the file, as to everything else in its home.
+    return kept if isinstance(kept, int) else pickle.loads(kept)  # noqa: S301
