@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 from pydantic import SecretStr, ValidationError
 
@@ -15,6 +16,8 @@ def main() -> None:
     # Before Django reads its settings, which need both: there a refusal would come as a traceback.
     try:
         environment().signing_key()
+        if sys.argv[1:2] == ["up"]:
+            _count_together(environment().home)
     except ValidationError as error:
         sys.exit(_print_errors(error))
     except OSError as error:
@@ -24,6 +27,16 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(["bigmind", *sys.argv[1:]])
+
+
+def _count_together(home: Path) -> None:
+    """Let the processes of this `bigmind up` count in files, so that each knows the metrics of all.
+
+    The library looks for the folder when it is imported.
+    """
+    folder = home / "run" / f"metrics-{os.getpid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
 
 def _print_errors(error: ValidationError) -> int:

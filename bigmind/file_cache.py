@@ -84,16 +84,16 @@ class FileCache(BaseCache):
                 "SELECT value FROM kept WHERE key = ? AND until > ?", (name, time.time())
             ).fetchone(),
         )
-        return default if row is None else _unpacked(row[0])
+        return default if row is None else _unpack(row[0])
 
     def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         """Keep a value, if that is possible."""
-        values = (self.make_and_validate_key(key, version=version), _packed(value), self._until(timeout))
+        values = (self.make_and_validate_key(key, version=version), _pack(value), self._until(timeout))
         self._write(None, lambda file: file.execute(_PUT, values))
 
     def add(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         """Keep a value unless there is one; say that it was added when nobody can know."""
-        values = (self.make_and_validate_key(key, version=version), _packed(value), self._until(timeout), time.time())
+        values = (self.make_and_validate_key(key, version=version), _pack(value), self._until(timeout), time.time())
         return self._write(True, lambda file: file.execute(f"{_PUT} WHERE kept.until <= ?", values).rowcount > 0)
 
     def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
@@ -170,11 +170,11 @@ class FileCache(BaseCache):
                 return otherwise
 
 
-def _packed(value: Any) -> int | bytes:
+def _pack(value: Any) -> int | bytes:
     """Numbers stay numbers, so that the file can count them."""
     return value if type(value) is int else pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
-def _unpacked(kept: int | bytes) -> Any:
+def _unpack(kept: int | bytes) -> Any:
     # Only BigMind's own account can write to the file, as to everything else in its home.
     return kept if isinstance(kept, int) else pickle.loads(kept)  # noqa: S301

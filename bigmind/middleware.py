@@ -24,6 +24,7 @@ from bigmind.core.tracing import describe, request_span
 from bigmind.observability import health
 from bigmind.observability.logging import HEADER, begin_request, current_request_id, is_told
 from bigmind.observability.metrics import metrics
+from bigmind.transports.fair_pool import People
 from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
 
 HEADINGS = {
@@ -105,6 +106,7 @@ class RlsMiddleware:
         if is_rest(request) or settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.pk:
             return self.get_response(request)
         user = request.user
+        People.note(request.COOKIES[settings.SESSION_COOKIE_NAME], user.pk)
         if not request.path_info.startswith(reverse("admin:index")):
             with rls_scope(user.pk), acts(Actor.of(user)):
                 return self.get_response(request)

@@ -101,6 +101,7 @@ OPERATIONS: tuple[Operation, ...] = (
         effect=Effect.READ,
         scope="curate",
         template="briefing.md",
+        is_slow=True,
     ),
     Operation(
         name="memory_claim_global",
@@ -170,6 +171,7 @@ OPERATIONS: tuple[Operation, ...] = (
         scope="curate",
         idempotent=True,
         template="golden_check.md",
+        is_slow=True,
     ),
     Operation(
         name="golden_unpin",
@@ -192,5 +194,6 @@ OPERATIONS: tuple[Operation, ...] = (
         effect=Effect.DESTROY,
         idempotent=True,
         template="forgotten.md",
+        is_slow=True,
     ),
 )

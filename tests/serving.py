@@ -58,7 +58,7 @@ def serving(log: Path, **variables: str) -> Iterator[tuple[Served, "subprocess.P
         port = listener.getsockname()[1]
         environment = {**_environment(port), **variables}
         process = subprocess.Popen(
-            [sys.executable, "-m", "bigmind.embedded.web", str(listener.fileno())],
+            [sys.executable, "-m", "bigmind.embedded.web", "", str(listener.fileno())],
             cwd=ROOT,
             env=environment,
             pass_fds=[listener.fileno()],

@@ -1,16 +1,15 @@
-"""Metrics: what this process counts of its own work.
+"""Metrics: what the processes of one `bigmind up` count of their work; another process counts for itself.
 
 Labels are names from the code: operations, routes, outcomes. Names, ids, texts and keys of users are never labels, so
 callers cannot make the number of time series grow.
 """
 
 from django.db.backends.signals import connection_created
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 REGISTRY = CollectorRegistry()
-ProcessCollector(registry=REGISTRY)
 
 CALLS = Counter(
     "bigmind_calls",
@@ -61,7 +60,12 @@ CONNECTIONS_CUT = Counter(
     ["outcome"],
     registry=REGISTRY,
 )
-STREAMS = Gauge("bigmind_mcp_streams", "Streams over which agents listen for changes.", registry=REGISTRY)
+STREAMS = Gauge(
+    "bigmind_mcp_streams",
+    "Streams over which agents listen for changes.",
+    registry=REGISTRY,
+    multiprocess_mode="livesum",
+)
 
 
 def _count_connection(**_: object) -> None:

@@ -45,6 +45,7 @@ class Operation:
         template: The markdown template below `templates/agent/` that renders the reply for an agent.
         scope: The scope a key needs. Default: `read` or `write`, depending on the effect.
         idempotent: Whether repeating it with the same arguments has no further effect.
+        is_slow: Whether it searches, or reads or writes much: such calls wait for each other, and hold up no others.
         performs_others: Whether a call may name another operation, which is then performed in its place.
     """
 
@@ -60,6 +61,7 @@ class Operation:
     idempotent: bool = False
     in_core: bool = False
     with_core: bool = False
+    is_slow: bool = False
     performs_others: bool = False
 
     def __post_init__(self) -> None:

@@ -53,7 +53,7 @@ def prepare_home(home: Path) -> None:
 
 
 def clear_leftovers(home: Path) -> None:
-    """Remove what an earlier run left in the file queue and in the cache that its processes shared.
+    """Remove what an earlier run left in the file queue, and in the cache and the metrics that its processes shared.
 
     The queue only wakes workers, and the work itself is in the database; kept, the messages to processes that are gone
     would pile up. The file of the cache may have been damaged when the power went.
@@ -61,6 +61,9 @@ def clear_leftovers(home: Path) -> None:
     for path in (*(home / "queue").rglob("*"), *(home / "run").glob("cache-*")):
         if path.is_file():
             path.unlink()
+    for folder in (home / "run").glob("metrics-*"):
+        if folder.name != f"metrics-{os.getpid()}":
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def reason_for(error: OSError, home: Path) -> str:
@@ -99,6 +102,8 @@ def lock_home(home: Path, url: str) -> Iterator[None]:
                 f"BigMind is already running on this data (process {other.pid}, {other.url}). "
                 f"Stop it first, or {ELSEWHERE}."
             ) from None
+        # A copy of this process that outlives it must not keep the lock.
+        os.register_at_fork(after_in_child=file.close)
         file.truncate(0)
         file.write(f"{os.getpid()}\n{url}\n")
         file.flush()

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import faulthandler
 import json
 import os
 import signal
@@ -9,14 +10,23 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psutil
 
+from bigmind.embedded.pulses import Pulse, PulseWatch
+
 TAIL_BYTES = 8192
+IS_FORKED = sys.platform == "linux"
+"""Whether a child is a copy of this process, and not a new one: it shares our memory, and is there in milliseconds.
+
+Libraries of macOS do not survive that (decision 35).
+"""
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
 # Loaded here because after the fork of a threaded process only async-signal-safe work is allowed.
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -101,35 +111,119 @@ def _works_on(process: psutil.Process, folder: Path) -> bool:
         return False
 
 
-class Child:
-    """One process with its log. It can be started again any number of times."""
+class Copy:
+    """A copy of this process that runs a function, as if it were a program of its own."""
 
-    def __init__(self, name: str, arguments: Sequence[str], home: Path, sockets: Sequence[socket.socket] = ()) -> None:
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._code: int | None = None
+
+    @classmethod
+    def begin(cls, name: str, work: Callable[[], object], log: int) -> "Copy":
+        """Fork. Call it while this process has one thread and no connection to the database."""
+        tie = die_with_parent(signal.SIGKILL)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if pid := os.fork():
+            return cls(pid)
+        code = 1
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            os.setsid()
+            tie()
+            if _LIBC is not None:
+                _LIBC.prctl(_PR_SET_NAME, f"bigmind-{name}".encode()[:15])
+            with Path(os.devnull).open() as nothing:
+                os.dup2(nothing.fileno(), 0)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            faulthandler.enable()
+            work()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else bool(ended.code)
+        except BaseException:  # noqa: BLE001 - the outermost loop of a process
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)  # What our own process does at its end is not for its copies to do.
+
+    def poll(self) -> int | None:
+        """Return how it ended, as `subprocess` does; None while it runs."""
+        if self._code is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                return -signal.SIGKILL
+            self._code = os.waitstatus_to_exitcode(status) if pid else None
+        return self._code
+
+
+class Child:
+    """One process with its log. It can be started again any number of times.
+
+    Attributes:
+        work: What it does, as a copy of this process. None: it is started by its command.
+        pulse: By which it shows that it is well; one that has none is well as long as it runs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        home: Path,
+        sockets: Sequence[socket.socket] = (),
+        *,
+        work: Callable[[], object] | None = None,
+        pulse: Path | None = None,
+    ) -> None:
         self.name = name
         self.arguments = arguments
-        self.log = home / "logs" / f"{name}.log"
+        self.log = home / "logs" / f"{name.partition('-')[0]}.log"
         self._record = home / "run" / f"{name}.json"
         self._sockets = sockets
-        self._process: subprocess.Popen[bytes] | None = None
+        self._work = work if IS_FORKED else None
+        self._pulse = pulse
+        self._watch: PulseWatch | None = None
+        self._process: subprocess.Popen[bytes] | Copy | None = None
 
     def start(self) -> None:
         """Start the process, detached from the terminal so that Ctrl-C reaches the supervisor alone."""
+        if self._pulse is not None:
+            self._watch = PulseWatch(Pulse.create(self._pulse))
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - our own programs and arguments
-                self.arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                pass_fds=[listener.fileno() for listener in self._sockets],
-                preexec_fn=die_with_parent(signal.SIGKILL),
-            )
+            self._process = Copy.begin(self.name, self._work, log.fileno()) if self._work else self._run(log.fileno())
         created = psutil.Process(self._process.pid).create_time()
         self._record.write_text(json.dumps({"pid": self._process.pid, "created": created}))
+
+    def _run(self, log: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - our own programs and arguments
+            self.arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=[listener.fileno() for listener in self._sockets],
+            preexec_fn=die_with_parent(signal.SIGKILL),
+        )
 
     def is_alive(self) -> bool:
         """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
+
+    def symptom(self) -> str:
+        """Say what of the process does not answer, though it runs; nothing when it is well."""
+        return self._watch.symptom() if self._watch is not None else ""
+
+    def abort(self) -> None:
+        """End a process that does not answer: where it can, it writes to its log what each thread was doing."""
+        self.end(signal.SIGABRT)
+        give_up = time.monotonic() + NOTICE
+        while self.is_alive() and time.monotonic() < give_up:
+            time.sleep(0.05)
+        self.end(signal.SIGKILL)
 
     def how_it_ended(self) -> str:
         """Say how the process ended; with the end of its log when it gave up by itself."""

@@ -2,7 +2,7 @@
 
 import http.client
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -59,6 +59,9 @@ class Watch:
                 self._revive(say)
         elif not self.part.is_alive():
             self._postpone(self.part.how_it_ended(), say)
+        elif isinstance(self.part, Child) and (symptom := self.part.symptom()):
+            self.part.abort()
+            self._postpone(symptom, say)
 
     def _revive(self, say: Say) -> None:
         try:
@@ -93,18 +96,18 @@ class Supervisor:
         self.children.append(child)
         self._begin(child)
 
-    def wait_until_served(self, url: str, address: tuple[str, int], web: Child) -> None:
-        """Return when the web server answers /healthz.
+    def wait_until_served(self, url: str, address: tuple[str, int], web: Sequence[Child]) -> None:
+        """Return when the web server answers /healthz, by one of its processes.
 
         Raises:
             CannotStart: it ended, or did not answer in time.
         """
         give_up = time.monotonic() + SERVED_WITHIN
         while not is_served(url, address):
-            if not web.is_alive():
-                raise CannotStart(f"The web server {web.how_it_ended()}")
+            if not any(process.is_alive() for process in web):
+                raise CannotStart(f"The web server {web[0].how_it_ended()}")
             if time.monotonic() > give_up:
-                raise CannotStart(f"The web server did not answer for {SERVED_WITHIN:.0f} s; its log is {web.log}")
+                raise CannotStart(f"The web server did not answer for {SERVED_WITHIN:.0f} s; its log is {web[0].log}")
             time.sleep(LOOK_EVERY)
 
     def watch(self) -> None:

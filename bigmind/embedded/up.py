@@ -1,13 +1,19 @@
 """What `bigmind up` does, in order: check, make the database ready, start the processes, say where it is, watch."""
 
 import json
+import os
 import signal
+import socket
 import sys
 import webbrowser
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
+import psutil
+from celery.__main__ import main as celery_main
+from django.conf import settings
 from pydantic import SecretStr
 
 from accounts.connecting.hook_files import HookFolder
@@ -18,11 +24,13 @@ from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
 from bigmind.embedded.home import CannotStart, clear_leftovers, lock_home, prepare_home
 from bigmind.embedded.listeners import LOOPBACK, listen
-from bigmind.embedded.processes import Child, end_leftovers, rotate
+from bigmind.embedded.processes import IS_FORKED, Child, end_leftovers, rotate
 from bigmind.embedded.supervisor import Say, Supervisor
+from bigmind.embedded.web import preload, serve
 from bigmind.environment import Environment, unknown_variables
 
 PARTS = ("web", "worker", "scheduler")
+ENOUGH_MEMORY = 1 << 30
 
 
 class StopRequested(BaseException):
@@ -157,24 +165,64 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
         supervisor.start_database(Cluster(environment.home))
     wait_for_database(supervisor.say)
     prepare_database()
-    children = {
-        "web": Child("web", web_command([socket.fileno() for socket in sockets]), environment.home, sockets),
-        "worker": Child("worker", worker_command(), environment.home),
-        "scheduler": Child("scheduler", scheduler_command(environment), environment.home),
-    }
-    if environment.read_only and {*parts} - {"web"}:
+    pause = environment.read_only
+    if pause and {*parts} - {"web"}:
         supervisor.say("Worker and scheduler pause: BIGMIND_READ_ONLY is on.")
-    for part in parts:
-        if part == "web" or not environment.read_only:
-            supervisor.start_child(children[part])
+    children = _web(environment, sockets) if sockets else []
+    children += [_of_celery(part, environment) for part in parts if part != "web" and not pause]
+    if IS_FORKED:
+        hang_up()  # No copy of this process may use its connections.
+        preload()
+    for child in children:
+        supervisor.start_child(child)
     if sockets:
-        supervisor.wait_until_served(environment.url, sockets[0].getsockname()[:2], children["web"])
+        served_by = [child for child in children if child.name.startswith("web")]
+        supervisor.wait_until_served(environment.url, sockets[0].getsockname()[:2], served_by)
         _welcome(environment)
 
 
-def web_command(descriptors: Collection[int]) -> list[str]:
-    """Return the command of the web server, which serves sockets that are open already."""
-    return [sys.executable, "-m", "bigmind.embedded.web", *map(str, descriptors)]
+def _web(environment: Environment, sockets: Sequence[socket.socket]) -> list[Child]:
+    descriptors = [listener.fileno() for listener in sockets]
+    count = environment.web_processes or default_web_processes()
+    children = []
+    for name in [f"web-{number + 1}" for number in range(count)] if count > 1 else ["web"]:
+        pulse = environment.home / "run" / f"{name}.pulse"
+        command = [sys.executable, "-m", "bigmind.embedded.web", str(pulse), *map(str, descriptors)]
+        work = partial(serve, descriptors, pulse)
+        children.append(Child(name, command, environment.home, sockets, work=work, pulse=pulse))
+    return children
+
+
+def _of_celery(part: str, environment: Environment) -> Child:
+    command = worker_command() if part == "worker" else scheduler_command(environment)
+    return Child(part, command, environment.home, work=partial(run_celery, command[2:]))
+
+
+def run_celery(arguments: list[str]) -> None:
+    """Run Celery's program in this process."""
+    os.environ["CELERY_SKIP_CHECKS"] = "1"  # They load every template, and were made when the database was prepared.
+    sys.argv = arguments
+    try:
+        celery_main()
+    finally:
+        if settings.TRACES:
+            from bigmind.observability.tracing import flush_traces
+
+            flush_traces()
+
+
+def default_web_processes() -> int:
+    """Two, of which one is enough to go on; one where memory is scarce."""
+    return 2 if memory_bytes() >= ENOUGH_MEMORY else 1
+
+
+def memory_bytes() -> int:
+    """Return how much memory this machine has, or how much of it this container may use."""
+    machine = psutil.virtual_memory().total
+    try:
+        return min(machine, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # Not in a container; “max”.
+        return machine
 
 
 def worker_command() -> list[str]:

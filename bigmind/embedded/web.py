@@ -1,31 +1,44 @@
-"""The web server's process: `python -m bigmind.embedded.web <descriptor>...` serves the sockets it is handed."""
+"""One process of the web server: it serves the sockets it is handed, as others do.
+
+`python -m bigmind.embedded.web <file of its pulse, or nothing> <descriptor>...` where it is no copy of the supervisor.
+"""
 
 import asyncio
 import errno
+import gc
+import importlib
+import os
 import resource
 import socket
 import struct
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import h11
+import psutil
 import structlog
 import uvicorn
+from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from bigmind.celery import app as celery
 from bigmind.embedded.connections import Connections, allow_open_files, connections_of_this_process
 from bigmind.embedded.listeners import BACKLOG
+from bigmind.embedded.pulses import BEAT_SECONDS, LOOP, THREADS, Pulse
 from bigmind.environment import environment
 
+APPLICATION = "bigmind.asgi"
 # Long answers (an agent that listens for events) must not hold up Ctrl-C.
 FINISH_WITHIN = 4
 HEAD_BYTES = 16 * 1024
 IGNORED_BYTES = 256 * 1024
 LINGER_SECONDS = 2
 DISCARD = struct.pack("ii", 1, 0)
-# Beyond the limit of connections by no more, until they are counted.
-ACCEPT_AT_ONCE = 64
+# A process that took all that wait would leave the others idle, and would have more than may be, until they are counted.
+ACCEPT_AT_ONCE = 1
 REPORT_EVERY = 60
 CANNOT_ACCEPT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -145,9 +158,17 @@ class DeadlineProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which says once in a minute that no connection can be accepted, and not for each attempt."""
+    """uvicorn's server, which shares its sockets with others like it, and shows the supervisor that it is well.
+
+    That no connection can be accepted it says once in a minute, and not for each attempt.
+    """
 
     _reported_at = float("-inf")
+
+    def __init__(self, config: uvicorn.Config, pulse: Pulse | None) -> None:
+        super().__init__(config)
+        self._pulse = pulse
+        self._heart: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to accept connections."""
@@ -155,6 +176,8 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(BACKLOG)  # asyncio made it as short as the number that it accepts at once.
+        if self._pulse is not None:
+            self._heart = asyncio.create_task(_beat(self._pulse))
 
     def _note(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -166,12 +189,35 @@ class Server(uvicorn.Server):
             log.error("No connection can be accepted.", error=str(error), limit_of_open_files=files)
 
 
-def serve(descriptors: list[int]) -> None:
+async def _beat(pulse: Pulse) -> None:
+    """Count the rounds of the event loop, and those in which the threads took up something."""
+    from bigmind.transports.fair_pool import probe_threads
+
+    probe = asyncio.ensure_future(probe_threads())
+    while True:
+        pulse.beat(LOOP)
+        if probe.done():
+            pulse.beat(THREADS)
+            probe = asyncio.ensure_future(probe_threads())
+        await asyncio.sleep(BEAT_SECONDS)
+
+
+def preload() -> None:
+    """Import what the processes need that are copied from this one: they share what none of them writes to."""
+    for name in (APPLICATION, "bigmind.urls", "celery.bin.celery", "celery.apps.worker", "celery.apps.beat"):
+        importlib.import_module(name)
+    celery.loader.import_default_modules()
+    gc.collect()
+    gc.freeze()  # Looking for garbage writes to every object it looks at.
+
+
+def serve(descriptors: Sequence[int], pulse: Path | None = None) -> None:
     """Serve BigMind on listening sockets that the parent process opened."""
     allow_open_files()
+    forget_streams_of_the_dead()
     DeadlineProtocol.counted = connections_of_this_process()
     config = uvicorn.Config(
-        "bigmind.asgi:application",
+        f"{APPLICATION}:application",
         http=DeadlineProtocol,  # On h11: httptools accepts a header that the MCP conformance suite wants refused.
         lifespan="on",
         log_config=None,
@@ -183,8 +229,21 @@ def serve(descriptors: list[int]) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=FINISH_WITHIN,
     )
-    Server(config).run([socket.socket(fileno=descriptor) for descriptor in descriptors])
+    beats = Pulse(pulse) if pulse else None
+    Server(config, beats).run([socket.socket(fileno=os.dup(descriptor)) for descriptor in descriptors])
+    from bigmind.transports.fair_pool import finish_work
+
+    finish_work()
+
+
+def forget_streams_of_the_dead() -> None:
+    """Remove what processes that were killed counted of the present: their streams have ended with them."""
+    folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR", "")
+    for file in Path(folder).glob("gauge_live*.db") if folder else ():
+        pid = file.stem.rpartition("_")[2]
+        if not psutil.pid_exists(int(pid)):
+            mark_process_dead(int(pid), folder)  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":
-    serve([int(argument) for argument in sys.argv[1:]])
+    serve([int(argument) for argument in sys.argv[2:]], Path(sys.argv[1]) if sys.argv[1] else None)

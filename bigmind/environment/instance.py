@@ -73,8 +73,24 @@ class InstanceSettings(BaseModel):
 class Capacity(BaseModel):
     """How much is served at once, and how long a connection is waited for."""
 
-    web_threads: int = Field(default=8, ge=1, le=128, description="Pages and REST requests served at once.")
-    mcp_threads: int = Field(default=4, ge=1, le=128, description="Tool calls served at once.")
+    web_processes: int = Field(
+        default=0,
+        ge=0,
+        le=64,
+        description="Processes of the web server that `bigmind up` runs. Each serves everything, and one is enough "
+        "to go on while another restarts. 0: two, or one where there is less than 1 GB of memory.",
+    )
+    web_threads: int = Field(
+        default=8, ge=1, le=128, description="Pages and REST requests a web process serves at once."
+    )
+    mcp_threads: int = Field(default=4, ge=1, le=128, description="Tool calls a web process serves at once.")
+    waiting_per_person: int = Field(
+        default=32,
+        ge=1,
+        le=10_000,
+        description="Requests of one person that may wait for a thread of a web process: of the quick and the slow "
+        "ones, of tool calls and others, so many each. Beyond it the answer is 429.",
+    )
     header_seconds: float = Field(
         default=10, ge=0.1, le=600, description="Within how many seconds the head of a request must have arrived."
     )

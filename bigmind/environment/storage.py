@@ -30,7 +30,7 @@ class Storage(InstanceSettings):
     )
     redis_url: SecretStr = Field(
         default=SecretStr(""),
-        description="Redis for the task queue and shared counters. Default: files in BIGMIND_HOME and memory.",
+        description="Redis for the task queue and shared counters. Default: files in BIGMIND_HOME.",
     )
     secret_key: SecretStr = Field(
         default=SecretStr(""), description="Signs sessions and links. Default: generated once, kept in BIGMIND_HOME."

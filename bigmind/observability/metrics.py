@@ -1,5 +1,6 @@
-"""`/metrics`: who may read it, what this process counted, and figures that are looked up in the database."""
+"""`/metrics`: who may read it, what the processes here counted, and figures that are looked up in the database."""
 
+import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ from django import get_version
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
-from prometheus_client import Gauge, Info
+from prometheus_client import CollectorRegistry, Info, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from psycopg.errors import QueryCanceled
 
@@ -44,7 +46,10 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
 WAY_IN = "Set BIGMIND_METRICS_TOKEN, and send it as `Authorization: Bearer …`.\n"
 
-BUILD = Info("bigmind_build", "The version that runs, and what it runs on.", registry=REGISTRY)
+NOT_COUNTED = CollectorRegistry()
+"""What is looked up, and what is so of the process that answers."""
+ProcessCollector(registry=NOT_COUNTED)
+BUILD = Info("bigmind_build", "The version that runs, and what it runs on.", registry=NOT_COUNTED)
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,8 @@ FIGURES = (
     Figure("bigmind_database_bytes", "Size of the database.", _asking("SELECT pg_database_size(current_database())")),
 )
 UP = "bigmind_database_up"
+BUDGET = "bigmind_embedding_budget_tokens"
+ABOUT_BUDGET = "Tokens a paid embedder may be sent in a day; 0: no limit."
 ABOUT_UP = "1 when the database answered this look-up, else 0: then the figures of the instance are missing."
 
 
@@ -219,17 +226,11 @@ def _look_up() -> Iterator[Metric]:
     except psycopg.Error as error:
         log.warning("The figures cannot be looked up.", error=type(error).__name__)
     yield GaugeMetricFamily(UP, ABOUT_UP, value=float(is_up))
+    yield GaugeMetricFamily(BUDGET, ABOUT_BUDGET, value=float(settings.EMBEDDING_DAILY_TOKENS))
 
 
 FIGURES_OF_THE_INSTANCE = FigureCollector()
-REGISTRY.register(FIGURES_OF_THE_INSTANCE)
-
-BUDGET = Gauge(
-    "bigmind_embedding_budget_tokens", "Tokens a paid embedder may be sent in a day; 0: no limit.", registry=REGISTRY
-)
-BUDGET.set_function(lambda: settings.EMBEDDING_DAILY_TOKENS)
-
-
+NOT_COUNTED.register(FIGURES_OF_THE_INSTANCE)
 BUILD.info({"version": __version__, "python": platform.python_version(), "django": get_version()})
 
 
@@ -243,9 +244,18 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return _plain(WAY_IN, 403)
     if request.method not in {"GET", "HEAD"}:
         return _plain("Metrics can only be read.\n", 405, {"Allow": "GET, HEAD"})
-    answer = HttpResponse(generate_latest(REGISTRY), CONTENT_TYPE_LATEST)
+    answer = HttpResponse(generate_latest(_counters()) + generate_latest(NOT_COUNTED), CONTENT_TYPE_LATEST)
     answer["Cache-Control"] = "no-store"
     return answer
+
+
+def _counters() -> CollectorRegistry:
+    """Return what all processes of this `bigmind up` counted; what this one did, where it serves alone."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return REGISTRY
+    together = CollectorRegistry()
+    MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+    return together
 
 
 def _refuse(shown: str, address: str) -> HttpResponse:
@@ -303,7 +313,8 @@ def describe_metrics() -> Iterator[DescribedMetric]:
         yield DescribedMetric(
             name, f"{'counter' if figure.counts_up else 'gauge'}, instance", figure.labels, figure.about
         )
-    yield DescribedMetric(UP, "gauge, instance", (), ABOUT_UP)
+    for name, about in ((UP, ABOUT_UP), (BUDGET, ABOUT_BUDGET)):
+        yield DescribedMetric(name, "gauge, instance", (), about)
 
 
 def _of_the_process(metric: Any) -> DescribedMetric:

@@ -1,6 +1,7 @@
 """Pages and REST under ASGI: Django's WSGI application on a bounded pool of threads."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from a2wsgi import WSGIMiddleware
@@ -9,8 +10,13 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bigmind.core.errors import TooMany
 from bigmind.environment import environment
+from bigmind.transports.fair_pool import People, fair_pool, share_of
 
+REST = "/api/v1/"
+SLOW_PAGES = frozenset({"search", "import", "export", "insights"})
+"""What is in the path of a page that searches, or reads or writes much. The home page does if it is asked something."""
 STRANGERS_BYTES = 64 * 1024
 """What is read of a request before it is known whose it is: more than any form for people without an account has."""
 STRANGERS_TOGETHER = 8 * 1024 * 1024
@@ -30,8 +36,9 @@ CHUNKS_AHEAD = 64
 
 def web_application(wsgi: Any) -> ASGIApp:
     """Return the ASGI application that serves a WSGI application on as many threads as the settings say."""
-    threads: Any = WSGIMiddleware(wsgi, workers=environment().web_threads, send_queue_size=CHUNKS_AHEAD)
-    return WholeRequests(threads)
+    threads: Any = WSGIMiddleware(wsgi, send_queue_size=CHUNKS_AHEAD)
+    threads.executor = fair_pool("web", environment().web_threads)
+    return WholeRequests(FairShares(threads))
 
 
 class PlainFraming:
@@ -102,6 +109,72 @@ class WholeRequests:
         await self.app({**scope, "headers": headers}, _replaying(body, receive), send)
 
 
+class FairShares:
+    """Let a request wait for its turn: people take turns, and what is slow holds up nothing that is quick."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or say that too many of this person are waiting."""
+        try:
+            with share_of(_person_of(scope), is_slow=_is_slow(scope)):
+                await self.app(scope, receive, send)
+        except TooMany as refusal:
+            # Nothing has been sent: it was refused before a thread took it up.
+            await _too_many(scope["path"], refusal)(scope, receive, send)
+
+
+def _person_of(scope: Scope) -> str:
+    """Return whose turn a request takes, from what it shows; nothing is looked up for it."""
+    from django.conf import settings
+
+    headers = Headers(scope=scope)
+    cookies = cookie_parser(headers.get("cookie", ""))
+    shown = headers.get("authorization", "") or cookies.get(settings.SESSION_COOKIE_NAME, "")
+    return People.find(shown, scope["client"][0] if scope.get("client") else "")
+
+
+def _is_slow(scope: Scope) -> bool:
+    path: str = scope["path"]
+    if path.startswith(REST):
+        return _matches(scope["method"], path.removeprefix(REST).split("/"))
+    return (path == "/" and bool(scope["query_string"])) or not SLOW_PAGES.isdisjoint(path.split("/"))
+
+
+def _matches(method: str, parts: list[str]) -> bool:
+    """Whether a request goes to a slow operation."""
+    return any(
+        method == slow
+        and len(parts) == len(route)
+        and all(name in {"", part} for name, part in zip(route, parts, strict=True))
+        for slow, route in _slow_routes()
+    )
+
+
+@cache
+def _slow_routes() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return method and path of the slow operations; what differs from request to request is empty in them."""
+    from bigmind.operations import CATALOGUE
+
+    return tuple(
+        (operation.method, tuple("" if part.startswith("{") else part for part in operation.path.split("/")))
+        for operation in CATALOGUE.values()
+        if operation.is_slow
+    )
+
+
+def _too_many(path: str, refusal: TooMany) -> Response:
+    retry = {"Retry-After": str(refusal.retry_after)}
+    if not path.startswith("/api/"):
+        return PlainTextResponse(f"{refusal} {refusal.hint}\n", 429, retry)
+    # Imported here, because Django must be set up first.
+    from bigmind.transports.rest.problems import problem_of
+
+    answer = problem_of(refusal)
+    return Response(answer.content, 429, dict(answer.headers))
+
+
 FRAMING = {b"content-length", b"transfer-encoding"}
 
 
@@ -131,7 +204,8 @@ async def _is_known(scope: Scope) -> bool:
     else:
         cookies = cookie_parser(headers.get("cookie", ""))
         shown, check = cookies.get(settings.SESSION_COOKIE_NAME, ""), is_session_of_somebody
-    return bool(shown) and await on_a_thread(lambda: check(shown), request_id=begin_request(""))
+    with share_of(_person_of(scope), is_limited=False):
+        return bool(shown) and await on_a_thread(lambda: check(shown), request_id=begin_request(""))
 
 
 def _too_large(path: str, size: int, limit: int) -> Response:

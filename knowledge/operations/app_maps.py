@@ -138,6 +138,7 @@ OPERATIONS = (
         toolset="apps",
         effect=Effect.READ,
         template="app_files.md",
+        is_slow=True,
     ),
     Operation(
         name="app_import",
@@ -149,5 +150,6 @@ OPERATIONS = (
         effect=Effect.WRITE,
         idempotent=True,
         template="app_imported.md",
+        is_slow=True,
     ),
 )

@@ -24,6 +24,7 @@ OPERATIONS = (
         toolset="company",
         effect=Effect.READ,
         template="company_hits.md",
+        is_slow=True,
     ),
     Operation(
         name="memory_feedback",

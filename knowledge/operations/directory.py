@@ -25,6 +25,7 @@ OPERATIONS = (
         toolset="directory",
         effect=Effect.READ,
         template="experts.md",
+        is_slow=True,
     ),
     Operation(
         name="directory_list_instances",

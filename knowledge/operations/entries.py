@@ -24,6 +24,7 @@ OPERATIONS = (
         toolset="kb",
         effect=Effect.READ,
         template="entry_hits.md",
+        is_slow=True,
     ),
     Operation(
         name="kb_get",
@@ -44,6 +45,7 @@ OPERATIONS = (
         toolset="kb",
         effect=Effect.READ,
         template="entries.md",
+        is_slow=True,
     ),
     Operation(
         name="kb_list",
@@ -97,6 +99,7 @@ OPERATIONS = (
         effect=Effect.WRITE,
         idempotent=True,
         template="entries_imported.md",
+        is_slow=True,
     ),
     Operation(
         name="kb_rebuild_embeddings",
@@ -109,6 +112,7 @@ OPERATIONS = (
         scope="admin",
         idempotent=True,
         template="rebuild.md",
+        is_slow=True,
     ),
     Operation(
         name="kb_stats",

@@ -14,6 +14,7 @@ OPERATIONS = (
         toolset="admin",
         effect=Effect.READ,
         template="export.md",
+        is_slow=True,
     ),
     Operation(
         name="memory_import",
@@ -25,5 +26,6 @@ OPERATIONS = (
         effect=Effect.WRITE,
         idempotent=True,
         template="imported.md",
+        is_slow=True,
     ),
 )

@@ -14,5 +14,6 @@ OPERATIONS = (
         toolset="kb",
         effect=Effect.READ,
         template="lessons.md",
+        is_slow=True,
     ),
 )

@@ -14,6 +14,7 @@ OPERATIONS = (
         toolset="core",
         effect=Effect.READ,
         template="recall.md",
+        is_slow=True,
     ),
     Operation(
         name="memory_semantic_search",
@@ -25,6 +26,7 @@ OPERATIONS = (
         with_core=True,
         effect=Effect.READ,
         template="hits.md",
+        is_slow=True,
     ),
     Operation(
         name="memory_search_chunks",
@@ -35,6 +37,7 @@ OPERATIONS = (
         toolset="memory",
         effect=Effect.READ,
         template="hits.md",
+        is_slow=True,
     ),
     Operation(
         name="knowledge_search",
@@ -45,5 +48,6 @@ OPERATIONS = (
         toolset="notes",
         effect=Effect.READ,
         template="hits.md",
+        is_slow=True,
     ),
 )

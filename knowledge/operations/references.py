@@ -34,6 +34,7 @@ OPERATIONS = (
         toolset="docs",
         effect=Effect.READ,
         template="reference_hits.md",
+        is_slow=True,
     ),
     Operation(
         name="get_command",
@@ -106,5 +107,6 @@ OPERATIONS = (
         effect=Effect.WRITE,
         idempotent=True,
         template="references_imported.md",
+        is_slow=True,
     ),
 )

@@ -14,5 +14,6 @@ OPERATIONS = (
         toolset="memory",
         effect=Effect.WRITE,
         template="tidying.md",
+        is_slow=True,
     ),
 )

@@ -46,6 +46,7 @@ OPERATIONS = (
         effect=Effect.DESTROY,
         idempotent=True,
         template="pruned.md",
+        is_slow=True,
     ),
     Operation(
         name="memory_get_profile_url",

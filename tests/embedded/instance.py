@@ -18,6 +18,14 @@ import psutil
 from tests.prepared import copy_prepared_home
 
 ROOT = Path(__file__).parents[2]
+PARTS = {
+    "bigmind-web": "web",
+    "bigmind-web-1": "web-1",
+    "bigmind-web-2": "web-2",
+    "bigmind-worker": "worker",
+    "bigmind-schedul": "scheduler",
+    "postgres": "postgresql",
+}
 LAST_READY_LINE = "Ctrl-C stops it. The data stays."
 
 
@@ -147,6 +155,6 @@ def _holds(claim: Callable[[], bool]) -> bool:
 
 
 def _name(process: psutil.Process) -> str:
-    words = " ".join(process.cmdline())
-    names = {"embedded.web": "web", "bigmind worker": "worker", "bigmind beat": "scheduler", "postgres": "postgresql"}
-    return next((name for sign, name in names.items() if sign in words), words)
+    """Return the name that a part gave itself; the kernel keeps 15 letters of it."""
+    given = process.name()
+    return PARTS.get(given, given)

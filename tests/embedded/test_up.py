@@ -18,7 +18,7 @@ from bigmind.embedded.programs import programs_for, server_account
 from tests.embedded.instance import Instance, command, doctor, eventually, free_port
 from tests.prepared import copy_prepared_home
 
-PARTS = ("web", "worker", "scheduler", "postgresql")
+PARTS = ("web-1", "web-2", "worker", "scheduler", "postgresql")
 
 
 @pytest.fixture(scope="module")

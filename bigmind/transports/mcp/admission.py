@@ -18,6 +18,7 @@ from accounts.models import ApiKey
 from accounts.services.agents import note_agent
 from accounts.sign_in.attempts import count_guess
 from bigmind.core.errors import Invalid, TooMany
+from bigmind.transports.fair_pool import People, share_of
 from bigmind.transports.mcp.connections import HEADER, REVISION_HEADER, Connection, is_of_a_handshake, read_connection
 from bigmind.transports.mcp.guards import Guard
 from bigmind.transports.mcp.protocol_errors import as_protocol_error
@@ -98,12 +99,17 @@ def _require_size(request: Request) -> None:
 
 
 async def _authenticate(request: Request, request_id: str, guard: Guard) -> Actor:
-    token = bearer_token(request.headers.get("authorization", ""))
+    shown = request.headers.get("authorization", "")
+    token = bearer_token(shown)
     if not token:
         raise RequestRefused(401, guard.advice, WWW_Authenticate=guard.challenge)
     work = partial(_actor_for, token, guard, address_of(request))
     try:
-        return await on_a_thread(work, request_id=request_id)
+        # That too much waits, the call is told: agents read tool errors, and clients keep the others to themselves.
+        with share_of(People.find(shown, address_of(request)), is_limited=False):
+            actor = await on_a_thread(work, request_id=request_id)
+        People.note(shown, actor.user.pk)
+        return actor
     except BadKey as bad:
         raise RequestRefused(401, str(bad), WWW_Authenticate=f'{guard.challenge}, error="invalid_token"') from bad
     except TooMany as many:
@@ -159,6 +165,7 @@ def _caller(request: Request, actor: Actor, request_id: str, connection: Connect
         request_id=request_id,
         client=connection.introduced if connection else _client_by_user_agent(request),
         connection=connection.id if connection else "",
+        person=str(actor.user.pk),
     )
 
 

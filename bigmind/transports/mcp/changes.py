@@ -60,7 +60,6 @@ class ResourceChange:
 
 
 _STREAMS: set[Stream] = set()
-STREAMS.set_function(lambda: len(_STREAMS))
 _WATCHES: dict[asyncio.AbstractEventLoop, "asyncio.Task[None]"] = {}
 
 
@@ -83,11 +82,13 @@ async def listen(
     with move_on_after(STREAM_SECONDS) as scope:
         stream = Stream(actor, scope)
         _STREAMS.add(stream)
+        STREAMS.inc()
         _watch()
         try:
             return await ListenHandler(stream.bus)(ctx, params)
         finally:
             _STREAMS.discard(stream)
+            STREAMS.dec()
     return types.SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: ctx.request_id})
 
 

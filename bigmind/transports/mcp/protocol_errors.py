@@ -5,7 +5,7 @@ from django.db import InterfaceError, OperationalError
 from mcp import MCPError, types
 
 from accounts.authentication import BadKey
-from bigmind.core.errors import BigMindError, ReadOnly
+from bigmind.core.errors import BigMindError, ReadOnly, TooMany
 from bigmind.core.metrics import DATABASE_ERRORS
 from bigmind.core.read_only import is_refused_write
 
@@ -16,7 +16,7 @@ BROKEN = "Something went wrong here (request {}). Look before you repeat a write
 
 
 class ProtocolError(MCPError):
-    """An error before an operation was reached: an invalid key, an unreachable database, a bug of ours."""
+    """An error before an operation was reached: an invalid key, too much that waits, a database away, a bug of ours."""
 
 
 def as_protocol_error(error: Exception, request_id: str) -> MCPError:
@@ -25,6 +25,10 @@ def as_protocol_error(error: Exception, request_id: str) -> MCPError:
         return error
     if is_refused_write(error):
         error = ReadOnly()
+    if isinstance(error, TooMany):
+        told = f"{error} {error.hint}"
+        about = {"code": error.code, "retryAfter": error.retry_after, "requestId": request_id}
+        return ProtocolError(types.INVALID_REQUEST, told, about)
     if isinstance(error, BigMindError):
         return MCPError(types.INVALID_PARAMS, str(error), {"code": error.code, "requestId": request_id})
     if isinstance(error, BadKey):

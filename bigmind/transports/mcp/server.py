@@ -11,6 +11,7 @@ from mcp.server.lowlevel import Server
 
 from bigmind import __version__
 from bigmind.operations import TOOLSETS
+from bigmind.transports.fair_pool import share_of
 from bigmind.transports.mcp import changes, prompts, resources, tools
 from bigmind.transports.mcp.conversations import bind_request
 from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_error
@@ -33,7 +34,7 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
 
     async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            return await _make_handler(tools.call_tool, caller_of)(ctx, params)
+            return await _make_handler(tools.call_tool, caller_of, tools.is_slow)(ctx, params)
         except ProtocolError as error:
             # Clients show tool errors to the agent, but most of them keep protocol errors to themselves.
             return error_of(error.message, error.data)
@@ -92,7 +93,9 @@ def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS) -> str:
 
 
 def _make_handler(
-    answer: Callable[[RequestContext, Params], Result], caller_of: CallerOf
+    answer: Callable[[RequestContext, Params], Result],
+    caller_of: CallerOf,
+    is_slow: Callable[[Params], bool] = lambda _: False,
 ) -> Callable[[Context, Params], Awaitable[Result]]:
     """Return a handler for a plain function: it identifies the caller and runs the function on a worker thread.
 
@@ -107,7 +110,8 @@ def _make_handler(
             return answer(RequestContext(actor, caller.toolsets, caller.request_id, caller.structured), params)
 
         try:
-            return await on_a_thread(work, request_id=caller.request_id)
+            with share_of(caller.person, is_slow=is_slow(params)):
+                return await on_a_thread(work, request_id=caller.request_id)
         except Exception as error:  # the outermost loop of a request
             raise as_protocol_error(error, caller.request_id) from error
 

@@ -1,8 +1,7 @@
-"""Where calls run: one bounded pool of threads that live as long as the process, so that each keeps its connection."""
+"""Where calls run: a bounded pool of threads, each with a connection of its own, shared out fairly."""
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
 from typing import TypeVar
@@ -11,6 +10,7 @@ from django.db import close_old_connections
 
 from bigmind.environment import environment
 from bigmind.observability.logging import begin_request
+from bigmind.transports.fair_pool import FairPool, fair_pool
 
 Answer = TypeVar("Answer")
 
@@ -19,6 +19,9 @@ async def on_a_thread(work: Callable[[], Answer], *, request_id: str) -> Answer:
     """Do `work` on a thread of the pool, under this request's id, and return what it returns.
 
     Work that has begun is finished even when nobody waits for it any more: a write is never torn in half.
+
+    Raises:
+        TooMany: so much work of this person waits already.
     """
 
     def do() -> Answer:
@@ -33,5 +36,5 @@ async def on_a_thread(work: Callable[[], Answer], *, request_id: str) -> Answer:
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=environment().mcp_threads, thread_name_prefix="mcp")
+def _pool() -> FairPool:
+    return fair_pool("mcp", environment().mcp_threads)

@@ -71,6 +71,14 @@ def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> t
     return reply.model_copy(update={"content": [types.TextContent(text=told), *reply.content]})
 
 
+def is_slow(params: types.CallToolRequestParams) -> bool:
+    """Return whether a call searches, or reads or writes much: it waits for others like it, and holds up none."""
+    operation = CATALOGUE.get(params.name) or find_operation(params.name)
+    if operation and operation.performs_others:
+        operation = CATALOGUE.get(str((params.arguments or {}).get("tool")))
+    return operation is not None and operation.is_slow
+
+
 def _read_call(context: RequestContext, params: types.CallToolRequestParams) -> tuple[Operation, dict[str, Any]]:
     """Return the operation that a call is for, and its arguments.
 

@@ -12,6 +12,7 @@ from accounts.actor import Actor
 from accounts.authentication import CHALLENGE, BadKey, authenticate_key, bearer_token
 from accounts.models import User
 from accounts.sign_in.attempts import count_guess
+from bigmind.transports.fair_pool import People
 
 AGENT_HOST_HEADER = "X-Agent-Host"
 _PRODUCT = re.compile(r"(?P<name>[^\s/()]+)(?:/(?P<version>[^\s()]+))?")
@@ -49,6 +50,7 @@ class KeyAuthentication(BaseAuthentication):
         except BadKey as error:
             count_guess(token, request.META.get("REMOTE_ADDR", ""))
             raise AuthenticationFailed(str(error)) from error
+        People.note(header, actor.user.pk)
         return actor.user, actor
 
     def client_of_request(self, request: Request) -> RestClient:

@@ -1,0 +1,66 @@
+"""Pulses: a process shows that it is well by counting, in a file that the supervisor reads; no request is needed."""
+
+import mmap
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from struct import Struct
+
+COUNT = Struct("@Q")
+LOOP, THREADS = 0, 1
+BEAT_SECONDS = 0.5
+STUCK_AFTER: Mapping[int, float] = {LOOP: 15.0, THREADS: 60.0}
+"""Seconds after which a part that does not count is stuck. A thread may be in a statement that takes its time."""
+NAMES = {LOOP: "its event loop", THREADS: "its threads"}
+STARTS_WITHIN = 90.0
+BLINK_SECONDS = 2.0
+"""When the supervisor itself has not looked for so long, the machine slept or was busy with something else."""
+
+
+class Pulse:
+    """How often the event loop and the threads of a process have come round."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("r+b") as file:
+            self._counts = mmap.mmap(file.fileno(), len(NAMES) * COUNT.size)
+
+    @classmethod
+    def create(cls, path: Path) -> "Pulse":
+        """Make the file anew: one of before may still be counted by a process that is ending."""
+        path.unlink(missing_ok=True)
+        path.write_bytes(bytes(len(NAMES) * COUNT.size))
+        return cls(path)
+
+    def beat(self, part: int) -> None:
+        """Count one round of a part. Only one thread counts for each."""
+        COUNT.pack_into(self._counts, part * COUNT.size, self.counts()[part] + 1)
+
+    def counts(self) -> tuple[int, ...]:
+        """Return the counts of all parts."""
+        return tuple(count for (count,) in COUNT.iter_unpack(self._counts))
+
+
+class PulseWatch:
+    """What the supervisor knows of a pulse."""
+
+    def __init__(self, pulse: Pulse) -> None:
+        self._pulse = pulse
+        self._looked = time.monotonic()
+        self._seen = pulse.counts()
+        self._changed = [self._looked] * len(NAMES)
+
+    def symptom(self) -> str:
+        """Say which part has stood still for too long; nothing when none has."""
+        now, counts = time.monotonic(), self._pulse.counts()
+        missed = now - self._looked
+        for part in NAMES:
+            if counts[part] != self._seen[part]:
+                self._changed[part] = now
+            elif missed > BLINK_SECONDS:
+                self._changed[part] += missed
+        self._looked, self._seen = now, counts
+        for part, name in NAMES.items():
+            still = now - self._changed[part]
+            if still > (STUCK_AFTER[part] if all(counts) else STARTS_WITHIN):
+                return f"does not answer: {name} stood still for {still:.0f} s"
+        return ""

@@ -1,0 +1,243 @@
+"""Fair shares of the threads: people take turns, and slow work never holds up what is quick (decision 36).
+
+Each person has a queue of quick and one of slow work, and free threads go round the people. Slow work has at most half
+of the threads. While others are at work, too, one person has one slow operation and a quarter of the threads at once.
+"""
+
+import asyncio
+import atexit
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from threading import Condition, Thread
+from time import monotonic
+from typing import Any, ClassVar, TypeVar
+
+from bigmind.core.errors import TooMany
+from bigmind.environment import environment
+
+AT_WORK_SECONDS = 10.0
+"""For how long someone who has just called counts as at work: agents think between two calls."""
+RETRY_AFTER = 5
+MOST_KNOWN = 10_000
+ADDRESS = "address "
+"""What the name of somebody begins with of whom no more is known. How many wait, the limits of connections decide."""
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Share:
+    """Whose work something is, whether it is slow (a search, an import, an export), and whether it may be refused."""
+
+    person: str = ""
+    is_slow: bool = False
+    is_limited: bool = field(default=True, compare=False)
+
+
+_SHARE: ContextVar[Share] = ContextVar("share", default=Share())  # noqa: B039 - it is frozen
+
+
+@contextmanager
+def share_of(person: str, *, is_slow: bool = False, is_limited: bool = True) -> Iterator[None]:
+    """Let what is handed to a pool within this block be the work of a person."""
+    token = _SHARE.set(Share(person, is_slow, is_limited and not person.startswith(ADDRESS)))
+    try:
+        yield
+    finally:
+        _SHARE.reset(token)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something to do on a thread."""
+
+    share: Share
+    do: Callable[[], Any]
+    future: "Future[Any]" = field(default_factory=Future)
+
+    def run(self) -> None:
+        """Do it, unless nobody waits for it any more."""
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            answer = self.do()
+        except BaseException as error:  # noqa: BLE001 - whoever waits for it is told
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(answer)
+
+
+Queues = OrderedDict[str, deque[Work]]
+
+
+class FairPool(Executor):
+    """Threads that live as long as the process, so that each keeps its connection to the database, shared out fairly.
+
+    A thread is started when there is work and none is free, up to `threads`. `waiting` is how much of one person's work
+    may wait, quick or slow.
+    """
+
+    pools: ClassVar[list["FairPool"]] = []
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self.threads, self._name, self._waiting = threads, name, waiting
+        self._slow_threads = max(1, threads // 2)
+        self._queues: dict[bool, Queues] = {False: OrderedDict(), True: OrderedDict()}
+        self._probes: deque[Work] = deque()
+        self._changed = Condition()
+        self._started = self._idle = self._queued = 0
+        self._running: Counter[Share] = Counter()
+        self._last_seen: OrderedDict[str, float] = OrderedDict()
+        self.pools.append(self)
+
+    def submit(self, fn: Callable[..., Answer], /, *arguments: Any, **named: Any) -> "Future[Answer]":
+        """Take up work of the person whose share this is.
+
+        Raises:
+            TooMany: so much of theirs is waiting already.
+        """
+        work = Work(_SHARE.get(), lambda: fn(*arguments, **named))
+        with self._changed:
+            queue = self._queues[work.share.is_slow].setdefault(work.share.person, deque())
+            if work.share.is_limited and len(queue) >= self._waiting:
+                raise TooMany(
+                    f"{len(queue)} of your {'slow' if work.share.is_slow else 'quick'} calls are waiting here already, "
+                    "as many as may (BIGMIND_WAITING_PER_PERSON).",
+                    retry_after=RETRY_AFTER,
+                )
+            queue.append(work)
+            self._queued += 1
+            self._note(work.share.person)
+            self._wake()
+        return work.future
+
+    def finish(self) -> None:
+        """Return when nothing runs any more."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running)
+
+    def probe(self) -> "Future[None]":
+        """Return what is done as soon as a thread is free, before all other work."""
+        work = Work(Share(), lambda: None)
+        with self._changed:
+            self._probes.append(work)
+            self._queued += 1
+            self._wake()
+        return work.future
+
+    def _wake(self) -> None:
+        if self._queued > self._idle and self._started < self.threads:
+            self._started += 1
+            Thread(target=self._serve, name=f"{self._name}-{self._started}", daemon=True).start()
+        else:
+            self._changed.notify()
+
+    def _note(self, person: str) -> None:
+        """Remember who is at work; forget who no longer is. Addresses are left out: they ask how BigMind is."""
+        now = monotonic()
+        if person.startswith(ADDRESS):
+            return
+        self._last_seen[person] = now
+        self._last_seen.move_to_end(person)
+        while next(iter(self._last_seen.values())) < now - AT_WORK_SECONDS:
+            self._last_seen.popitem(last=False)
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                while (work := self._next()) is None:
+                    self._idle += 1
+                    self._changed.wait()
+                    self._idle -= 1
+                self._queued -= 1
+                self._running[work.share] += 1
+            work.run()
+            share = work.share
+            del work  # An idle thread keeps nobody's arguments and reply.
+            with self._changed:
+                self._running[share] -= 1
+                if not self._running[share]:
+                    del self._running[share]
+                # A place of this person or of slow work is free again, which someone idle may have waited for.
+                self._changed.notify_all()
+
+    def _next(self) -> Work | None:
+        """Return what a free thread does next; None when nothing may begin."""
+        if self._probes:
+            return self._probes.popleft()
+        # One thread of several is there for slow work before anything quick: it would wait for ever in a flood.
+        if self.threads > 1 and not self._slow() and (work := self._take(is_slow=True)):
+            return work
+        if work := self._take(is_slow=False):
+            return work
+        return self._take(is_slow=True) if self._slow() < self._slow_threads else None
+
+    def _take(self, *, is_slow: bool) -> Work | None:
+        """Take the first work of the person whose turn it is, and let them go behind the others."""
+        queues = self._queues[is_slow]
+        for person in list(queues):
+            queue = queues[person]
+            if self._running[Share(person, is_slow)] >= self._most_of(person, is_slow=is_slow):
+                continue
+            work = queue.popleft()
+            if queue:
+                queues.move_to_end(person)
+            else:
+                del queues[person]
+            return work
+        return None
+
+    def _most_of(self, person: str, *, is_slow: bool) -> int:
+        """Return how much of a person's work may run at once."""
+        since = monotonic() - AT_WORK_SECONDS
+        is_alone = all(name == person or seen < since for name, seen in self._last_seen.items())
+        if is_alone:
+            return self._slow_threads if is_slow else self.threads
+        return 1 if is_slow else max(1, self.threads // 4)
+
+    def _slow(self) -> int:
+        return sum(count for share, count in self._running.items() if share.is_slow)
+
+
+def finish_work() -> None:
+    """Return when nothing runs any more: a write is not torn in half because its process ends."""
+    for pool in FairPool.pools:
+        pool.finish()
+
+
+atexit.register(finish_work)
+
+
+async def probe_threads() -> None:
+    """Return when every pool has had a thread free. One of a single thread has none during a long import."""
+    await asyncio.gather(*(asyncio.wrap_future(pool.probe()) for pool in FairPool.pools if pool.threads > 1))
+
+
+def fair_pool(name: str, threads: int) -> FairPool:
+    """Return a new pool with the limits of the settings."""
+    return FairPool(name, threads, environment().waiting_per_person)
+
+
+class People:
+    """Who showed which key or session a moment ago: until it is looked up, a request waits in the right queue.
+
+    What is known only decides whose turn it is. It may be out of date, and opens nothing.
+    """
+
+    _known: ClassVar[OrderedDict[int, str]] = OrderedDict()
+
+    @classmethod
+    def note(cls, shown: str, person: object) -> None:
+        """Remember whose key, token or session this is."""
+        cls._known[hash(shown)] = str(person)
+        while len(cls._known) > MOST_KNOWN:
+            cls._known.popitem(last=False)
+
+    @classmethod
+    def find(cls, shown: str, address: str) -> str:
+        """Return whose turn a request takes: its person's, or that of all from its address of whom no more is known."""
+        return (cls._known.get(hash(shown)) if shown else None) or ADDRESS + address

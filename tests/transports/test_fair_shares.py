@@ -1,0 +1,224 @@
+"""Fair shares: people take turns at the threads, slow work holds up nothing quick, and too much of one is refused."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any
+
+import httpx
+import pytest
+from django.db import transaction
+
+from bigmind.core.errors import TooMany
+from bigmind.transports.fair_pool import FairPool, People, share_of
+from bigmind.transports.web import _is_slow
+from tests.factories import make_key, make_user
+from tests.serving import Served, serving
+from tests.transports.mcp_wire import Wire, text_of
+
+ADA, BEA = "ada", "bea"
+
+
+class Bench:
+    """A pool whose work lasts until it is let go, with what has begun, in that order."""
+
+    def __init__(self, threads: int, waiting: int = 32) -> None:
+        self.pool = FairPool("bench", threads, waiting)
+        self.begun: list[str] = []
+        self._go: dict[str, Event] = {}
+        self._lock = Lock()
+
+    def add(self, person: str, name: str, *, is_slow: bool = False) -> "Future[None]":
+        self._go[name] = Event()
+        with share_of(person, is_slow=is_slow):
+            return self.pool.submit(self._work, name)
+
+    def _work(self, name: str) -> None:
+        with self._lock:
+            self.begun.append(name)
+        assert self._go[name].wait(10)
+
+    def finish(self, *names: str) -> None:
+        for name in names:
+            self._go[name].set()
+
+    def finish_all(self) -> None:
+        self.finish(*self._go)
+        self.pool.finish()
+
+    def has_begun(self, *names: str) -> bool:
+        return eventually(lambda: set(names) <= set(self.begun))
+
+    def stays(self, *names: str) -> bool:
+        """Whether exactly these have begun, also a moment later."""
+        time.sleep(0.1)
+        return set(self.begun) == set(names)
+
+
+def eventually(claim: Callable[[], bool], within: float = 5.0) -> bool:
+    give_up = time.monotonic() + within
+    while not (holds := claim()) and time.monotonic() < give_up:
+        time.sleep(0.005)
+    return holds
+
+
+@contextmanager
+def bench(threads: int, waiting: int = 32) -> Iterator[Bench]:
+    made = Bench(threads, waiting)
+    try:
+        yield made
+    finally:
+        made.finish_all()
+        FairPool.pools.remove(made.pool)
+
+
+def test_people_take_turns_however_much_one_of_them_has_waiting() -> None:
+    with bench(threads=1) as one:
+        for number in range(4):
+            one.add(ADA, f"a{number}")
+        assert one.has_begun("a0")
+        one.add(BEA, "b0")
+        one.add(BEA, "b1")
+
+        one.finish("a0", "a1", "a2", "a3", "b0", "b1")
+
+        assert one.has_begun("a3", "b1")
+        assert one.begun == ["a0", "a1", "b0", "a2", "b1", "a3"]
+
+
+def test_what_is_quick_begins_while_slow_work_waits() -> None:
+    with bench(threads=4) as four:
+        for number in range(6):
+            four.add(ADA, f"slow{number}", is_slow=True)
+        assert four.has_begun("slow0", "slow1")
+
+        four.add(ADA, "quick")
+
+        assert four.has_begun("quick")
+        assert four.stays("slow0", "slow1", "quick")
+
+
+def test_one_slow_operation_each_while_others_are_at_work() -> None:
+    with bench(threads=6) as six:
+        six.add(BEA, "hello")
+        for number in range(3):
+            six.add(ADA, f"a{number}", is_slow=True)
+        six.add(BEA, "b0", is_slow=True)
+
+        assert six.has_begun("a0", "b0")
+        assert six.stays("hello", "a0", "b0")
+
+
+def test_slow_work_begins_although_quick_work_never_ends() -> None:
+    with bench(threads=2) as two:
+        two.add(ADA, "a0")
+        two.add(ADA, "a1")
+        assert two.has_begun("a0", "a1")
+        for number in range(2, 6):
+            two.add(ADA, f"a{number}")
+        two.add(ADA, "slow", is_slow=True)
+
+        two.finish("a0")
+
+        assert two.has_begun("slow")
+
+
+def test_more_than_may_wait_is_refused_for_one_person_alone() -> None:
+    with bench(threads=1, waiting=2) as one:
+        for name in ("running", "first", "second"):
+            one.add(ADA, name)
+            assert one.has_begun("running")
+
+        with pytest.raises(TooMany, match="BIGMIND_WAITING_PER_PERSON") as refused:
+            one.add(ADA, "third")
+
+        one.add(BEA, "hers")
+        one.add(ADA, "slow", is_slow=True)
+        assert refused.value.retry_after > 0
+
+
+def test_the_watchdog_asks_before_all_that_waits() -> None:
+    with bench(threads=2) as two:
+        for number in range(5):
+            two.add(ADA, f"a{number}")
+        assert two.has_begun("a0", "a1")
+        asked = two.pool.probe()
+
+        two.finish("a0")
+
+        asked.result(5)
+        assert "a3" not in two.begun
+
+
+def test_a_refusal_in_a_thread_reaches_whoever_waits_for_it() -> None:
+    with bench(threads=1) as one, pytest.raises(ZeroDivisionError):
+        one.pool.submit(lambda: 1 // 0).result(5)
+
+
+def test_whose_turn_it_is_follows_from_what_was_shown_before() -> None:
+    assert People.find("Bearer bm_one", "192.0.2.7") == People.find("", "192.0.2.7") != People.find("", "192.0.2.8")
+
+    People.note("Bearer bm_one", ADA)
+    People.note("session-of-ada", ADA)
+
+    assert {People.find("Bearer bm_one", ""), People.find("session-of-ada", "")} == {ADA}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "slow"),
+    [
+        ("GET", "/", b"", False),
+        ("GET", "/", b"q=crane", True),
+        ("POST", "/memory/import/", b"", True),
+        ("GET", "/memory/export/", b"", True),
+        ("GET", "/memory/facts/", b"", False),
+        ("GET", "/api/v1/facts/", b"limit=3", False),
+        ("POST", "/api/v1/import/", b"", True),
+        ("GET", "/healthz", b"", False),
+    ],
+)
+def test_what_counts_as_slow(method: str, path: str, query: bytes, slow: bool) -> None:
+    assert _is_slow({"method": method, "path": path, "query_string": query}) is slow
+
+
+@pytest.fixture
+def narrow(served: Served, tmp_path: Path) -> Iterator[Served]:
+    """A web process with two threads of each kind, for which one request of a person may wait."""
+    limits = {"BIGMIND_WEB_THREADS": "2", "BIGMIND_MCP_THREADS": "2", "BIGMIND_WAITING_PER_PERSON": "1"}
+    with serving(tmp_path / "log.txt", **limits) as (narrow, _):
+        yield narrow
+
+
+def test_a_flood_of_one_person_is_told_to_wait_and_how_much_may(narrow: Served) -> None:
+    user = make_user()
+    key, other = make_key(user), make_key()
+    headers = {"Authorization": f"Bearer {key.text}"}
+    wire = Wire(narrow, key.text)
+    assert httpx.get(f"{narrow.url}/api/v1/facts/", headers=headers).status_code == 200
+
+    def read(_: int) -> httpx.Response:
+        return httpx.get(f"{narrow.url}/api/v1/facts/", headers=headers, timeout=30)
+
+    def call(_: int) -> Any:
+        return wire.call("memory_list_facts")
+
+    with ThreadPoolExecutor(16) as many, transaction.atomic():
+        from django.db import connection
+
+        with connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE knowledge_fact IN ACCESS EXCLUSIVE MODE")
+        read_by_rest, called = list(many.map(read, range(8))), list(many.map(call, range(8)))
+
+    refused = [answer for answer in read_by_rest if answer.status_code == 429]
+    assert len(refused) >= 5
+    assert refused[0].headers["Content-Type"] == "application/problem+json"
+    assert int(refused[0].headers["Retry-After"]) > 0
+    assert "BIGMIND_WAITING_PER_PERSON" in refused[0].json()["detail"]
+    told = [text_of(reply) for reply in called if "BIGMIND_WAITING_PER_PERSON" in text_of(reply)]
+    assert told
+    assert "Try again in" in told[0]
+    theirs = httpx.get(f"{narrow.url}/api/v1/facts/", headers={"Authorization": f"Bearer {other.text}"}, timeout=30)
+    assert theirs.status_code == 200
