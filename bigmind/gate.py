@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
 from accounts.services.calls import count_against_limit, limit_of, once, record_call
+from bigmind.core.changes import Change
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
@@ -112,7 +113,7 @@ def perform(
     if transport != "rest":
         # REST has a route for each operation, with the method and the conditions that belong to it.
         operation, arguments = operation_to_perform(operation, arguments)
-    started, outcome, seconds, tokens = perf_counter(), "error", 0.0, None
+    started, outcome, seconds, tokens, change = perf_counter(), "error", 0.0, None, None
     with span(operation.name, door=transport, request_id=current_request_id()) as traced:
         try:
             with collect_notices() as notices, rls_scope(actor.user.pk):
@@ -120,6 +121,7 @@ def perform(
                 performed = replace(_perform(operation, actor, arguments, idempotency_key, transport), part=part)
             if operation.effect is not Effect.READ:
                 performed = replace(performed, notices=tuple(notices))
+                change = _change_of(actor, performed)
             outcome, seconds = "ok", perf_counter() - started
             # Only replies over MCP fill an agent's context window.
             tokens = count_tokens(performed.markdown()) if transport == "mcp" else None
@@ -134,7 +136,7 @@ def perform(
             raise ReadOnly from error
         finally:
             describe(traced, failed=outcome == "error", outcome=outcome)
-            _record(actor, operation, transport, outcome, seconds or perf_counter() - started, tokens)
+            _record(actor, operation, transport, outcome, seconds or perf_counter() - started, tokens, change)
     return performed
 
 
@@ -146,8 +148,23 @@ def _without_part(operation: Operation, arguments: Mapping[str, Any]) -> tuple[M
     return rest, parse_part_number(arguments[PART])
 
 
+def _change_of(actor: Actor, performed: Outcome) -> Change | None:
+    """Return what a write changed for those who listen; nothing when it was performed before."""
+    if performed.replayed:
+        return None
+    if performed.operation.scope == "curate":
+        return Change()
+    return Change.of(actor.user.pk, performed.to_data()["domain"] if performed.operation.toolset == "notes" else "")
+
+
 def _record(
-    actor: Actor, operation: Operation, transport: Transport, outcome: str, seconds: float, tokens: int | None
+    actor: Actor,
+    operation: Operation,
+    transport: Transport,
+    outcome: str,
+    seconds: float,
+    tokens: int | None,
+    change: Change | None,
 ) -> None:
     """Count the call and write the usage log. If that fails, the caller still gets the reply of what was stored."""
     CALLS.labels(operation.name, transport, outcome).inc()
@@ -166,6 +183,7 @@ def _record(
             milliseconds=round(seconds * 1000, 3),
             tokens=tokens,
             request_id=current_request_id(),
+            change=change,
         )
     except DatabaseError as error:
         # Inside a transaction the failed statement has spoilt the write as well, so it must not look successful.

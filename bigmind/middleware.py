@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from accounts.actor import Actor, acts
 from accounts.services.private_rows import hide_private_rows
+from bigmind.core.changes import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.read_only import is_read_only, is_refused_write
@@ -36,6 +37,8 @@ HEADINGS = {
     503: "BigMind is read-only just now",
 }
 SAFE = {"GET", "HEAD", "OPTIONS"}
+FOR_ALL = ("curation.", "django.contrib.admin")
+"""Where the pages are by which curators and admins change what everybody is told."""
 NO_ROUTE = "(none)"
 ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {
     "/healthz": health.healthz,
@@ -105,8 +108,12 @@ class RlsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_rest(request) or settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.pk:
             return self.get_response(request)
-        user = request.user
-        People.note(request.COOKIES[settings.SESSION_COOKIE_NAME], user.pk)
+        People.note(request.COOKIES[settings.SESSION_COOKIE_NAME], request.user.pk)
+        response = self._serve(request, request.user)
+        _tell_of_change(request, response)
+        return response
+
+    def _serve(self, request: HttpRequest, user: Any) -> HttpResponse:
         if not request.path_info.startswith(reverse("admin:index")):
             with rls_scope(user.pk), acts(Actor.of(user)):
                 return self.get_response(request)
@@ -116,6 +123,15 @@ class RlsMiddleware:
             hide_private_rows(user, request.session),
         ):
             return self.get_response(request)
+
+
+def _tell_of_change(request: HttpRequest, response: HttpResponse) -> None:
+    """Let agents that listen know of what a page may have changed: one that refuses a form does not redirect."""
+    if request.method in SAFE or not 300 <= response.status_code < 400 or is_read_only() or not request.user.pk:
+        return
+    view = getattr(request.resolver_match, "func", None)
+    is_for_all = getattr(view, "__module__", "").startswith(FOR_ALL) and "curate" in Actor.of(request.user).scopes
+    tell_of_change(Change() if is_for_all else Change.of(request.user.pk, ANY))
 
 
 class NoticeMiddleware:

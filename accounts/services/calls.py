@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Call, KeptReply, User
+from bigmind.core.changes import CHANNEL, Change
 from bigmind.core.errors import Conflict, TooMany
 
 from .rate_windows import count_in, this_minute
@@ -25,7 +26,7 @@ _RECORD = """
 WITH not_waiting AS (
     SELECT set_config(
         'synchronous_commit', CASE WHEN %s THEN current_setting('synchronous_commit') ELSE 'off' END, true
-    )
+    ), CASE WHEN %s THEN pg_notify(%s, %s)::text END
 )
 INSERT INTO accounts_call (
     user_id, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, at
@@ -84,16 +85,20 @@ def record_call(
     milliseconds: float,
     request_id: str,
     tokens: int | None = None,
+    change: Change | None = None,
 ) -> None:
-    """Write one row of the usage log. It can be lost in a crash: no reply waits until it has reached the disk.
+    """Write one row of the usage log, and tell all processes what the call changed.
+
+    Both can be lost in a crash: no reply waits until they have reached the disk.
 
     It is one statement, because every call pays for it. The statement turns off `synchronous_commit` for its own
     transaction. Inside another transaction it must not, or a crash could lose the write of that transaction as well.
     """
     key_id, agent_id = actor.key.pk if actor.key else None, actor.agent.pk if actor.agent else None
-    values = [actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id]
+    values: list[Any] = [actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id]
     with connection.cursor() as cursor:
-        cursor.execute(_RECORD, [connection.in_atomic_block, *values])
+        told: list[Any] = [change is not None, CHANNEL, change.text() if change else ""]
+        cursor.execute(_RECORD, [connection.in_atomic_block, *told, *values])
 
 
 @transaction.atomic

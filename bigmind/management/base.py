@@ -11,6 +11,7 @@ from django.db import InterfaceError, InternalError, OperationalError, Programmi
 from psycopg.errors import UndefinedTable
 
 from bigmind import __version__
+from bigmind.core.changes import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.read_only import is_refused_write
 
@@ -52,6 +53,8 @@ class OperatorCommand(BaseCommand):
     arguments: Sequence[Argument] = ()
     examples: Sequence[str] = ()
     speaks_json = True
+    changes_memory = False
+    """Whether agents that listen are told afterwards that what they know may have changed."""
     _prints_json = False
 
     def __init_subclass__(cls) -> None:
@@ -81,7 +84,10 @@ class OperatorCommand(BaseCommand):
         """Run, and tell in one sentence what was refused."""
         self._prints_json = bool(self.speaks_json and options.get("json"))
         try:
-            return super().execute(*args, **options)
+            result = super().execute(*args, **options)
+            if self.changes_memory:
+                tell_of_change(Change(domain=ANY))
+            return result
         except BigMindError as error:
             raise Refused(str(error)) from error
         except (OperationalError, InterfaceError) as error:

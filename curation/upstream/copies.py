@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.changes import Change, tell_of_change
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.text import digest
 from curation.decisions.history import record
@@ -111,6 +112,8 @@ def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unre
     index_new(Kind.COMPANY, [Indexed(row.pk, row.text, row.project) for row in made], owner=None)
     for row in rows:
         index_company_entry(row)
+    if new or changed or removed:
+        tell_of_change(Change())
     return Kept(len(new), len(changed), removed, unreadable)
 
 

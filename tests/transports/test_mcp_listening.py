@@ -4,15 +4,22 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
 
 from accounts.keys import NewKey, revoke_key
 from accounts.models import ApiKey, User
 from accounts.people.users import link_key, unlink_key
+from tests.curation.factories import propose
 from tests.factories import make_key, make_user
-from tests.serving import Served
+from tests.serving import Served, serving
 from tests.transports.mcp_wire import STATELESS_REVISION, Wire, envelope
 
 CONTEXT, EMAIL = "bigmind://context", "bigmind://notes/email"
@@ -86,6 +93,80 @@ def test_a_stream_goes_on_while_its_key_is_good(served: Served) -> None:
         heard = heard_before_the_end(messages, key)
 
     assert heard == [CONTEXT, "list", EMAIL]
+
+
+def by_rest(served: Served, user: User, _: Client) -> None:
+    headers = {"Authorization": f"Bearer {make_key(user).text}"}
+    note = {"domain": "email", "key": "rules", "content": "Be brief."}
+    assert httpx.put(f"{served.url}/api/v1/notes/", json=note, headers=headers).is_success
+
+
+def by_a_page(_: Served, user: User, client: Client) -> None:
+    client.force_login(user)
+    said = {"domain": "email", "key": "rules", "content": "Be brief."}
+    assert client.post(reverse("memory-note-new"), said).status_code == 302
+
+
+def by_a_command(_: Served, user: User, __: Client) -> None:
+    note = ["domain=email", "key=rules", "content=Be brief."]
+    call_command("op", "knowledge_set", *note, user=user.username)
+
+
+@pytest.mark.parametrize("change", [by_rest, by_a_page, by_a_command])
+def test_what_changes_elsewhere_is_heard(
+    served: Served, client: Client, change: Callable[[Served, User, Client], None]
+) -> None:
+    user = make_user()
+    key = make_key(user)
+
+    with listening(served, key) as messages:
+        change(served, user, client)
+
+        assert heard_before_the_end(messages, key) == [CONTEXT, "list", EMAIL]
+
+
+def test_what_another_process_stores_is_heard(served: Served, tmp_path: Path) -> None:
+    user = make_user()
+    key, writer = make_key(user), make_key(user)
+
+    with serving(tmp_path / "log.txt") as (other, _), listening(served, key) as messages:
+        set_note(other, writer)
+
+        assert heard_before_the_end(messages, key) == [CONTEXT, "list", EMAIL]
+
+
+@pytest.mark.parametrize("by_page", [True, False])
+def test_everybody_hears_of_what_a_curator_decides(served: Served, client: Client, by_page: bool) -> None:
+    entry, key, curator = propose(), make_key(), make_user(role="curator")
+    said = {"revision": entry.revision, "notes": "No longer so."}
+    client.force_login(curator)
+
+    with listening(served, key) as messages:
+        if by_page:
+            answer = client.post(reverse("curation-decide", args=[entry.pk]), {"deed": "deprecate", **said})
+            assert answer.status_code == 302
+        else:
+            wire = Wire(served, make_key(curator, scopes=["read", "write", "curate"]).text)
+            decision = {"entry_id": entry.pk, "action": "deprecate", **said}
+            assert not wire.call("memory_approve_global", decision)["isError"]
+
+        assert heard_before_the_end(messages, key) == [CONTEXT]
+
+
+def test_who_listens_goes_on_when_the_database_ended_the_connection(served: Served) -> None:
+    user = make_user()
+    key, writer = make_key(user), make_key(user)
+
+    with listening(served, key) as messages:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                " WHERE query LIKE '%pg_notify%' AND pid <> pg_backend_pid()"
+            )
+        time.sleep(2)
+        set_note(served, writer)
+
+        assert heard_before_the_end(messages, key)[-3:] == [CONTEXT, "list", EMAIL]
 
 
 @pytest.mark.parametrize(("toolsets", "heard"), [(["core"], [CONTEXT]), (["notes"], ["list", EMAIL])])

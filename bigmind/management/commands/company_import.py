@@ -23,6 +23,7 @@ class Command(OperatorCommand):
     waits for a decision of this instance's curators.
     """
 
+    changes_memory = True
     examples = ("bigmind company_import shared/company/company.json", "bigmind curation_verify")
     arguments = (
         argument("file", type=Path, help="The file company.json."),

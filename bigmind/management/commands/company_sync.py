@@ -14,6 +14,7 @@ class Command(OperatorCommand):
     or it was not reached; what is known stays, and is asked again.
     """
 
+    changes_memory = True
     examples = ("bigmind company_sync", "bigmind company_sync --json")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -24,6 +24,7 @@ class Command(OperatorCommand):
     that cannot be accepted is named with its place, and the rest imported; then the command exits 1.
     """
 
+    changes_memory = True
     examples = (
         "bigmind memory_import_from claude-code --dry-run",
         "bigmind memory_import_from auto ~/Downloads/chatgpt-export.zip --dry-run",

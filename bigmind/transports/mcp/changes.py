@@ -1,14 +1,21 @@
-"""Change events: sent to the open `subscriptions/listen` streams of the user whose memory changed, and to no others."""
+"""Change events: sent to the open `subscriptions/listen` streams of the user whose memory changed, and to no others.
+
+Whoever changed something tells all processes (`bigmind/core/changes.py`). A process in which a stream is open listens
+on a connection of its own, on which nothing else is asked.
+"""
 
 import asyncio
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
+import psycopg
 import structlog
 from anyio import CancelScope, move_on_after
+from django.db import connection
 from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import (
@@ -22,17 +29,19 @@ from mcp.server.subscriptions import (
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, User
+from bigmind.core.changes import ANY, CHANNEL, Change
 from bigmind.core.metrics import STREAMS
-from bigmind.core.operations import Effect, Operation
-from bigmind.gate import Outcome
+from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext
-from bigmind.transports.mcp.resources import CONTEXT, notes_uri
+from bigmind.transports.mcp.resources import CONTEXT, NOTES, notes_uri
 from bigmind.transports.mcp.threads import on_a_thread
 
 STREAM_SECONDS = 60 * 60
 STREAMS_PER_USER = 32
 CHECK_SECONDS = 0.5
+HEARS_WITHIN = 3.0
+CONNECT_AGAIN_SECONDS = 1.0
 
 log = structlog.get_logger()
 
@@ -43,6 +52,7 @@ class Stream:
 
     actor: Actor
     scope: CancelScope
+    resources: Collection[str]
     bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
@@ -59,8 +69,16 @@ class ResourceChange:
     read_by: Operation
 
 
+class Ears:
+    """What an event loop hears of changes while it has streams."""
+
+    def __init__(self) -> None:
+        self.hears = asyncio.Event()
+        self.tasks: list[asyncio.Task[None]] = []
+
+
 _STREAMS: set[Stream] = set()
-_WATCHES: dict[asyncio.AbstractEventLoop, "asyncio.Task[None]"] = {}
+_EARS: dict[asyncio.AbstractEventLoop, Ears] = {}
 
 
 def listener(context: RequestContext, _: types.SubscriptionsListenRequestParams) -> Actor:
@@ -80,11 +98,13 @@ async def listen(
     if len(_streams_of(actor.user.pk)) >= STREAMS_PER_USER:
         raise MCPError(types.INTERNAL_ERROR, f"You have {STREAMS_PER_USER} open streams. Close one first.")
     with move_on_after(STREAM_SECONDS) as scope:
-        stream = Stream(actor, scope)
+        stream = Stream(actor, scope, params.notifications.resource_subscriptions or ())
         _STREAMS.add(stream)
         STREAMS.inc()
-        _watch()
         try:
+            # What changes from the acknowledgement on is told. While the database is away, nothing changes.
+            with move_on_after(HEARS_WITHIN):
+                await _listen_here().hears.wait()
             return await ListenHandler(stream.bus)(ctx, params)
         finally:
             _STREAMS.discard(stream)
@@ -98,37 +118,63 @@ def end_streams() -> None:
         stream.end()
 
 
-def announce(user_id: UUID, outcome: Outcome) -> None:
-    """Send what a call over MCP has changed to the user's streams, without waiting for delivery."""
-    streams = _streams_of(user_id)
-    changes = [] if outcome.replayed or not streams else list(_changes(outcome))
-    if changes:
-        for loop in {stream.loop for stream in streams}:
-            asyncio.run_coroutine_threadsafe(_tell([each for each in streams if each.loop is loop], changes), loop)
-
-
-async def _tell(streams: Collection[Stream], changes: Collection[ResourceChange]) -> None:
-    for stream in await _end_those_that_are_shut(streams):
-        for change in changes:
-            if _may_hear(stream.actor, change.read_by):
-                await stream.bus.publish(change.event)
-
-
-def _watch() -> None:
-    """Start the task that checks the keys of all streams of this event loop, unless it is running already."""
+def _listen_here() -> Ears:
+    """Start what this event loop needs while it has streams: the check of their keys, and the ear for changes."""
     loop = asyncio.get_running_loop()
-    if loop not in _WATCHES:
-        _WATCHES[loop] = loop.create_task(_end_streams_with_their_keys(loop))
+    if loop not in _EARS:
+        ears = _EARS[loop] = Ears()
+        ears.tasks = [loop.create_task(_end_streams_with_their_keys(loop)), loop.create_task(_hear(loop, ears))]
+    return _EARS[loop]
 
 
 async def _end_streams_with_their_keys(loop: asyncio.AbstractEventLoop) -> None:
     try:
-        while streams := [stream for stream in _STREAMS if stream.loop is loop]:
+        while streams := _streams_on(loop):
             await _end_those_that_are_shut(streams)
             await asyncio.sleep(CHECK_SECONDS)
     finally:
         # Not in a callback: that runs later, and nothing would watch a stream that opens in between.
-        del _WATCHES[loop]
+        for task in _EARS.pop(loop).tasks[1:]:
+            task.cancel()
+
+
+async def _hear(loop: asyncio.AbstractEventLoop, ears: Ears) -> None:
+    """Tell the streams of this event loop what changes, until it is cancelled."""
+    is_new = True
+    while True:
+        with suppress(psycopg.Error):
+            parameters = {**connection.get_connection_params(), "autocommit": True}
+            async with await psycopg.AsyncConnection.connect(**_plain(parameters)) as ear:
+                await ear.execute(f"LISTEN {CHANNEL}")
+                # Whether anything comes through: a pool that lends connections to transactions lets nobody listen.
+                token = uuid4().hex
+                await ear.execute("SELECT pg_notify(%s, %s)", [CHANNEL, token])
+                async for notice in ear.notifies(timeout=HEARS_WITHIN, stop_after=1):
+                    if notice.payload == token:
+                        ears.hears.set()
+                if not ears.hears.is_set():
+                    log.warning("Changes are not heard: the database is behind a pool in the mode “transaction”.")
+                if not is_new:
+                    await _tell_all(loop, Change(domain=ANY))  # Nobody knows what was missed.
+                is_new = False
+                async for notice in ear.notifies():
+                    with suppress(ValueError, TypeError):
+                        await _tell_all(loop, Change.read(notice.payload))
+        await asyncio.sleep(CONNECT_AGAIN_SECONDS)
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return what of Django's parameters an asynchronous connection takes."""
+    return {name: value for name, value in parameters.items() if name not in {"cursor_factory", "context"}}
+
+
+async def _tell_all(loop: asyncio.AbstractEventLoop, change: Change) -> None:
+    """Tell the streams that a change concerns."""
+    concerned = [stream for stream in _streams_on(loop) if change.user in {"", str(stream.actor.user.pk)}]
+    for stream in await _end_those_that_are_shut(concerned) if concerned else []:
+        for event in _events(change, stream.resources):
+            if _may_hear(stream.actor, event.read_by):
+                await stream.bus.publish(event.event)
 
 
 async def _end_those_that_are_shut(streams: Collection[Stream]) -> list[Stream]:
@@ -175,11 +221,19 @@ def _may_hear(actor: Actor, operation: Operation) -> bool:
     return operation.scope in actor.scopes and actor.may_use(operation.toolsets)
 
 
-def _changes(outcome: Outcome) -> Iterator[ResourceChange]:
-    if outcome.operation.effect is Effect.READ:
-        return
+def _streams_on(loop: asyncio.AbstractEventLoop) -> list[Stream]:
+    return [stream for stream in list(_STREAMS) if stream.loop is loop]
+
+
+def _events(change: Change, resources: Collection[str]) -> Iterator[ResourceChange]:
     yield ResourceChange(ResourceUpdated(uri=CONTEXT), CATALOGUE["memory_get_context"])
-    if outcome.operation.toolset == "notes":
-        notes = CATALOGUE["knowledge_get"]
-        yield ResourceChange(ResourcesListChanged(), notes)
-        yield ResourceChange(ResourceUpdated(uri=notes_uri(outcome.to_data()["domain"])), notes)
+    if not change.domain:
+        return
+    notes = CATALOGUE["knowledge_get"]
+    yield ResourceChange(ResourcesListChanged(), notes)
+    if change.domain != ANY:
+        yield ResourceChange(ResourceUpdated(uri=notes_uri(change.domain)), notes)
+        return
+    for uri in resources:
+        if uri.startswith(NOTES):
+            yield ResourceChange(ResourceUpdated(uri=uri), notes)

@@ -20,7 +20,6 @@ from bigmind.operations import (
     operation_to_perform,
     operations_for,
 )
-from bigmind.transports.mcp.changes import announce
 from bigmind.transports.mcp.conversations import bind_call
 from bigmind.transports.mcp.replies import refusal_of, reply_of
 from bigmind.transports.mcp.request_context import RequestContext
@@ -63,7 +62,6 @@ def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> t
         )
     except BigMindError as refusal:
         return refusal_of(context, operation, arguments, refusal)
-    announce(context.actor.user.pk, outcome)
     reply = reply_of(context, outcome)
     if params.name in CATALOGUE:
         return reply
