@@ -27,6 +27,10 @@ IMPORTER_KILLS = scaled(5)
 # T5
 WRITERS = scaled(50)
 KILLS_OF_EACH = scaled(20)
+# T29
+FLOODED_SECONDS = scaled(60, at_least=15)
+# T30
+WEB_KILLS = scaled(20, at_least=4)
 # T6
 AWAY_SECONDS = scaled(300)
 AGENTS = 4

@@ -14,7 +14,7 @@ from tests.torture.writes import Write, acknowledged, client_of, findable_texts,
 
 pytestmark = pytest.mark.torture
 
-KILLED = ("web", "postgresql")
+KILLED = ("web-1", "postgresql")
 
 
 def test_kill_9_of_web_and_postgresql_loses_and_doubles_nothing(

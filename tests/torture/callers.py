@@ -1,0 +1,145 @@
+"""Clients that call without end, each in its way, and note when each call began, when it ended and what went wrong."""
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.embedded.instance import Instance
+from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, Wire
+
+PAUSE_SECONDS = 0.05
+TYPESCRIPT = Path(__file__).parents[1] / "transports" / "typescript"
+
+
+@dataclass(frozen=True)
+class Made:
+    """One call that was made."""
+
+    began: float
+    ended: float
+    error: str = ""
+
+
+@dataclass
+class Caller:
+    """One client: `calls` makes calls, one after the other, each time it is asked for the next."""
+
+    name: str
+    made: list[Made] = field(default_factory=list)
+    stopped: Event = field(default_factory=Event)
+    paused: Event = field(default_factory=Event)
+
+    def failures(self) -> list[Made]:
+        """Return the calls that failed."""
+        return [call for call in self.made if call.error]
+
+    def wait_for_more(self, calls: int = 3) -> None:
+        """Return when it has made more calls that succeeded."""
+        before, give_up = len(self.made), time.monotonic() + 60
+        while sum(not call.error for call in self.made[before:]) < calls:
+            assert time.monotonic() < give_up, f"{self.name} makes no calls any more: {self.failures()[-3:]}"
+            time.sleep(0.05)
+
+    def note(self, began: float, error: str = "") -> None:
+        """Keep one call."""
+        self.made.append(Made(began, time.time(), error))
+
+    def goes_on(self) -> bool:
+        """Wait for a moment, and through a pause; say whether another call is to be made."""
+        time.sleep(PAUSE_SECONDS)
+        while self.paused.is_set() and not self.stopped.is_set():
+            time.sleep(PAUSE_SECONDS)
+        return not self.stopped.is_set()
+
+
+def _by_wire(caller: Caller, instance: Instance, revision: str) -> None:
+    """Write in one revision, and repeat what failed under the same idempotency key."""
+    wire, number = Wire(instance, instance.key, revision=revision), 0
+    if revision in HANDSHAKE_REVISIONS:
+        wire.initialize(f"wire {revision}")
+    wire.call("memory_start_session", {"project": "processes"})
+    while caller.goes_on():
+        began, said = time.time(), f"{caller.name} {number}"
+        try:
+            reply = wire.call("memory_flag_important", {"content": said}, **{"bigmind/idempotencyKey": said})
+            caller.note(began, reply["content"][0]["text"] if reply.get("isError") else "")
+            number += 1
+        except (httpx.TransportError, AssertionError) as error:
+            caller.note(began, repr(error))
+
+
+def _by_python(caller: Caller, instance: Instance, mode: Any) -> None:
+    """Call with the official library. A call that is lost with its process ends its client: another one takes over."""
+    began: list[float] = []
+
+    async def run() -> None:
+        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {instance.key}"}, timeout=15)
+        transport = streamable_http_client(f"{instance.url}/mcp", http_client=http)
+        async with Client(transport, mode=mode, read_timeout_seconds=15) as client:
+            while await anyio.to_thread.run_sync(caller.goes_on):
+                began[:] = [time.time()]
+                reply = await client.call_tool("memory_list_facts", {})
+                caller.note(began.pop(), str(reply.content) if reply.is_error else "")
+
+    while not caller.stopped.is_set():
+        began[:] = [time.time()]
+        try:
+            anyio.run(run)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is a call that failed
+            caller.note(began[0] if began else time.time(), repr(error))
+
+
+def _by_typescript(caller: Caller, instance: Instance) -> None:
+    node = shutil.which("node")
+    if node is None or not (TYPESCRIPT / "node_modules").exists():
+        pytest.fail("The TypeScript client is not installed.")
+    command = [node, "calls.mjs", f"{instance.url}/mcp", instance.key]
+    with subprocess.Popen(command, cwd=TYPESCRIPT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        Thread(target=_hand_on, args=(caller, program), daemon=True).start()
+        for line in program.stdout:
+            caller.made.append(Made(**json.loads(line)))
+
+
+def _hand_on(caller: Caller, program: "subprocess.Popen[str]") -> None:
+    """Tell a program of pauses and of the end."""
+    told = False
+    while not caller.stopped.wait(PAUSE_SECONDS):
+        if caller.paused.is_set() != told:
+            told = not told
+            program.stdin.write("\n")
+            program.stdin.flush()
+    program.stdin.close()
+
+
+@contextmanager
+def calling(instance: Instance) -> Iterator[list[Caller]]:
+    """Let clients of every revision call, by hand and by the libraries of Python and TypeScript, until the end."""
+    works: dict[str, Callable[[Caller], None]] = {
+        f"wire {revision}": lambda caller, revision=revision: _by_wire(caller, instance, revision)  # type: ignore[misc]
+        for revision in (*HANDSHAKE_REVISIONS, STATELESS_REVISION)
+    }
+    works["python, handshake"] = lambda caller: _by_python(caller, instance, "legacy")
+    works["python"] = lambda caller: _by_python(caller, instance, "auto")
+    works["typescript"] = lambda caller: _by_typescript(caller, instance)
+    callers = [Caller(name) for name in works]
+    with ExitStack() as at_the_end:
+        for caller in callers:
+            thread = Thread(target=works[caller.name], args=(caller,), name=caller.name, daemon=True)
+            thread.start()
+            at_the_end.callback(thread.join, 30)
+        at_the_end.callback(lambda: [caller.stopped.set() for caller in callers])
+        yield callers
