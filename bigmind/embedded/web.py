@@ -37,7 +37,7 @@ HEAD_BYTES = 16 * 1024
 IGNORED_BYTES = 256 * 1024
 LINGER_SECONDS = 2
 DISCARD = struct.pack("ii", 1, 0)
-# A process that took all that wait would leave the others idle, and would have more than may be, until they are counted.
+# A process that took all that wait would leave the others idle, and have more than may be until they are counted.
 ACCEPT_AT_ONCE = 1
 REPORT_EVERY = 60
 CANNOT_ACCEPT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
