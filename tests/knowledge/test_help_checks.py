@@ -1,12 +1,14 @@
 """Programs of this machine, asked for their help: true lines are never called wrong, invented ones never exist."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from knowledge.references.checks import check_command
 from knowledge.references.imports import import_references
-from knowledge.references.readers.help.trees import NoHelp, _ask, generate_from_help, read_tree
+from knowledge.references.readers.drafts import Generated
+from knowledge.references.readers.help.trees import NoHelp, _ask, _output_of, read_tree
 from knowledge.references.readers.python.commands import generate_click
 from knowledge.references.readers.registry import Source
 from tests.factories import make_actor
@@ -115,28 +117,28 @@ npm install --sparkle-now
 npm build-all
 """.strip().splitlines()
 
-PROGRAMS = ["git", "curl", "tar", "openssl", "psql"]
+PROGRAMS = ["git", "curl", "tar", "openssl", "psql", "pip", "npm"]
+ASKED_ABOUT_ALL = {"curl", "tar", "psql"}
 
 
-def _npm() -> object:
-    """Ask npm about a few of its commands: it takes seconds for each."""
+def _help_of(name: str, folder: Path) -> Generated:
+    """What a program says of itself, and of those of its commands that a line names: each takes a start to ask."""
+    named = {word for line in (*TRUE, *INVENTED) if line.split()[0] == name for word in line.split()}
+    command = [shutil.which(name)]
 
     def ask(words):
-        if words and words[0] not in ("install", "run", "ci"):
+        if words and words[0] not in named and name not in ASKED_ABOUT_ALL:
             raise NoHelp("not asked here")
-        return _ask([shutil.which("npm")], words, "/tmp")
+        return _ask(command, words, folder)
 
-    return read_tree("npm", ask)
+    return read_tree(name, ask, run=lambda words: _output_of([*command, *words], folder))
 
 
 @pytest.fixture(scope="module")
-def programs():
+def programs(tmp_path_factory):
     """What the programs of this machine say of themselves; asked once, outside of any transaction."""
-    generated = {name: generate_from_help([name]) for name in PROGRAMS if shutil.which(name)}
-    if shutil.which("npm"):
-        generated["npm"] = _npm()
-    if shutil.which("pip"):
-        generated["pip"] = generate_from_help(["pip"])
+    folder = tmp_path_factory.mktemp("help")
+    generated = {name: _help_of(name, folder) for name in PROGRAMS if shutil.which(name)}
     generated["celery"] = generate_click(Source("celery.bin.celery:celery"))
     return generated
 
