@@ -92,11 +92,11 @@ TEMPLATES = [
         },
     },
     {
-        # What agents read is markdown, so nothing is escaped as HTML; stored text passes `inline` or `fence` instead.
+        # What agents read is markdown, not HTML: what is printed passes `inline`, `quoted` or `fence`.
         "NAME": "agent",
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "BACKEND": "bigmind.core.agent_templates.AgentTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "OPTIONS": {"autoescape": False, "libraries": {"agent": "knowledge.templatetags.agent"}},
+        "OPTIONS": {"libraries": {"agent": "knowledge.templatetags.agent"}},
     },
 ]
 

@@ -207,6 +207,11 @@ def find_injections(text: str) -> list[InjectionSign]:
     return _each_place_once(sorted(found, key=lambda one: (one.start, one.severity != "warning", -one.end)))
 
 
+def has_warnings(text: str) -> bool:
+    """Return whether a text has a sign that hardly ever has an innocent reason."""
+    return any(one.severity == "warning" for one in find_injections(text))
+
+
 def _signs(text: str) -> Iterator[InjectionSign]:
     for sign in SIGNS:
         for pattern in sign.patterns:

@@ -47,6 +47,17 @@ NESTED_SPACES = 6
 LAST_BACKSLASHES = re.compile(r"(?<!\\)(\\++)(?=\||\Z)")
 
 
+NAME_CHARS = 60
+NAME_SIGNS = frozenset("._@+/:—–-")
+INNER_QUOTES = str.maketrans("“”`", "‘’'")
+
+
+class Told(str):
+    """A text as agents may read it: made by the server, or made harmless by `inline`, `quote` or `fence`."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class HiddenCharacter:
     """One character that a reader does not see, and how often a text has it."""
@@ -166,6 +177,18 @@ def inline(text: str) -> str:
     line = MARKDOWN_OPENER.sub(r"\1\\", one_line(show_hidden(text)))
     # A backslash that already stands before a bar, or before whatever follows the text, would undo the escape.
     return LAST_BACKSLASHES.sub(r"\1\1", line).replace("|", r"\|")
+
+
+def quote(text: str) -> str:
+    """Return a stored text as it may stand among words of the server's, in quotes that it cannot close.
+
+    One word needs none: it cannot pass for a statement. Everything else could read as if the server said it, such as a
+    source that is called “approved by the board”.
+    """
+    line = inline(text)
+    if len(line) <= NAME_CHARS and all(char.isalnum() or char in NAME_SIGNS for char in line):
+        return line
+    return f"“{line.translate(INNER_QUOTES)}”"
 
 
 def markdown_lines(text: str) -> list[str]:

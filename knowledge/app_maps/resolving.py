@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rapidfuzz import fuzz
 
 from accounts.actor import Actor
-from bigmind.core.text import fold_name, one_line
+from bigmind.core.text import fold_name, one_line, quote
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.finding import apps_called, entities_called
 from knowledge.app_maps.reading import fields_of, how_to_begin, see
@@ -227,13 +227,12 @@ def _cheapest_step(name: str, scope: App | None, tables: Sequence[AppTable]) -> 
 
 
 def _how_to_find_row(table: AppTable, name: str, field: str, value: str) -> str:
-    where = f"{field} = {value}" if field and value else f"the name field = {name}"
-    first = (
-        "" if table.table_id else f"Call get_tables for the app {table.app.app_id} (1 call) for the id of the table. "
-    )
+    where = f"{quote(field)} = {quote(value)}" if field and value else f"the name field = {quote(name)}"
+    app_id, table_id = quote(table.app.app_id), quote(table.table_id)
+    first = "" if table_id else f"Call get_tables for the app {app_id} (1 call) for the id of the table. "
     return (
-        f"{first}Call query_records in {table.name} ({table.table_id or 'id unknown'}) of {table.app} "
-        f"({table.app.app_id}) where {where} (1 call), then hand what you find to app_learn."
+        f"{first}Call query_records in {quote(table.name)} ({table_id or 'id unknown'}) of {quote(str(table.app))} "
+        f"({app_id}) where {where} (1 call), then hand what you find to app_learn."
     )
 
 

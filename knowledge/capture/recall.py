@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from accounts.actor import Actor
 from bigmind.core.numbers import number_in
-from bigmind.core.text import inline
+from bigmind.core.text import inline, quote
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import QUERY_CHARS
 from knowledge.kinds import SEARCHED
@@ -85,21 +85,20 @@ def _fit(hits: Iterable[Hit]) -> list[RecalledLine]:
 
 
 def _line_of(hit: Hit) -> RecalledLine:
-    title = "" if not hit.title or hit.title in hit.excerpt else f"{inline(hit.title)}: "
+    title = "" if not hit.title or hit.title in hit.excerpt else f"{quote(hit.title)}: "
     text = cut_to_tokens(f"{title}{inline(hit.excerpt)}", LINE_TOKENS - 30)
-    by = f"approved by {hit.approver}" if hit.approver else hit.role
-    about = ", ".join(
-        inline(part) for part in (f"{hit.created_at:%Y-%m-%d}", hit.validity, hit.project[:40], by[:40]) if part
-    )
+    by = f"approved by {quote(hit.approver[:40])}" if hit.approver else hit.role
+    project = quote(hit.project[:40]) if hit.project else ""
+    about = ", ".join(part for part in (f"{hit.created_at:%Y-%m-%d}", hit.validity, project, by) if part)
     letter = HANDLES.get(Kind(hit.kind))
     handle = f"{letter}{number_in(hit.id)}" if letter else f"{hit.kind}:{_short(hit)}"
-    markdown = f"- [{handle}] {text} ({about})"
+    markdown = f"- [{handle}] ({about}) {text}"
     return RecalledLine(hit.kind, hit.id, markdown, count_tokens(f"{markdown}\n"))
 
 
 def _short(hit: Hit) -> str:
     if hit.kind == Kind.NOTE:
-        return f"{inline(hit.domain or '')}/{inline(hit.key or '')}"
+        return f"{quote(hit.domain or '')}/{quote(hit.key or '')}"
     return hit.id[:8] if hit.kind == Kind.SUMMARY else number_in(hit.id)
 
 

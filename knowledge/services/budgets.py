@@ -78,7 +78,7 @@ class ContextLine:
 
     Attributes:
         before: What precedes the text, such as a bullet and a label; it is never shortened.
-        after: What follows it, such as handle and date; it is never shortened either.
+        after: What else is said of it, such as handle and date; it is never shortened either.
         why: Why it was chosen, for the receipt.
         quotes: The id of another thing of its kind whose words stand in it, too.
         is_first: Whether it is chosen before the others of its part, wherever it stands.
@@ -100,7 +100,8 @@ class ContextLine:
     @property
     def markdown(self) -> str:
         """The line as the agent reads it."""
-        return f"{self.before}{self.shown}{self.after}"
+        # The label first: words that stood before it could pass for a part of it.
+        return f"{self.before}{self.after.lstrip()}{' ' * bool(self.after)}{self.shown}"
 
     @property
     def tokens(self) -> int:

@@ -24,7 +24,7 @@ from accounts.models import Profile, User
 from accounts.people.profiles import get_profile
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
-from bigmind.core.text import inline, markdown_lines
+from bigmind.core.text import inline, markdown_lines, quote
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
 from knowledge.models import (
@@ -124,12 +124,12 @@ class CompanyLine:
     @property
     def opening(self) -> str:
         """What precedes its content."""
-        return f"- **[{self.category}]** [{self.handle}] {self.title}: "
+        return f"- **[{self.category}]** [{self.handle}] ({self.labels}) {quote(self.title)}: "
 
     @property
     def markdown(self) -> str:
         """The line as the agent reads it."""
-        return f"{self.opening}{self.content} ({self.labels})"
+        return f"{self.opening}{self.content}"
 
     @property
     def tokens(self) -> int:
@@ -330,7 +330,7 @@ def profile_parts(profile: Profile) -> dict[str, ContextPart]:
         ContextLine("profile", "preferences", *_opening(line), is_first=tells_to(line) == 2)
         for line in markdown_lines(shorter)
     ]
-    pinned = [ContextLine("profile", "pinned", "- ", line_start(fact)) for fact in profile.pinned_facts]
+    pinned = [ContextLine("profile", "pinned", "- Pinned: ", line_start(fact)) for fact in profile.pinned_facts]
     return {
         "role": ContextPart("0", role, floor=65, ceiling=65),
         "preferences": ContextPart("0", preferences, floor=110, ceiling=200, in_order=True),
@@ -344,9 +344,11 @@ def _by_sentences(line: str) -> str:
 
 
 def _opening(line: str) -> tuple[str, str]:
-    """Split leading whitespace off a text, so that shortening the text never changes its indentation."""
+    """Split a line into its opening, which quotes it and is never shortened, and its text."""
     text = line.lstrip()
-    return line[: len(line) - len(text)], line_start(text, PREFERENCES_CHARS, shown=str)
+    gap = "\n" if line.startswith("\n") else ""
+    indent = line[: len(line) - len(text)].removeprefix("\n")
+    return f"{gap}> {indent}", line_start(text, PREFERENCES_CHARS, shown=str)
 
 
 def _fill(context: Context, limit: int) -> None:
@@ -388,11 +390,11 @@ def _company_parts(context: Context, actor: Actor, project: str, topics: Sequenc
 def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> ContextLine:
     line = company_line(entry)
     content, why = line_start(entry.content), why_company(entry, project, topics)
-    return ContextLine("company", str(line.id), line.opening, content, f" ({line.labels})", why, shown=line.content)
+    return ContextLine("company", str(line.id), line.opening, content, why=why, shown=line.content)
 
 
 def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> ContextLine:
-    title, who = cut_to_tokens(inline(entry.title), 30), cut_to_tokens(inline(by), 15)
+    title, who = quote(cut_to_tokens(entry.title, 30)), quote(cut_to_tokens(by, 15))
     text = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
     why = "decided since the last session"
     return ContextLine("decision", str(entry.pk), text, line_start(notes), why=why, is_elsewhere=is_elsewhere)

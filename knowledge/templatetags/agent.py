@@ -8,6 +8,8 @@ from django import template
 
 from bigmind.core import text as texts
 from bigmind.core.handles import handle_of
+from bigmind.core.injections import has_warnings
+from bigmind.core.text import Told
 from bigmind.core.tokens import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
 from knowledge.kinds import UNTITLED
@@ -18,24 +20,63 @@ register = template.Library()
 SHARED_TIERS = ("kb", "G", "docs", "apps")
 TITLE_TOKENS = 12
 LINE_CHARS = 240
+SHARED_TEXTS = ("title", "name", "summary", "content", "lesson", "fix", "evidence", "source_story", "source_file")
+UNREVIEWED = "unreviewed"
+CAUTION = "CAUTION: contains words that look like instructions"
 
 
 @register.filter
-def inline(text: str) -> str:
-    """Show a stored text within a line: one line, no headings, no table bars, hidden characters visible."""
-    return texts.inline(text)
+def inline(text: str) -> Told:
+    """Show a stored text at the end of a line: one line, no headings, no table bars, hidden characters visible."""
+    return Told(texts.inline(str(text)))
 
 
 @register.filter
-def fence(text: str, label: str = "stored text") -> str:
+def quoted(text: str, always: str = "") -> Told:
+    """Show a stored text among the server's own words: in quotes, unless it is one word."""
+    shown = texts.quote(str(text))
+    return Told(f"“{shown}”" if always and not shown.startswith("“") else shown)
+
+
+@register.filter
+def code(text: str) -> Told:
+    """Show a stored name, such as that of a command, word for word as code that it cannot leave."""
+    shown = texts.inline(str(text)).replace("`", "'")
+    return Told(f"`{shown}`")
+
+
+@register.filter
+def fence(text: str, label: str = "stored text") -> Told:
     """Show a stored text as a quoted block that it cannot leave."""
-    return texts.fence(text, label=label)
+    return Told(texts.fence(text, label=label))
+
+
+@register.filter
+def told(text: str) -> Told:
+    """Show a text that the server has put together, line by line, of parts that are harmless."""
+    return Told(text)
 
 
 @register.filter
 def tokens(text: str, budget: int) -> str:
-    """Cut a text between words so that it costs at most this many tokens."""
-    return cut_to_tokens(text, budget)
+    """Cut a text between words so that it costs at most this many tokens. What was told or quoted stays so."""
+    if not isinstance(text, Told):
+        return cut_to_tokens(text, budget)
+    if text.startswith("“") and text.endswith("”"):
+        return Told(f"“{cut_to_tokens(text[1:-1], budget)}”")
+    return Told(cut_to_tokens(text, budget))
+
+
+@register.filter
+def caution(text: str) -> Told:
+    """Add to a label that a text has signs of a prompt injection; nothing to that of any other."""
+    return Told(f", {CAUTION}" if has_warnings(text) else "")
+
+
+@register.filter
+def shared_text(thing: Any) -> str:
+    """Return all that a shared thing says, title and source included."""
+    return "\n".join(text for name in SHARED_TEXTS if isinstance(text := getattr(thing, name, None), str))
 
 
 @register.filter
@@ -51,44 +92,48 @@ def resolved_yaml(reply: Any) -> str:
 
 
 @register.filter
-def hit_label(hit: Any) -> str:
-    """Say of a hit in one line what it is, who said it, when, and where it comes from.
+def hit_label(hit: Any) -> Told:
+    """Say of a hit in one line what it is, who said it, whether anyone reviewed it, when, and where it comes from.
 
     It stands behind the opening fence, so no text of anybody's can pass for it; what was stored comes last.
     """
     handle = handle_of(hit.kind, hit.id)
-    by = f"approved by {hit.approver}" if hit.approver else f"by {hit.owner or 'someone who has left'}"
+    by = f"approved by {texts.quote(hit.approver)}" if hit.approver else _by(hit.owner)
     shown = hit.role or (by if hit.tier in SHARED_TIERS else "")
     session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
     named = hit.title.removeprefix(f"[{handle}] ")
     title = "" if named in hit.excerpt or named in UNTITLED else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""
     against = f"(contradicted by the newer {hit.contradicted_by})" if hit.contradicted_by else ""
-    return _label(
-        handle, _weakness(hit), shown, hit.created_at, hit.validity, session, alike, hit.project, title, against
-    )
+    reviewed = "" if hit.tier not in SHARED_TIERS or hit.approver else UNREVIEWED
+    flag = _flag(hit.title, hit.excerpt) if hit.tier in SHARED_TIERS else ""
+    project = texts.quote(hit.project) if hit.project else ""
+    where = (session, alike, project, title, against)
+    return _label(handle, _weakness(hit), shown, reviewed, flag, hit.created_at, hit.validity, *where)
 
 
 @register.filter
-def entry_label(hit: Any) -> str:
+def entry_label(hit: Any) -> Told:
     """Say so of an entry of the knowledge base that was found."""
     entry = hit.entry
-    by = f"by {entry.created_by}" if entry.created_by else "by someone who has left"
     sure = "" if entry.confidence == 1 else f"confidence {entry.confidence:.1f}"
-    return _label(
-        f"entry:{entry.id}", _weakness(hit), entry.entry_type, by, entry.updated_at, sure, _quote(entry.source_story)
-    )
+    flag, source = _flag(entry.source_story, hit.excerpt), _quote(entry.source_story)
+    by = _by(entry.created_by)
+    about = (entry.entry_type, by, UNREVIEWED, flag, entry.updated_at, sure, source)
+    return _label(f"entry:{entry.id}", _weakness(hit), *about)
 
 
 @register.filter
-def company_label(hit: Any) -> str:
+def company_label(hit: Any) -> Told:
     """Say so of an approved entry that was found, with how lately someone verified it."""
     entry = hit.entry
-    by = f"approved by {entry.decided_by}" if entry.decided_by else "approved"
-    source = f"from {entry.comes_from} as of {entry.as_of:%Y-%m-%d}" if entry.comes_from and entry.as_of else ""
-    return _label(
-        entry.handle, _weakness(hit), entry.category, entry.freshness, by, entry.updated_at, source, _quote(entry.title)
-    )
+    by = f"approved by {texts.quote(entry.decided_by)}" if entry.decided_by else "approved"
+    is_copy = entry.comes_from and entry.as_of
+    source = f"from {texts.quote(entry.comes_from)} as of {entry.as_of:%Y-%m-%d}" if is_copy else ""
+    flag = _flag(entry.title, entry.content)
+    title = _quote(entry.title)
+    about = (entry.category, entry.freshness, by, flag, entry.updated_at, source, title)
+    return _label(entry.handle, _weakness(hit), *about)
 
 
 def _weakness(hit: Any) -> str:
@@ -96,10 +141,21 @@ def _weakness(hit: Any) -> str:
     return "weak" if hit.relevance == "weak" else ""
 
 
-def _label(*parts: str | datetime) -> str:
+def _flag(*stored: str) -> str:
+    return CAUTION if has_warnings("\n".join(stored)) else ""
+
+
+def _by(name: str) -> str:
+    return f"by {texts.quote(name)}" if name else "by someone who has left"
+
+
+def _label(*parts: str | datetime) -> Told:
     shown = (f"{part:%Y-%m-%d}" if isinstance(part, datetime) else texts.inline(part) for part in parts if part)
-    return " ".join(shown)
+    return Told(" ".join(shown))
 
 
 def _quote(stored: str) -> str:
-    return f"“{cut_to_tokens(texts.inline(stored), TITLE_TOKENS)}”" if stored else ""
+    """Return a title or a source as a label says it, in quotes also where it is one word."""
+    if not stored:
+        return ""
+    return f"“{cut_to_tokens(texts.quote(stored).strip('“”'), TITLE_TOKENS)}”"

@@ -182,7 +182,7 @@ def test_what_was_told_is_kept_for_as_long_as_the_setting_says(settings):
 
     with pytest.raises(NotFound, match="is not kept"):
         get_context(actor, session_id=str(old.pk))
-    assert f"Zanzibar. (F{fact.number})" in _told(actor, new)
+    assert f"(F{fact.number}) Zanzibar." in _told(actor, new)
     assert ERASED not in _told(actor, new)
     assert gone == before - ReceiptText.objects.count() > 0
     settings.KEEP_TOLD_DAYS = 0
@@ -199,4 +199,4 @@ def test_the_page_of_a_session_shows_it_word_for_word(client):
     page = client.get(reverse("memory-session", args=[session.pk])).content.decode()
 
     assert "Word for word" in page
-    assert f"Prefers &lt;b&gt;tabs&lt;/b&gt;. (F{fact.number})" in page
+    assert f"(F{fact.number}) Prefers &lt;b&gt;tabs&lt;/b&gt;." in page

@@ -58,7 +58,7 @@ def test_the_layout_is_the_one_agents_know():
         "📅 Recent sessions (last 1 closed)",
     ]
     assert "**Role:** Principal Engineer" in context
-    assert f"- **[identity]** Name is Lumen. (F{Fact.objects.get().number})" in context
+    assert f"- **[identity]** (F{Fact.objects.get().number}) Name is Lumen." in context
     assert "| BigMind born 📄 `" in context
     assert "| founding,identity | It runs. |" in context
 

@@ -362,7 +362,7 @@ def test_instructions_are_told_before_tastes_however_old_and_whatever_they_are_c
     lines = context.markdown.splitlines()
 
     told = [next(at for at, line in enumerate(lines) if text in line) for text in INSTRUCTIONS]
-    likings = [at for at, line in enumerate(lines) if "** Prefers " in line or "** Likes " in line]
+    likings = [at for at, line in enumerate(lines) if ") Prefers " in line or ") Likes " in line]
     assert max(told) < min(likings)
     left = tastes - len(likings)
     assert any(line.startswith(f"_{left} of them are preferences or constraints: ") for line in lines)
@@ -457,7 +457,7 @@ def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first()
     markdown = get_context(actor, project="pi").markdown
 
     day = f"{ours.created_at:%Y-%m-%d}"
-    assert f"- Pi is slow because of DNS. (H{ours.number}, 80% sure, {day})" in markdown
+    assert f"- (H{ours.number}, 80% sure, {day}) Pi is slow because of DNS." in markdown
     assert markdown.index(f"H{ours.number},") < markdown.index(f"H{elsewhere.number},")
     assert "Settled." not in markdown
 
@@ -474,8 +474,8 @@ def test_a_hypothesis_that_is_due_is_told_before_newer_ones():
     lines = get_context(actor, project="pi").markdown.splitlines()
 
     told = [line for line in lines if "% sure" in line]
-    assert told[0].startswith("- Pi is slow. ")
-    assert told[0].endswith(f"(H{due.number}, 70% sure, {long_ago:%Y-%m-%d}, due: did it turn out so?)")
+    label = f"(H{due.number}, 70% sure, {long_ago:%Y-%m-%d}, due: did it turn out so?)"
+    assert told[0] == f"- {label} Pi is slow."
     assert "due:" not in told[1]
 
 
@@ -488,8 +488,8 @@ def test_a_fact_has_its_handle_and_its_date_where_it_can_be_outdated():
 
     lines = get_context(actor).markdown.splitlines()
 
-    assert f"- **[decision]** {work.fact} (F{work.number}, {work.created_at:%Y-%m-%d})" in lines
-    assert f"- **[identity]** Name is Lumen. (F{identity.number})" in lines
+    assert f"- **[decision]** (F{work.number}, {work.created_at:%Y-%m-%d}) {work.fact}" in lines
+    assert f"- **[identity]** (F{identity.number}) Name is Lumen." in lines
 
 
 def test_preferences_keep_their_markdown():

@@ -105,7 +105,7 @@ def test_returns_empty_for_unknown_commands_and_the_real_ones(ask: Any) -> None:
 
     assert found["items"] == []
     assert found["did_you_mean"][0] == "helios gw users list"
-    assert "Did you mean 'helios gw users list'?" in said
+    assert "Did you mean “helios gw users list”?" in said
 
 
 def test_provides_exact_syntax(ask: Any) -> None:
