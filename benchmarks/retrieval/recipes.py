@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from benchmarks.retrieval.beir import Question
 from benchmarks.retrieval.bm25 import BM25
 from benchmarks.retrieval.measures import RANKED
 from benchmarks.retrieval.memory import Memory
@@ -84,11 +85,17 @@ class Bench:
             return _best(dict(cursor.fetchall()))
 
 
+def ask(memory: Memory, question: Question, *, limit: int) -> list[hybrid.Finding]:
+    """What the search finds among everything."""
+    everything = Filters(Kind.values, shared=True)
+    found = search(question.text, owner=memory.user, filters=everything, limit=limit, asked_at=question.asked_at)
+    return found.items
+
+
 def served(bench: Bench, query: str) -> list[str]:
     """The whole search, as every transport calls it."""
-    everything = Filters(Kind.values, shared=True)
-    found = search(query, owner=bench.memory.user, filters=everything, limit=RANKED, asked_at=bench.asked_at)
-    places = [(item.kind, item.source_id) for item in found.items]
+    found = ask(bench.memory, Question("", query, {}, asked_at=bench.asked_at), limit=RANKED)
+    places = [(item.kind, item.source_id) for item in found]
     return [bench.memory.documents[place] for place in places if place in bench.memory.documents]
 
 

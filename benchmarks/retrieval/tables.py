@@ -1,18 +1,24 @@
 """The tables: each recipe over all shapes of text, the served search by sort of question, and one corpus in detail."""
 
+from collections.abc import Collection
 from hashlib import sha256
 from statistics import fmean
 
 from benchmarks.retrieval.beir import Corpus, Question
-from benchmarks.retrieval.measures import NOTHING, Quality, mean_of, quality_of
+from benchmarks.retrieval.measures import DEPTH, NOTHING, Quality, mean_of, quality_of
 from benchmarks.retrieval.memory import Memory, remember
-from benchmarks.retrieval.recipes import FORMER, KEYWORD, RECIPES, SHIPPED, VECTOR, Bench
+from benchmarks.retrieval.recipes import FORMER, KEYWORD, RECIPES, SHIPPED, VECTOR, Bench, ask
 from benchmarks.retrieval.shapes import misspelt, shapes
+from knowledge.search.abstention import count_strong
 
 Judged = dict[str, list[Quality]]
 MISSPELT, CURRENT = "misspelt", "current"
 WITH_MISSPELT = {"retrieval", "chats"}
 _SHOWN_BY_SORT = (KEYWORD, VECTOR, FORMER, SHIPPED)
+_ENDS = (
+    "| lists of at most ten | precision, ten | precision, shown | recall, ten | recall, shown | shown on average |",
+    "|---|---|---|---|---|---|",
+)
 _SORTS = (f"| recall@10 by sort | questions | {' | '.join(_SHOWN_BY_SORT)} |", "|---|---|---|---|---|---|")
 
 
@@ -20,12 +26,14 @@ def tables_of_shapes() -> str:
     """Remember every corpus, ask all questions by every recipe; return one table of all, and one by sort."""
     names, judged, sorts = list[str](), dict[str, Judged](), list[str]()
     slips: Judged = {}
+    ends = list[str]()
     for corpus in shapes():
         memory = remember(corpus)
         found = judge(memory, corpus)
         names.append(f"{corpus.name} ({len(corpus.questions)})")
         judged[corpus.name] = found
         sorts += by_sort(found, corpus.questions, f"{corpus.name}: ")
+        ends.append(_end_of_lists(memory, corpus))
         if corpus.name in WITH_MISSPELT:
             for name, qualities in judge(memory, misspelt(corpus)).items():
                 slips.setdefault(name, []).extend(qualities)
@@ -37,7 +45,30 @@ def tables_of_shapes() -> str:
     for name in RECIPES:
         cells = [_cell(found[name]) for found in judged.values()]
         lines.append(f"| {name} | {' | '.join(cells)} | {_cell(slips[name])} | {firsts[name]:.3f} |")
-    return "\n".join([*lines, "", *_SORTS, *sorts, ""])
+    return "\n".join([*lines, "", *_SORTS, *sorts, "", *_ENDS, *ends, ""])
+
+
+def _end_of_lists(memory: Memory, corpus: Corpus) -> str:
+    """One row: what a page of ten shows, and what is left of it where much weaker statements are not shown."""
+    found, shown, wanted = list[float](), list[float](), list[float]()
+    lengths, kept = list[int](), list[float]()
+    for question in corpus.questions:
+        items = ask(memory, question, limit=DEPTH)
+        documents = [memory.documents.get((item.kind, item.source_id), "") for item in items]
+        first = documents[: count_strong(items)]
+        lengths.append(len(first))
+        found.append(_share(documents, question.answers, of=documents))
+        shown.append(_share(first, question.answers, of=first))
+        wanted.append(_share(documents, question.answers, of=question.answers))
+        kept.append(_share(first, question.answers, of=question.answers))
+    return (
+        f"| {corpus.name} | {fmean(found):.3f} | {fmean(shown):.3f} | {fmean(wanted):.3f} | {fmean(kept):.3f} "
+        f"| {fmean(lengths):.1f} |"
+    )
+
+
+def _share(found: Collection[str], answers: Collection[str], *, of: Collection[str]) -> float:
+    return len({*found} & {*answers}) / len({*of}) if of else 0.0
 
 
 def judge(memory: Memory, corpus: Corpus) -> Judged:

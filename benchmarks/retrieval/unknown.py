@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.retrieval.beir import CHATS, OURS, Corpus, read_corpus
-from benchmarks.retrieval.memory import Memory, remember
+from benchmarks.retrieval.memory import remember
+from benchmarks.retrieval.recipes import ask
 from benchmarks.retrieval.tables import half_of
-from knowledge.models import Kind
 from knowledge.search.abstention import FEATURES, JUDGED, features_of
-from knowledge.search.filters import Filters
-from knowledge.search.hybrid import Finding, search
 
 WEIGHTS = Path(__file__).parents[2] / "knowledge" / "search" / "relevance_weights.py"
 ANSWERED, ABSENT, ELSEWHERE = "the answer is there", "on the topic, the answer is absent", "about something else"
@@ -66,19 +64,15 @@ def measure(*, write: bool) -> list[str]:
 def _ask_all(corpus: Corpus, corpora: Sequence[Corpus]) -> list[Asked]:
     memory, found = remember(corpus), list[Asked]()
     for question in corpus.questions:
-        items, half = _ask(memory, question.text), half_of(question)
+        items, half = ask(memory, question, limit=READ), half_of(question)
         answers = [memory.documents.get((item.kind, item.source_id)) in question.answers for item in items]
         if any(answers[:10]):
             rest = [item for item, is_answer in zip(items, answers, strict=True) if not is_answer]
             found += [Asked(ANSWERED, half, features_of(items)), Asked(ABSENT, half, features_of(rest))]
     others = [question for other in corpora if other is not corpus for question in other.questions]
     return found + [
-        Asked(ELSEWHERE, half_of(question), features_of(_ask(memory, question.text))) for question in others
+        Asked(ELSEWHERE, half_of(question), features_of(ask(memory, question, limit=READ))) for question in others
     ]
-
-
-def _ask(memory: Memory, query: str) -> list[Finding]:
-    return search(query, owner=memory.user, filters=Filters(Kind.values, shared=True), limit=READ).items
 
 
 def _fit(asked: Sequence[Asked]) -> Fitted:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import exp
 from statistics import fmean
 
+from knowledge.models import Kind
 from knowledge.search.hybrid import Finding, Findings
 from knowledge.search.names import suggest_words
 from knowledge.search.relevance_weights import ADDED, WEIGHTS
@@ -25,7 +26,12 @@ ALL_WORDS = 0.8
 """Share of the question's words, the rare ones counting more, that is enough whatever a model makes of it."""
 WORDS_ALONE = 0.3
 """Share that a passage needs while its meaning is not known."""
-
+STATEMENTS = frozenset({Kind.FACT, Kind.HYPOTHESIS})
+"""Kinds of one sentence each: of many, few matter to a question, while long texts answer a little of it each."""
+GAP, GAP_SHARE = 0.08, 0.1
+"""A statement is much weaker than the best one when it is below by the one and by this share of the best score."""
+CLEAR = 0.35
+"""A score from which a statement is shown however good the best one is."""
 
 FEATURES = tuple(WEIGHTS)
 JUDGED = 5
@@ -60,6 +66,19 @@ def is_answered(found: Findings) -> bool:
     if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
         return any(may_answer(item) for item in found.items)
     return relevance_of(first) >= FLOOR_OF_LIST
+
+
+def count_strong(items: Sequence[Finding]) -> int:
+    """Return how many of the first findings are worth showing: those before one much weaker than the best.
+
+    Only a list of nothing but statements ends early, when the meaning of each is known: a page that is always filled
+    tells ten beliefs where one matters. docs/benchmarks.md has what that brings and costs.
+    """
+    if any(item.kind not in STATEMENTS or item.vector is None for item in items):
+        return len(items)
+    best = max((item.score for item in items), default=0.0)
+    least = min(CLEAR, best - GAP - GAP_SHARE * best)
+    return next((number for number, item in enumerate(items) if item.score < least), len(items))
 
 
 def relevance_of(items: Sequence[Finding]) -> float:

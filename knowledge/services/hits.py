@@ -13,7 +13,7 @@ from bigmind.core.handles import handle_of
 from bigmind.core.periods import Period
 from knowledge.kinds import KINDS
 from knowledge.models import Entry, Kind, Note, Session
-from knowledge.search.abstention import Judgement, is_answered, judge, name_relevance
+from knowledge.search.abstention import Judgement, count_strong, is_answered, judge, name_relevance
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.hybrid import Filters, Finding, Findings, search
 from knowledge.search.names import SUGGEST_FROM
@@ -109,6 +109,7 @@ def find(
     project: str = "",
     explain: bool = False,
     then: Period | None = None,
+    only_strong: bool = False,
     limit: int,
     offset: int = 0,
 ) -> Hits:
@@ -118,12 +119,14 @@ def find(
         things: Of each kind, what may be found.
         is_narrowed: Whether they are only some of what the actor may see.
         then: The period that the question is about.
+        only_strong: Whether the first page ends where much weaker statements follow. They are at the next offset.
     """
     found = findings(
         actor, query, things=things, is_narrowed=is_narrowed, project=project, then=then, limit=limit, offset=offset
     )
     is_known = is_answered(found)
-    hits = hits_of(found.items, actor, things, explain=explain, is_known=is_known)
+    shown = found.items[: count_strong(found.items)] if only_strong and not offset else found.items
+    hits = hits_of(shown, actor, things, explain=explain, is_known=is_known)
     if not (offset or is_narrowed or is_known) and has_asked(actor, query):
         return Hits([], 0, limit, offset, asked_before=True)
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):

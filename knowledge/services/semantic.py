@@ -55,7 +55,8 @@ def semantic_search(
     """Search all you may see by words and meaning: your memory, shared entries, company knowledge, documentation.
 
     Call this first when you need to know something, before you ask the user or look elsewhere. Returns the best first,
-    each with who said it, when and where. Where nothing matches the reply says so, and shows what comes closest.
+    each with who said it, when and where; of facts the few that matter, weaker ones from the next offset on. Where
+    nothing matches the reply says so, and shows what comes closest.
     """
     then = read_then(actor, as_of) if as_of else find_then(actor, query)
     things = visible_things(
@@ -75,6 +76,7 @@ def semantic_search(
         project=project,
         explain=explain,
         then=then,
+        only_strong=True,
         limit=limit,
         offset=offset,
     )

@@ -10,8 +10,10 @@ from knowledge.search.frequencies import forget_statistics
 from knowledge.search.hybrid import Filters, search
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import index_fact, store_fact
+from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import append_chunk, index_chunk, start_session
 from tests.factories import make_actor
+from tests.knowledge.factories import make_fact, make_note
 
 pytestmark = pytest.mark.django_db
 
@@ -106,3 +108,45 @@ def test_scripts_without_spaces_are_found_by_words(question, answer):
     assert found[0].text == answer
     assert found[0].keyword is not None
     assert found[0].keyword > 0.3
+
+
+BELIEFS = (
+    "Decaffeinated coffee only after two o'clock.",
+    "An aisle seat is worth paying for.",
+    "My daughter is afraid of dogs.",
+    "Estimates should be ranges.",
+    "I keep six months of expenses in a savings account.",
+    "Code reviews should take less than a day.",
+)
+ORDER = "Order me a coffee at four in the afternoon."
+
+
+def test_of_many_facts_the_few_that_matter_are_shown_and_the_others_at_the_next_offset(settings):
+    settings.EMBEDDING_PROVIDER = "builtin"
+    actor = make_actor()
+    remember(actor, *BELIEFS)
+
+    first = semantic_search(actor, query=ORDER)
+    then = semantic_search(actor, query=ORDER, offset=1)
+
+    assert [hit.excerpt for hit in first.items] == [BELIEFS[0]]
+    assert (first.total, first.left) == (len(BELIEFS), len(BELIEFS) - 1)
+    assert {hit.excerpt for hit in then.items} == {*BELIEFS[1:]}
+
+
+def test_a_list_of_longer_texts_is_shown_to_its_end(settings):
+    settings.EMBEDDING_PROVIDER = "builtin"
+    actor = make_actor()
+    remember(actor, *BELIEFS)
+    make_note(actor, "A note about the office plants.")
+    embed_pending()
+
+    assert len(semantic_search(actor, query=ORDER).items) == len(BELIEFS) + 1
+
+
+def test_facts_without_vectors_are_all_shown():
+    actor = make_actor()
+    for belief in BELIEFS:
+        make_fact(actor, f"{belief} Coffee.")
+
+    assert len(semantic_search(actor, query=ORDER).items) == len(BELIEFS)
