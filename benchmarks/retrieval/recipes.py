@@ -85,17 +85,16 @@ class Bench:
             return _best(dict(cursor.fetchall()))
 
 
-def ask(memory: Memory, question: Question, *, limit: int) -> list[hybrid.Finding]:
+def ask(memory: Memory, question: Question, *, limit: int) -> hybrid.Findings:
     """What the search finds among everything."""
     everything = Filters(Kind.values, shared=True)
-    found = search(question.text, owner=memory.user, filters=everything, limit=limit, asked_at=question.asked_at)
-    return found.items
+    return search(question.text, owner=memory.user, filters=everything, limit=limit, asked_at=question.asked_at)
 
 
 def served(bench: Bench, query: str) -> list[str]:
     """The whole search, as every transport calls it."""
     found = ask(bench.memory, Question("", query, {}, asked_at=bench.asked_at), limit=RANKED)
-    places = [(item.kind, item.source_id) for item in found]
+    places = [(item.kind, item.source_id) for item in found.items]
     return [bench.memory.documents[place] for place in places if place in bench.memory.documents]
 
 

@@ -53,7 +53,7 @@ def _end_of_lists(memory: Memory, corpus: Corpus) -> str:
     found, shown, wanted = list[float](), list[float](), list[float]()
     lengths, kept = list[int](), list[float]()
     for question in corpus.questions:
-        items = ask(memory, question, limit=DEPTH)
+        items = ask(memory, question, limit=DEPTH).items
         documents = [memory.documents.get((item.kind, item.source_id), "") for item in items]
         first = documents[: count_strong(items)]
         lengths.append(len(first))

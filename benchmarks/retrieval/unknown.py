@@ -1,11 +1,11 @@
 """Known or unknown: how likely what a question found answers it, fitted to questions whose answer is there or is not.
 
 Each question is asked of its own memory, then of what is left of the list without its answers (on the topic, the answer
-absent), and of the other memory (about something else). The weights are fitted on half A of the questions.
+absent), and of the other memories (about something else). The weights are fitted on half A of the questions.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 from benchmarks.retrieval.beir import CHATS, OURS, Corpus, read_corpus
 from benchmarks.retrieval.memory import remember
 from benchmarks.retrieval.recipes import ask
+from benchmarks.retrieval.shapes import assistants, beliefs, errors, multilingual
 from benchmarks.retrieval.tables import half_of
-from knowledge.search.abstention import FEATURES, JUDGED, features_of
+from knowledge.search.abstention import FEATURES, FROM_ELSEWHERE, JUDGED, features_of
+from knowledge.search.regressions import Regression
 
 WEIGHTS = Path(__file__).parents[2] / "knowledge" / "search" / "relevance_weights.py"
 ANSWERED, ABSENT, ELSEWHERE = "the answer is there", "on the topic, the answer is absent", "about something else"
 READ = 30
+EVERY = 3
+"""Of the other corpora's questions, every third is asked."""
 MOST_FLAGGED = 0.05
 """Of the questions whose answer is found: so many may be called unknown."""
 SHRINK = 0.01
@@ -32,6 +36,7 @@ Table = NDArray[np.float64]
 class Asked:
     """One question of one memory: of which sort, in which half, and the features of what it found."""
 
+    corpus: str
     sort: str
     half: str
     features: list[float]
@@ -39,58 +44,71 @@ class Asked:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A logistic regression: the weight of each feature, what is added, and the relevance from which it is known."""
+    """Two logistic regressions, and the relevance from which something is known."""
 
-    weights: list[float]
-    added: float
-    floor: float
+    from_elsewhere: Regression
+    on_topic: Regression
+    floor: float = 0.0
 
     def relevance(self, asked: Iterable[Asked]) -> Table:
-        """Return for each how likely it is that what was found answers."""
+        """Return for each how likely it is that what was found answers: as `abstention.relevance_of` does."""
         table = np.array([one.features for one in asked])
-        return np.asarray(1 / (1 + np.exp(-(table @ np.array(self.weights) + self.added))))
+        against = [
+            np.exp(-(table[:, : len(one.weights)] @ np.array([*one.weights.values()]) + one.added))
+            for one in (self.from_elsewhere, self.on_topic)
+        ]
+        return np.asarray(1 / (1 + sum(against) / 2))
 
 
 def measure(*, write: bool) -> list[str]:
     """Ask all questions, fit on half A, and return the rates and the calibration curve of both halves."""
-    corpora = [read_corpus(OURS), read_corpus(CHATS)]
+    corpora = [read_corpus(OURS), read_corpus(CHATS), assistants(), beliefs(), errors(), multilingual()]
     asked = [one for corpus in corpora for one in _ask_all(corpus, corpora)]
     fitted = _fit([one for one in asked if one.half == "A"])
     if write:
         WEIGHTS.write_text(_module_of(fitted))
-    return [*_rates(asked, fitted), "", *_curve([one for one in asked if one.half == "B"], fitted)]
+    held_out = [one for one in asked if one.half == "B"]
+    return [*_rates(asked, fitted), "", *_unseen(asked, corpora), "", *_curve(held_out, fitted)]
 
 
 def _ask_all(corpus: Corpus, corpora: Sequence[Corpus]) -> list[Asked]:
-    memory, found = remember(corpus), list[Asked]()
+    memory, asked = remember(corpus), list[Asked]()
     for question in corpus.questions:
-        items, half = ask(memory, question, limit=READ), half_of(question)
-        answers = [memory.documents.get((item.kind, item.source_id)) in question.answers for item in items]
+        found, half = ask(memory, question, limit=READ), half_of(question)
+        answers = [memory.documents.get((item.kind, item.source_id)) in question.answers for item in found.items]
         if any(answers[:10]):
-            rest = [item for item, is_answer in zip(items, answers, strict=True) if not is_answer]
-            found += [Asked(ANSWERED, half, features_of(items)), Asked(ABSENT, half, features_of(rest))]
-    others = [question for other in corpora if other is not corpus for question in other.questions]
-    return found + [
-        Asked(ELSEWHERE, half_of(question), features_of(ask(memory, question, limit=READ))) for question in others
+            rest = [item for item, is_answer in zip(found.items, answers, strict=True) if not is_answer]
+            asked.append(Asked(corpus.name, ANSWERED, half, features_of(found)))
+            asked.append(Asked(corpus.name, ABSENT, half, features_of(replace(found, items=rest))))
+    others = [question for other in corpora if other is not corpus for question in other.questions[::EVERY]]
+    return asked + [
+        Asked(corpus.name, ELSEWHERE, half_of(one), features_of(ask(memory, one, limit=READ))) for one in others
     ]
 
 
 def _fit(asked: Sequence[Asked]) -> Fitted:
-    """Fit by Newton's method, each sort of question counting as much as it should: half of them have an answer."""
-    table = np.array([[*one.features, 1.0] for one in asked])
-    is_answered = np.array([one.sort == ANSWERED for one in asked])
-    share = {sort: sum(one.sort == sort for one in asked) for sort in (ANSWERED, ABSENT, ELSEWHERE)}
-    counts = np.array([(0.5 if one.sort == ANSWERED else 0.25) / share[one.sort] for one in asked])
-    shrink = SHRINK * np.diag([1.0] * len(FEATURES) + [0.0]) / len(asked)
-    weights = np.zeros(table.shape[1])
+    fitted = Fitted(
+        _regression(asked, ELSEWHERE, len(FROM_ELSEWHERE.weights)), _regression(asked, ABSENT, len(FEATURES))
+    )
+    relevance = fitted.relevance(one for one in asked if one.sort == ANSWERED)
+    return replace(fitted, floor=round(float(np.quantile(relevance, 0.8 * MOST_FLAGGED)), 3))
+
+
+def _regression(asked: Sequence[Asked], against: str, features: int) -> Regression:
+    """Fit by Newton's method what tells an answer from another sort; of both, all questions together count the same."""
+    chosen = [one for one in asked if one.sort in {ANSWERED, against}]
+    table = np.array([[*one.features[:features], 1.0] for one in chosen])
+    is_answered = np.array([one.sort == ANSWERED for one in chosen])
+    counts = 0.5 / np.where(is_answered, is_answered.sum(), (~is_answered).sum())
+    shrink = SHRINK * np.diag([1.0] * features + [0.0]) / len(chosen)
+    weights = np.zeros(features + 1)
     for _ in range(50):
         likely = 1 / (1 + np.exp(-(table @ weights)))
         slope = table.T @ (counts * (likely - is_answered)) + shrink @ weights
         curvature = (table * (counts * likely * (1 - likely))[:, None]).T @ table + shrink
         weights -= np.linalg.solve(curvature, slope)
-    fitted = Fitted([round(float(one), 3) for one in weights[:-1]], round(float(weights[-1]), 3), 0.0)
-    relevance = fitted.relevance(one for one in asked if one.sort == ANSWERED)
-    return Fitted(fitted.weights, fitted.added, round(float(np.quantile(relevance, 0.8 * MOST_FLAGGED)), 3))
+    *each, added = (round(float(one), 3) for one in weights)
+    return Regression(dict(zip(FEATURES, each, strict=False)), added)
 
 
 def _rates(asked: Sequence[Asked], fitted: Fitted) -> list[str]:
@@ -104,8 +122,33 @@ def _rates(asked: Sequence[Asked], fitted: Fitted) -> list[str]:
     return lines
 
 
+def _unseen(asked: Sequence[Asked], corpora: Sequence[Corpus]) -> list[str]:
+    """How well each corpus is judged by what was fitted on the others alone."""
+    lines = [
+        f"| fitted on the others | questions | AUC, {ABSENT} | AUC, {ELSEWHERE} "
+        "| called unknown: answered, absent, else |",
+        "|---|---|---|---|---|",
+    ]
+    for corpus in corpora:
+        fitted = _fit([one for one in asked if one.corpus != corpus.name])
+        of = {
+            sort: fitted.relevance(one for one in asked if (one.corpus, one.sort) == (corpus.name, sort))
+            for sort in (ANSWERED, ABSENT, ELSEWHERE)
+        }
+        flagged = ", ".join(f"{np.mean(relevance < fitted.floor):.1%}" for relevance in of.values())
+        areas = " | ".join(f"{_area(of[ANSWERED], of[sort]):.3f}" for sort in (ABSENT, ELSEWHERE))
+        lines.append(f"| {corpus.name} | {len(of[ANSWERED])} | {areas} | {flagged} |")
+    return lines
+
+
+def _area(above: Table, below: Table) -> float:
+    """Return how often one of the first is above one of the second: the area under the curve (AUC)."""
+    higher = (above[:, None] > below[None, :]).mean()
+    return float(higher + (above[:, None] == below[None, :]).mean() / 2)
+
+
 def _curve(asked: Sequence[Asked], fitted: Fitted) -> list[str]:
-    """The share that is answered of what has about the same relevance; sorts counting as they did in the fit."""
+    """The share that is answered of what has about the same relevance; half of all count as answered."""
     share = {sort: sum(one.sort == sort for one in asked) for sort in (ANSWERED, ABSENT, ELSEWHERE)}
     counts = np.array([(0.5 if one.sort == ANSWERED else 0.25) / share[one.sort] for one in asked])
     relevance, is_answered = fitted.relevance(asked), np.array([one.sort == ANSWERED for one in asked])
@@ -123,9 +166,15 @@ def _curve(asked: Sequence[Asked], fitted: Fitted) -> list[str]:
 
 
 def _module_of(fitted: Fitted) -> str:
-    pairs = "".join(f'    "{name}": {weight},\n' for name, weight in zip(FEATURES, fitted.weights, strict=True))
+    written: Callable[[Regression], str] = lambda one: "".join(  # noqa: E731
+        f'        "{name}": {weight},\n' for name, weight in one.weights.items()
+    )
     return (
         '"""The weights of relevance, as `python -m benchmarks --only unknown --write` fitted them. Do not edit."""\n\n'
-        f"WEIGHTS = {{\n{pairs}}}\nADDED = {fitted.added}\nFLOOR = {fitted.floor}\n"
+        "from knowledge.search.regressions import Regression\n\n"
+        f"FROM_ELSEWHERE = Regression(\n    {{\n{written(fitted.from_elsewhere)}    }},\n"
+        f"    {fitted.from_elsewhere.added},\n)\n"
+        f"ON_TOPIC = Regression(\n    {{\n{written(fitted.on_topic)}    }},\n    {fitted.on_topic.added},\n)\n"
+        f"FLOOR = {fitted.floor}\n"
         f'"""Below it nothing that was found answers: of the first {JUDGED} hits."""\n'
     )

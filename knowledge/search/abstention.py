@@ -1,21 +1,23 @@
 """Abstention: decides whether any hit answers a question, or merely comes closest to it.
 
 Something is always nearest in meaning, so a list that is not empty proves nothing. The first hits together decide, by
-their similarity and by the share of the question's words they contain, rare words counting more: the weights are fitted
-by `python -m benchmarks --only unknown --write`. Of a list that answers, `may_answer` picks the hits; its thresholds
-were fitted on two corpora, each asked its own questions and the other's. docs/decisions/0024 has the results.
+their similarity and by the question's words, rare ones counting more: which one hit contains, all of them together, and
+no passage at all. `python -m benchmarks --only unknown --write` fits the weights. Of a list that answers, `may_answer`
+picks the hits; its thresholds were fitted on two corpora, each asked its own questions and the other's.
+docs/decisions/0024 has the results.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import exp
+from operator import mul
 from statistics import fmean
 
 from knowledge.models import Kind
 from knowledge.search.hybrid import Finding, Findings
 from knowledge.search.names import suggest_words
-from knowledge.search.relevance_weights import ADDED, WEIGHTS
 from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
+from knowledge.search.relevance_weights import FROM_ELSEWHERE, ON_TOPIC
 from knowledge.vocabulary import Relevance
 
 FLOOR = 0.36
@@ -33,7 +35,7 @@ GAP, GAP_SHARE = 0.08, 0.1
 CLEAR = 0.35
 """A score from which a statement is shown however good the best one is."""
 
-FEATURES = tuple(WEIGHTS)
+FEATURES = tuple(ON_TOPIC.weights)
 JUDGED = 5
 """Hits by which a list is judged: so many every search returns."""
 
@@ -65,7 +67,7 @@ def is_answered(found: Findings) -> bool:
     first = found.items[:JUDGED]
     if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
         return any(may_answer(item) for item in found.items)
-    return relevance_of(first) >= FLOOR_OF_LIST
+    return relevance_of(found) >= FLOOR_OF_LIST
 
 
 def count_strong(items: Sequence[Finding]) -> int:
@@ -81,23 +83,29 @@ def count_strong(items: Sequence[Finding]) -> int:
     return next((number for number, item in enumerate(items) if item.score < least), len(items))
 
 
-def relevance_of(items: Sequence[Finding]) -> float:
-    """Return how likely it is that a list of hits answers its question, 0 to 1.
+def relevance_of(found: Findings) -> float:
+    """Return how likely it is that what was found answers the question, 0 to 1.
 
-    A logistic regression over several features of both retrievers: `python -m benchmarks --only unknown` fits it, and
-    docs/benchmarks.md has its calibration curve.
+    Two logistic regressions tell an answer from what a question about something else finds, and from what is on the
+    topic only. By Bayes' theorem their odds add up. `python -m benchmarks --only unknown` fits both, and
+    docs/benchmarks.md has the calibration curve.
     """
-    if not items:
+    if not found.items:
         return 0.0
-    weighed = zip(WEIGHTS.values(), features_of(items), strict=True)
-    return 1 / (1 + exp(-ADDED - sum(weight * value for weight, value in weighed)))
+    features = features_of(found)
+    against = [exp(-one.added - sum(map(mul, one.weights.values(), features))) for one in (FROM_ELSEWHERE, ON_TOPIC)]
+    return 1 / (1 + fmean(against))
 
 
-def features_of(items: Sequence[Finding]) -> list[float]:
-    """Return the features of a list of hits, in the order of FEATURES."""
-    cosines = [item.vector or 0.0 for item in items[:JUDGED]] or [0.0]
-    words = [item.keyword or 0.0 for item in items[:JUDGED]] or [0.0]
-    return [max(cosines), cosines[0], fmean(cosines), max(words), words[0]]
+def features_of(found: Findings) -> list[float]:
+    """Return the features of a list of hits, in the order of FEATURES; FROM_ELSEWHERE has the first few of them."""
+    first, weights = found.items[:JUDGED], found.weights
+    cosines = [item.vector or 0.0 for item in first] or [0.0]
+    words = [item.keyword or 0.0 for item in first] or [0.0]
+    whole, matched = sum(weights.values()) or 1.0, {word for item in first for word in item.matched}
+    together = sum(weight for word, weight in weights.items() if word in matched) / whole
+    missing = sum(weights.get(word, 0.0) for word in found.missing) / whole
+    return [max(cosines), cosines[0], fmean(cosines), max(words), words[0], together, missing, len(weights) / 10]
 
 
 def name_relevance(item: Finding, *, is_known: bool) -> Relevance:

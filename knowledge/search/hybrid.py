@@ -127,7 +127,8 @@ class Findings:
 
     `milliseconds` says how long each step took: `keyword`, `vector` (with embedding the question), `fusion`;
     `candidates` how many passages each retriever found. `vector` is the question's own, in `space`. `waiting` of
-    `searched` passages have no vector yet.
+    `searched` passages have no vector yet. `weights` says how much each word of the question counts; those in `missing`
+    are in no passage, nor is another form of them.
     """
 
     items: list[Finding]
@@ -140,6 +141,8 @@ class Findings:
     space: EmbeddingSpace | None = None
     waiting: int = 0
     searched: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
 
     @property
     def notice(self) -> str:
@@ -171,11 +174,15 @@ class _Question:
 
 @dataclass(frozen=True)
 class _KeywordMatches:
-    """What the keyword retriever found in all scopes, for these words of the question, which weigh so much."""
+    """What the keyword retriever found in all scopes, for these words of the question, which weigh so much.
+
+    What is in no passage is in `missing`.
+    """
 
     words: list[str]
     weights: list[float]
     candidates: dict[int, Candidate]
+    missing: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -195,6 +202,8 @@ class _Found:
     waiting: int = 0
     searched: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
+    words: Mapping[str, float] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -269,6 +278,8 @@ def _answer(
         question.space,
         found.waiting,
         found.searched,
+        found.words,
+        found.missing,
     )
 
 
@@ -309,7 +320,7 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Qu
     if question.vector is None or question.space is None:
         brought = {"keyword": len(has), "vector": 0}
         return question, _Found(named.candidates, coverage(has, named.weights), brought=brought, keyword_seconds=took)
-    near = _compare_meaning(question, filters, scopes, few)
+    near, words = _compare_meaning(question, filters, scopes, few), dict(zip(named.words, named.weights, strict=False))
     searched = filters.roughly(scopes)
     other = score_by_other_retriever(
         terms_of(named.words, question.synonyms),
@@ -327,7 +338,9 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Qu
         keyword_seconds=took,
         waiting=other.waiting,
         searched=_count_passages(searched) if other.waiting else 0,
-        weights=_weights_with_corrections(dict(zip(named.words, named.weights, strict=False)), question),
+        weights=_weights_with_corrections(words, question),
+        words=words,
+        missing=named.missing,
     )
 
 
@@ -341,12 +354,13 @@ def _match_words(
         return [retrieve_by_words(words, filters, scope, few=few[scope.owner], synonyms=synonyms) for scope in scopes]
 
     asked = ask(question.synonyms)
-    if corrections := correct_words(_unknown(words, asked), scopes):
+    missing = _unknown(words, asked)
+    if corrections := correct_words(missing, scopes):
         question = _correct(question, corrections)
         asked = ask(question.synonyms)
     candidates = merge_candidates(found for one in asked for found in one.candidates)
     weights = word_weights([one.counts for one in asked if one.counts])
-    return question, _KeywordMatches(words, weights, candidates)
+    return question, _KeywordMatches(words, weights, candidates, frozenset(missing).difference(corrections))
 
 
 def _compare_meaning(

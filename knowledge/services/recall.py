@@ -130,7 +130,11 @@ def _join(found: list[Findings]) -> Findings:
     waiting = sum(one.waiting for one in found)
     items = sorted((item for one in found for item in one.items), key=lambda item: -item.score)
     searched = sum(one.searched for one in found)
-    return replace(found[0], items=items, total=len(items), waiting=waiting, searched=searched)
+    # Groups without any of the words weigh none of them. A word is missing when all groups miss it.
+    weights = {word: max(one.weights.get(word, weight) for one in found) for word, weight in found[0].weights.items()}
+    missing = frozenset.intersection(*(one.missing for one in found))
+    joined = replace(found[0], items=items, total=len(items), waiting=waiting, searched=searched)
+    return replace(joined, weights=weights, missing=missing)
 
 
 def _shorten(hit: Hit, style: str) -> Hit:
