@@ -1,9 +1,11 @@
 """Making vectors: workers drain what waits, in batches; a space is built beside the old one, then takes its place."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
+from uuid import UUID
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
@@ -111,8 +113,8 @@ def embed_pending() -> int:
 
 def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[tuple[list[int], int]]:
     """Make the vectors that wait; yield for each batch the rows that had none before, and how many were made."""
-    size = FIRST_BATCH
-    while claimed := _claim(space, size):
+    size, had_turn = FIRST_BATCH, set[UUID | None]()
+    while claimed := _claim(space, size, had_turn):
         began, new = monotonic(), [row.pk for row in claimed if row.vector is None]
         yield new, _embed(embedder, space, claimed)
         if space.failed_at:
@@ -311,18 +313,28 @@ def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
     return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True).values("pk"))
 
 
-def _claim(space: EmbeddingSpace, size: int) -> list[PassageVector]:
+def _claim(space: EmbeddingSpace, size: int, had_turn: set[UUID | None]) -> list[PassageVector]:
     """Take up to a batch of what waits, for as long as the lease lasts. No lock is held while the embedder works.
 
-    What a person has just written comes first, and never shares a batch with an import, which would take longer.
+    What a person has just written comes first, and never shares a batch with what all share, which would take longer.
+    Whoever filled most of a batch comes behind everybody else, so that people's imports take turns.
+
+    Args:
+        had_turn: Who filled most of a batch since the others had theirs; kept from one batch to the next.
     """
     now = timezone.now()
     due = space.vectors.filter(TO_MAKE, not_before__lte=now).select_related("passage")
     due = due.order_by(HAS_VECTOR, IS_SHARED, "-id").select_for_update(skip_locked=True, of=("self",))
+    most = min(size, space.batch_size)
     with transaction.atomic():
-        rows = list(due[: min(size, space.batch_size)])
+        rows = list(due.exclude(owner__in=had_turn)[:most]) if had_turn else []
+        if not rows or rows[0].owner_id is None or rows[0].vector is not None:
+            had_turn.clear()
+            rows = list(due[:most])
         rows = [row for row in rows if (row.owner_id is None) == (rows[0].owner_id is None)]
         PassageVector.objects.filter(pk__in=[row.pk for row in rows]).update(not_before=now + LEASE)
+    had_turn.update(owner for owner, count in Counter(row.owner_id for row in rows).items() if count > most // 2)
+    had_turn.discard(None)
     return rows
 
 

@@ -37,7 +37,7 @@ def test_a_fact_is_in_the_next_batch_although_5000_references_wait() -> None:
     store_fact(make_actor(), category="decision", fact="The crane is oiled on Fridays.")
     progress()
 
-    batch = _claim(EmbeddingSpace.objects.get(), 50)
+    batch = _claim(EmbeddingSpace.objects.get(), 50, set())
 
     assert [row.passage.text for row in batch] == ["The crane is oiled on Fridays."]
 
@@ -58,6 +58,21 @@ def test_a_fact_that_is_stored_while_references_are_embedded_is_in_the_next_batc
     embed_pending()
 
     assert batches[2] == ["The crane is oiled on Fridays."]
+    assert progress().waiting == 0
+
+
+def test_what_one_person_imports_waits_for_others_as_they_for_it(embedded: list[str]) -> None:
+    ada, bea, cora = make_actor(), make_actor(), make_actor()
+    store_fact(cora, category="decision", fact="The quay is closed on Mondays.")
+    for actor, first in ((bea, 1000), (ada, 2000)):
+        texts = [f"{actor.user.username} oiled crane {number}." for number in range(60)]
+        index_new(Kind.FACT, [Indexed(first + n, text, "") for n, text in enumerate(texts)], owner=actor.user)
+
+    embed_pending()
+
+    first_half = {text.split()[0] for text in embedded[:60]}
+    assert first_half == {ada.user.username, bea.user.username, "The"}
+    assert len(embedded) == 121
     assert progress().waiting == 0
 
 
@@ -92,5 +107,5 @@ def test_the_next_batch_is_read_from_an_index_however_many_wait() -> None:
 def _next_batch() -> str:
     """Return the statement by which a worker takes its batch."""
     with CaptureQueriesContext(connection) as asked:
-        _claim(EmbeddingSpace.objects.get(), 50)
+        _claim(EmbeddingSpace.objects.get(), 50, set())
     return next(query["sql"] for query in asked if "SKIP LOCKED" in query["sql"] and "ORDER BY" in query["sql"])
