@@ -1,7 +1,8 @@
 """Fair shares of the threads: people take turns, and slow work never holds up what is quick (decision 36).
 
 Each person has a queue of quick and one of slow work, and free threads go round the people. Slow work has at most half
-of the threads. While others are at work, too, one person has one slow operation and a quarter of the threads at once.
+of the threads. While others are at work, too, a person has a quarter of the threads, and one slow operation in all
+pools.
 """
 
 import asyncio
@@ -82,6 +83,8 @@ class FairPool(Executor):
     """
 
     pools: ClassVar[list["FairPool"]] = []
+    last_seen: ClassVar[dict[str, float]] = {}
+    """When who was last at work, at any pool."""
 
     def __init__(self, name: str, threads: int, waiting: int) -> None:
         self.threads, self._name, self._waiting = threads, name, waiting
@@ -91,7 +94,6 @@ class FairPool(Executor):
         self._changed = Condition()
         self._started = self._idle = self._queued = 0
         self._running: Counter[Share] = Counter()
-        self._last_seen: OrderedDict[str, float] = OrderedDict()
         self.pools.append(self)
 
     def submit(self, fn: Callable[..., Answer], /, *arguments: Any, **named: Any) -> "Future[Answer]":
@@ -138,13 +140,13 @@ class FairPool(Executor):
 
     def _note(self, person: str) -> None:
         """Remember who is at work; forget who no longer is. Addresses are left out: they ask how BigMind is."""
-        now = monotonic()
         if person.startswith(ADDRESS):
             return
-        self._last_seen[person] = now
-        self._last_seen.move_to_end(person)
-        while next(iter(self._last_seen.values())) < now - AT_WORK_SECONDS:
-            self._last_seen.popitem(last=False)
+        now = monotonic()
+        self.last_seen.pop(person, None)
+        self.last_seen[person] = now
+        while next(iter(self.last_seen.values())) < now - AT_WORK_SECONDS:
+            del self.last_seen[next(iter(self.last_seen))]
 
     def _serve(self) -> None:
         while True:
@@ -164,6 +166,15 @@ class FairPool(Executor):
                     del self._running[share]
                 # A place of this person or of slow work is free again, which someone idle may have waited for.
                 self._changed.notify_all()
+            if share.is_slow:
+                self._tell_others()
+
+    def _tell_others(self) -> None:
+        """Wake the other pools: a person's slow work counts in all of them."""
+        for pool in self.pools:
+            if pool is not self:
+                with pool._changed:
+                    pool._changed.notify()
 
     def _next(self) -> Work | None:
         """Return what a free thread does next; None when nothing may begin."""
@@ -194,10 +205,13 @@ class FairPool(Executor):
     def _most_of(self, person: str, *, is_slow: bool) -> int:
         """Return how much of a person's work may run at once."""
         since = monotonic() - AT_WORK_SECONDS
-        is_alone = all(name == person or seen < since for name, seen in self._last_seen.items())
-        if is_alone:
+        # A copy, because the others go on changing it.
+        if all(name == person or seen < since for name, seen in list(self.last_seen.items())):
             return self._slow_threads if is_slow else self.threads
-        return 1 if is_slow else max(1, self.threads // 4)
+        if not is_slow:
+            return max(1, self.threads // 4)
+        share = Share(person, is_slow)
+        return 1 - sum(pool._running.get(share, 0) for pool in self.pools if pool is not self)
 
     def _slow(self) -> int:
         return sum(count for share, count in self._running.items() if share.is_slow)

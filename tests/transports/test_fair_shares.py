@@ -73,6 +73,7 @@ def bench(threads: int, waiting: int = 32) -> Iterator[Bench]:
     finally:
         made.finish_all()
         FairPool.pools.remove(made.pool)
+        FairPool.last_seen.clear()
 
 
 def test_people_take_turns_however_much_one_of_them_has_waiting() -> None:
@@ -110,6 +111,19 @@ def test_one_slow_operation_each_while_others_are_at_work() -> None:
 
         assert six.has_begun("a0", "b0")
         assert six.stays("hello", "a0", "b0")
+
+
+def test_the_slow_operation_of_a_person_is_one_in_all_pools() -> None:
+    with bench(threads=4) as calls, bench(threads=4) as pages:
+        calls.add(BEA, "hello")
+        calls.add(ADA, "search", is_slow=True)
+        assert calls.has_begun("hello", "search")
+        pages.add(ADA, "import", is_slow=True)
+        assert pages.stays()
+
+        calls.finish("search")
+
+        assert pages.has_begun("import")
 
 
 def test_slow_work_begins_although_quick_work_never_ends() -> None:
