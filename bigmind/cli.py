@@ -8,6 +8,7 @@ from pydantic import SecretStr, ValidationError
 
 from bigmind.embedded.home import reason_for
 from bigmind.environment import PREFIX, Environment, environment
+from bigmind.environment.storage import DamagedSecret
 
 
 def main() -> None:
@@ -22,6 +23,9 @@ def main() -> None:
         sys.exit(_print_errors(error))
     except OSError as error:
         print(f"bigmind: {reason_for(error, environment().home)}", file=sys.stderr)
+        sys.exit(1)
+    except DamagedSecret as error:
+        print(f"bigmind: {error}", file=sys.stderr)
         sys.exit(1)
 
     from django.core.management import execute_from_command_line

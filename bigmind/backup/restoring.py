@@ -54,6 +54,10 @@ COUNTS = sql.SQL("""
     IF (SELECT count(*) FROM public.{table}) <> {rows} THEN
         RAISE EXCEPTION 'The table % does not have the % rows that were backed up.', {name}, {rows};
     END IF;""")
+USED = """
+SELECT count(*), string_agg(DISTINCT coalesce(host(client_addr), 'this machine'), ', ') FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = 'bigmind' AND pid <> pg_backend_pid()
+"""
 RESTRICTED = b"\\restrict "
 """What pg_restore begins with, so that psql takes nothing in a dump for a command of its own: those reach a shell."""
 LEFT_OUT = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION|SCHEMA|COMMENT - SCHEMA|ACL|DEFAULT ACL) ")
@@ -81,7 +85,7 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
 
     Raises:
         Invalid: the backup is not whole, was made by a newer BigMind, or cannot be loaded; nothing was changed.
-        Conflict: the database is not empty.
+        Conflict: the database is not empty, or parts of BigMind use it.
     """
     backup = verify_backup(folder)
     _refuse_newer(backup.manifest)
@@ -92,6 +96,7 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
             f"The database is not empty: it has {people:,} users.",
             hint="Say --replace to put the backup in its place, and make a backup of it first.",
         )
+    _refuse_while_used()
     hang_up()  # Our own idle connection would be waited for.
     _load(folder, backup.manifest)
     if SECRET_KEY in backup.manifest.files:
@@ -122,6 +127,18 @@ def _refuse_newer(manifest: Manifest) -> None:
         raise Invalid(
             f"The backup was made by a newer BigMind ({manifest.bigmind}): this one does not know {unknown[0]}.",
             hint="Restore it with that version or a later one.",
+        )
+
+
+def _refuse_while_used() -> None:
+    """Refuse while parts of BigMind, on any machine, hold connections: what they write meanwhile would be lost."""
+    with connection.cursor() as cursor:
+        cursor.execute(USED)
+        sessions, machines = cursor.fetchone() or (0, "")
+    if sessions:
+        raise Conflict(
+            f"BigMind uses the database: {sessions} connections from {machines}.",
+            hint="Stop its web servers, workers and schedulers first, then try again.",
         )
 
 

@@ -8,6 +8,19 @@ from pydantic import BaseModel, Field, SecretStr
 
 from bigmind.environment.instance import InstanceSettings
 
+LEAST_SECRET = 32
+"""Characters; what is made has 67."""
+
+
+class DamagedSecret(Exception):
+    """The file with the secret key does not hold what was written there. The message says what to do."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} is damaged: it does not hold a secret key. Put that of a backup back, or set BIGMIND_SECRET_KEY. "
+            "Without either remove the file: a new key is made, all sign in again, and second factors are set up anew."
+        )
+
 
 class Storage(InstanceSettings):
     """Where everything is kept."""
@@ -55,7 +68,11 @@ class Storage(InstanceSettings):
         return not self.database_url.get_secret_value()
 
     def signing_key(self) -> str:
-        """Return the secret key: the configured one, else the one made on the first call and kept in the home."""
+        """Return the secret key: the configured one, else the one made on the first call and kept in the home.
+
+        Raises:
+            DamagedSecret: the file holds something else.
+        """
         return self.secret_key.get_secret_value() or _read_or_create_secret(self.home / "secret_key")
 
 
@@ -91,4 +108,10 @@ def _read_or_create_secret(path: Path) -> str:
             pass
         finally:
             aside.unlink()
-    return path.read_text().strip()
+    try:
+        secret = path.read_text().strip()
+    except UnicodeDecodeError:
+        secret = ""
+    if len(secret) < LEAST_SECRET or not secret.isprintable():
+        raise DamagedSecret(path)
+    return secret

@@ -7,6 +7,7 @@ from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
@@ -105,6 +106,15 @@ def test_a_database_that_is_not_empty_is_replaced_only_when_asked_to(filled, tmp
     restore_backup(backup.folder, replace=True)
 
     assert (there, Fact.objects.count()) == (len(TOPICS) + 1, len(TOPICS))
+
+
+def test_nothing_is_restored_while_parts_of_bigmind_use_the_database(filled, tmp_path):
+    backup = make_backup(tmp_path)
+    refused = pytest.raises(Conflict, match=r"BigMind uses the database: 1 connections from .*Stop its web servers")
+    with psycopg.connect(**connection.get_connection_params()), refused:
+        restore_backup(backup.folder, replace=True)
+
+    assert Fact.objects.count() == len(TOPICS)
 
 
 def test_a_migrated_database_without_people_counts_as_empty(filled, migrated, tmp_path):

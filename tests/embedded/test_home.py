@@ -8,6 +8,7 @@ import pytest
 
 from bigmind.embedded.home import CannotStart, lock_home, prepare_home, running_on
 from tests.embedded.conftest import NOBODY, as_root_only
+from tests.embedded.instance import command
 
 
 def test_a_home_is_made_and_closed_to_others(home: Path) -> None:
@@ -30,6 +31,18 @@ def test_a_file_in_its_place_is_named(home: Path) -> None:
 
     with pytest.raises(CannotStart, match=rf"^{home} is a file where BigMind needs a folder\. .* BIGMIND_HOME\.$"):
         prepare_home(home)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\n", b"short", b"\xff\xfe\x00" * 30, b"a\x00" * 40])
+def test_a_damaged_secret_key_is_said_in_one_sentence(home: Path, damaged: bytes) -> None:
+    prepare_home(home)
+    (home / "secret_key").write_bytes(damaged)
+
+    ended = command(home, "doctor")
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"bigmind: {home}/secret_key is damaged: it does not hold a secret key. Put that")
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_folder_one_may_not_write_to_is_named(as_nobody: None) -> None:
