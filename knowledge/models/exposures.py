@@ -54,7 +54,10 @@ class Proof(models.Model):
 
 
 class Receipt(PrivateModel):
-    """The start context of one session, item by item: what, why, and its tokens; and its lines as they were told."""
+    """The start context of one session, item by item: what, why, and its tokens; and its lines as they were told.
+
+    `recalls` has what was recalled in the session since, each with the lines as they were told.
+    """
 
     owned_by = "session__user"
 
@@ -63,6 +66,9 @@ class Receipt(PrivateModel):
     told = models.PositiveIntegerField(help_text="How many company entries, facts and ended sessions it told.")
     lines = models.JSONField(default=list)
     texts = ArrayField(models.BigIntegerField(), null=True, blank=True, help_text="Its lines as told, in their order.")
+    recalls = models.JSONField(
+        db_default=[], help_text="When something was recalled, what it cost, and its lines as told."
+    )
 
     def __str__(self) -> str:
         return f"{self.told} items, {self.tokens} tokens"

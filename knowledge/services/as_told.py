@@ -21,6 +21,8 @@ from knowledge.models import HookEvent, Receipt, ReceiptText
 
 ERASED = "(erased)"
 OF_COMPANY = ("company", "decision")
+NAMING = (*OF_COMPANY, "entry", "reference")
+"""Kinds whose lines name to others who wrote, edited or decided."""
 UNUSED_FOR = timedelta(days=1)
 """How old an unused line has to be before it goes: a start that has read its id may not have been committed yet."""
 
@@ -28,6 +30,10 @@ _UNUSED = """
 DELETE FROM knowledge_receipttext WHERE user_id = %(user)s AND at < %(before)s AND id NOT IN (
     SELECT unnest(receipt.texts) FROM knowledge_receipt AS receipt
     JOIN knowledge_session AS session ON session.id = receipt.session_id WHERE session.user_id = %(user)s
+    UNION ALL SELECT line.id::bigint FROM knowledge_receipt AS receipt
+    JOIN knowledge_session AS session ON session.id = receipt.session_id
+    CROSS JOIN jsonb_array_elements(receipt.recalls) AS recall
+    CROSS JOIN jsonb_array_elements_text(recall -> 'texts') AS line(id) WHERE session.user_id = %(user)s
     UNION ALL SELECT unnest(event.texts) FROM knowledge_hookevent AS event WHERE event.user_id = %(user)s
 )
 """
@@ -95,9 +101,9 @@ def forget_texts_of_entries(entry_ids: Iterable[int]) -> None:
 
 
 def forget_texts_that_name(user: User) -> None:
-    """Delete the lines in which a user who is being deleted is named to others: who decided, who approved."""
+    """Delete the lines in which a user who is being deleted is named to others: who wrote, decided or approved."""
     with rls_bypass():
-        naming = ReceiptText.objects.filter(kind__in=OF_COMPANY, text__contains=str(user))
+        naming = ReceiptText.objects.filter(kind__in=NAMING, text__contains=str(user))
         naming.exclude(user=user).delete()
 
 
@@ -105,6 +111,7 @@ def forget_old_texts() -> int:
     """Forget what was told longer ago than it is kept, and the lines that nothing refers to; return how many."""
     before = timezone.now() - timedelta(days=settings.KEEP_TOLD_DAYS)
     Receipt.objects.filter(session__started_at__lt=before, texts__isnull=False).update(texts=None)
+    Receipt.objects.filter(session__started_at__lt=before).exclude(recalls=[]).update(recalls=[])
     HookEvent.objects.filter(at__lt=before, texts__isnull=False).update(texts=None)
     return sum(map(_forget_unused, ReceiptText.objects.order_by().values_list("user", flat=True).distinct()))
 

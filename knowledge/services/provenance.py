@@ -18,7 +18,7 @@ Thing = tuple[str, str]
 def lineages_of(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     """Return the lineage of each of these lines of a receipt, as far as its owner may know it."""
     told = {("profile", id): "from your profile" for kind, id in things if kind == "profile"}
-    told |= _of_company(user, things) | _of_facts(user, things) | _of_sessions(user, things)
+    told |= _of_company(user, things) | _of_facts(user, things) | _of_sessions(user, things) | _of_others(user, things)
     gone = [thing for thing in things if thing not in told]
     return told | _of_erased(user, gone)
 
@@ -48,6 +48,15 @@ def _of_sessions(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     ids = [UUID(id) for kind, id in things if kind == "session"]
     sessions = Session.objects.of(user).filter(pk__in=ids).select_related("agent")
     return {("session", str(one.pk)): f"of {one.agent or 'you'}, {day_of(one.started_at)}" for one in sessions}
+
+
+def _of_others(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
+    """Say through which agent the user stored what else is told of theirs."""
+    told: dict[Thing, str] = {}
+    for written in (Kind.CHUNK, Kind.NOTE, Kind.HYPOTHESIS, Kind.SUMMARY, Kind.ENTRY):
+        ids = [id for kind, id in things if kind == written]
+        told |= {(written.value, id): through for id, through in (_writers(user, written, ids) if ids else {}).items()}
+    return told
 
 
 def _of_erased(user: User, things: Sequence[Thing]) -> dict[Thing, str]:

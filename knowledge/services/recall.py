@@ -14,6 +14,7 @@ from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
+from knowledge.services.recall_receipts import keep_recall
 from knowledge.services.sources import Things, visible_things
 from knowledge.services.then import find_then, read_then, say_period
 from knowledge.vocabulary import Domain
@@ -102,11 +103,12 @@ def recall(
         as_of=say_period(then) if then else "",
         left=len(hits),  # The line that says so has to fit, too.
     )
-    fitting = within_tokens(
-        reply, max_tokens, template="recall.md", hit_template="_hit.md" if style == "detailed" else "_hit_line.md"
-    )
-    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in fitting.items])
-    return replace(fitting, left=len(hits) - len(fitting.items))
+    hit_template = "_hit.md" if style == "detailed" else "_hit_line.md"
+    fitting = within_tokens(reply, max_tokens, template="recall.md", hit_template=hit_template)
+    told = replace(fitting, left=len(hits) - len(fitting.items))
+    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items])
+    keep_recall(actor, told, template="recall.md", hit_template=hit_template)
+    return told
 
 
 def _in_turns(found: list[Findings], project: str) -> list[Finding]:

@@ -10,6 +10,7 @@ from knowledge.kinds import SEARCHED
 from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.hits import Hits, find
+from knowledge.services.recall_receipts import keep_recall
 from knowledge.services.sources import visible_things
 from knowledge.services.then import find_then, read_then
 
@@ -82,4 +83,5 @@ def semantic_search(
     )
     page = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit_line.md")
     serve_found(actor, [Exposure(hit.kind, hit.id) for hit in page.items])
+    keep_recall(actor, page, template="hits.md", hit_template="_hit_line.md")
     return page

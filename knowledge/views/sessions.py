@@ -13,6 +13,7 @@ from bigmind.web.forms import Lines, Names, OperationForm, TextField, form_data,
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.models import Chunk, Session
 from knowledge.services.context_receipts import receipt_of
+from knowledge.services.recall_receipts import recalls_of
 from knowledge.services.sessions import correct_chunk, correct_session, end_session, list_sessions
 from knowledge.views.pages import ProjectQuestion, Within, form_page, memory_page, own_thing, project_field
 
@@ -74,7 +75,13 @@ def session(request: HttpRequest, session_id: str) -> HttpResponse:
     chunks = shown.chunks.filter(set_aside_at=None).order_by("seq")
     page = page_of(chunks, limit=CHUNKS_SHOWN, offset=offset_in(request))
     facts = shown.facts.filter(deprecated_at=None).order_by("created_at")[:PAGE_ROWS]
-    context = {"session": shown, "page": page, "facts": facts, "receipt": receipt_of(shown)}
+    context = {
+        "session": shown,
+        "page": page,
+        "facts": facts,
+        "receipt": receipt_of(shown),
+        "recalls": recalls_of(shown),
+    }
     return render(request, "knowledge/session.html", context)
 
 
