@@ -26,9 +26,7 @@ class ToldNode(VariableNode):
 class AgentEngine(Engine):
     """Loads templates whose variables are told, included ones too."""
 
-    def find_template(
-        self, name: str, dirs: Any = None, skip: list[Origin] | None = None
-    ) -> tuple[Template, Origin | None]:
+    def find_template(self, name: str, dirs: Any = None, skip: list[Origin] | None = None) -> tuple[Template, Origin]:
         """Return a template, with each of its variables made one that is told."""
         template, origin = super().find_template(name, dirs, skip)
         return _with_told_nodes(template), origin
@@ -50,5 +48,11 @@ class AgentTemplates(DjangoTemplates):
 
     def __init__(self, params: dict[str, Any]) -> None:
         super().__init__(params)
-        options = {"autoescape": False, "debug": self.engine.debug, "libraries": self.engine.libraries}
-        self.engine = AgentEngine(self.dirs, self.app_dirs, **options, builtins=self.engine.builtins)
+        self.engine = AgentEngine(
+            self.dirs,
+            self.app_dirs,
+            autoescape=False,
+            debug=self.engine.debug,
+            libraries=self.engine.libraries,
+            builtins=self.engine.builtins,
+        )
