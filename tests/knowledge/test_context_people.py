@@ -365,7 +365,8 @@ def test_instructions_are_told_before_tastes_however_old_and_whatever_they_are_c
     likings = [at for at, line in enumerate(lines) if ") Prefers " in line or ") Likes " in line]
     assert max(told) < min(likings)
     left = tastes - len(likings)
-    assert any(line.startswith(f"_{left} of them are preferences or constraints: ") for line in lines)
+    (said,) = [line for line in lines if line.startswith(f"_{left} of them are preferences or constraints: ")]
+    assert "memory_tidy" in said
 
 
 def test_instructions_among_long_preferences_are_told_in_their_place():
