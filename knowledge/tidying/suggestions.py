@@ -137,8 +137,8 @@ Found = Iterator[tuple[Sequence[Any], str]]
 
 def _find_contradictions(user: User) -> Found:
     """Yield each current fact that a newer one contradicts, with that one."""
-    current = Fact.objects.of(user).current()
-    older = current.filter(contradicted_by__deprecated_at=None).exclude(contradicted_by=None)
+    current = Fact.objects.of(user).current().without_past()
+    older = current.filter(contradicted_by__in=current)
     for fact in older.select_related("contradicted_by").order_by("created_at", "pk")[:MOST]:
         yield [fact, fact.contradicted_by], ""
 

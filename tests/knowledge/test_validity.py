@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from bigmind.core.errors import Invalid
+from bigmind.core.operations import carry_out
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Fact, Passage
@@ -22,6 +23,7 @@ from knowledge.services.facts import (
 )
 from knowledge.services.recall import recall
 from knowledge.services.semantic import semantic_search
+from knowledge.tidying.answers import tidy
 from knowledge.transfer.exports import export_memory
 from knowledge.transfer.imports import import_memory
 from tests.factories import make_actor
@@ -258,3 +260,15 @@ def test_what_an_older_version_took_out_of_the_index_comes_back():
 
     assert texts(recall(actor, query="Where is the shop hosted?", as_of=f"March {LAST_YEAR}")) == [HEROKU]
     assert texts(recall(actor, query="Where is the shop hosted?")) == [FLY]
+
+
+def test_what_is_past_is_no_contradiction_to_settle_any_more():
+    actor = make_actor()
+    store(actor, HEROKU)
+    newer = store(actor, FLY)
+    assert [one.concern for one in carry_out(tidy, actor, {}).suggestions] == ["contradiction"]
+
+    correct_fact(actor, fact_id=newer.number, fact=FLY, valid_until=timezone.now())
+
+    assert carry_out(tidy, actor, {}).suggestions == []
+    assert HEROKU in get_context(actor).markdown
