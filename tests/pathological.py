@@ -1,34 +1,79 @@
 """Texts that cost careless code the square of their length or worse, and the functions that meet texts from outside."""
 
 import io
+import json
+import zipfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import get_args
+
+from rest_framework.exceptions import APIException
 
 from accounts.connecting.hook_program import TEXT_CHARS, clean
-from bigmind.core.errors import Invalid
+from bigmind.core.errors import BigMindError
+from bigmind.core.forgiving import list_in
+from bigmind.core.handles import id_in, read_handle
 from bigmind.core.injections import find_injections
+from bigmind.core.key_text import is_well_formed
+from bigmind.core.parts import part_of
+from bigmind.core.periods import find_period, read_period
 from bigmind.core.screening import find_secrets
-from bigmind.core.text import check_content, fence, find_hidden_characters, inline, normalise
+from bigmind.core.screening.policy import refuse_secrets
+from bigmind.core.text import (
+    check_content,
+    fence,
+    find_hidden_characters,
+    inline,
+    markdown_lines,
+    normalise,
+    split_to_bytes,
+)
 from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.transports.hooks.payloads import drop_hook_context
+from bigmind.transports.mcp.request_context import parse_structured, parse_toolsets
+from bigmind.transports.rest.arguments import read_json
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
+from curation.notifications.notices import notice_text
+from knowledge.app_maps.files.archives import unpack
+from knowledge.app_maps.files.folders import parse_maps
+from knowledge.app_maps.files.text import quote, scalar
+from knowledge.capture.reports import clean as clean_report
+from knowledge.capture.reports import drop_private
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
-from knowledge.parsers.learnings import pending_in
+from knowledge.parsers.learnings import mark_text, pending_in
 from knowledge.parsers.markdown import infer_tags
 from knowledge.parsers.outline import words_of as plain_words
+from knowledge.parsers.sources import SourceKind, kind_for, parse_text
 from knowledge.parsers.yaml_files import parse_entries
 from knowledge.references.readers.commands import first_sentence, name_in
+from knowledge.references.readers.console.helps import literal_words
+from knowledge.references.readers.console.source import plain_comment
+from knowledge.references.readers.documents import read_document
 from knowledge.references.readers.help.text import read_help
 from knowledge.references.readers.help.usage import choices_in, is_option_row, option_of, read_usage
-from knowledge.references.readers.registry import Source, generator_for
+from knowledge.references.readers.registry import GENERATORS, Source, generator_for
+from knowledge.references.readers.validation import findings_in
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.names import path_form, request_in, spell, words_typed
 from knowledge.search.splits import split_text
+from knowledge.services.context_facts import line_start
 from knowledge.services.contradictions import contradictions
+from knowledge.services.ranking import tells_to
+from knowledge.services.ranking import words_of as words_to_rank
+from knowledge.templatetags.agent import around
+from knowledge.templatetags.agent import tokens as cut_to_budget
+from knowledge.templatetags.pages import highlighted
 from knowledge.transfer import readers as importers
 from knowledge.transfer.readers.bundles import bundle_from
+from knowledge.transfer.readers.saved_memories import facts_in
+from knowledge.transfer.readers.transcripts import exit_code, without_private
+from knowledge.transfer.readers.uploads import open_upload
+from knowledge.views.context import tokens_by_tier
 from knowledge.views.entries import heading_and_body, words_of
 
+DOCUMENTS: tuple[SourceKind, ...] = get_args(SourceKind)
 PUMPS = {
     "backticks": "`",
     "backticks, growing": "",
@@ -138,6 +183,8 @@ PUMPS = {
     "commands": "commands:\n  a   b\n",
     "labels": "**Fix:** ",
     "labels, lines": "Fix: \n",
+    "labels alone": "**a:**\n\n",
+    "labels of lists": "- **a:**\n  - b\n",
     "fixes": ". Fix: ",
     "statuses": "Status: ",
     "stories": "STORY A-",
@@ -224,13 +271,64 @@ def _generate(text: str) -> object:
     return generator_for(source).generate(source)
 
 
-def _generate_typescript(text: str) -> object:
-    source = Source("upload.ts", text.encode(errors="replace"))
-    return generator_for(source).generate(source)
+def _generator(kind: str, beginning: str = "") -> Callable[[str], object]:
+    def generate(text: str) -> object:
+        return GENERATORS[kind].generate(Source(f"upload.{kind}", (beginning + text).encode(errors="replace")))
+
+    return generate
+
+
+def _validate(text: str) -> object:
+    return findings_in(Source("upload.yaml", (OPENAPI + _indented(text)).encode(errors="replace")), "openapi")
+
+
+def _zipped(text: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("crm.yaml", text)
+    return buffer.getvalue()
+
+
+def _upload(text: str) -> object:
+    return open_upload(text.encode(errors="replace"), "upload.json", 5_000), open_upload(_zipped(text), "a.zip", 5_000)
+
+
+def _map(text: str) -> object:
+    return parse_maps(unpack(_zipped(f"app:\n  name: |\n{_indented(text)}")))
+
+
+def _mark(text: str) -> object:
+    return mark_text(f"entries:\n- content: |\n{_indented(text)}", "LEARNINGS.yaml", {}, datetime.now(UTC))
+
+
+def _describe_api(text: str) -> object:
+    return GENERATORS["openapi"].generate(Source("a.yaml", (OPENAPI + _indented(text)).encode(errors="replace")))
+
+
+def _indented(text: str) -> str:
+    return "".join(f"{' ' * 10}{line}\n" for line in text.split("\n"))
+
+
+def _transcript(text: str) -> object:
+    return without_private(text), exit_code(text), drop_hook_context(text), drop_private(text), clean_report(text)
+
+
+def _question(text: str) -> object:
+    read_period(text)
+    return (
+        find_period(text),
+        words_to_rank(text),
+        tells_to(text),
+        highlighted(text, ["secret", "a"]),
+        around(text, ["a"]),
+    )
+
+
+OPENAPI = "openapi: 3.1.0\ninfo: {title: a, version: '1'}\npaths:\n  /a:\n    get:\n      description: |\n"
 
 
 def _pending(text: str) -> object:
-    return pending_in("entries:\n- content: |\n" + text, "LEARNINGS.yaml")
+    return pending_in(f"entries:\n- content: |\n{_indented(text)}", "LEARNINGS.yaml")
 
 
 def _excerpt(text: str) -> object:
@@ -266,22 +364,59 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "choices": choices_in,
     "options": lambda text: (is_option_row(text), option_of("--a " + text, text)),
     "sources of references": _generate,
-    "typescript": _generate_typescript,
+    "typescript": _generator("console"),
+    "comments in typescript": lambda text: (
+        _generator("console", "/** ")(text),
+        plain_comment(text),
+        literal_words(text),
+    ),
+    "openapi": _generator("openapi"),
+    "descriptions in openapi": _describe_api,
+    "validation of openapi": _validate,
+    "curated references": _generator("curated"),
+    "documents of references": lambda text: read_document(text, "upload.yaml"),
+    "app maps": _map,
+    "names in app maps": lambda text: (scalar(text), quote(text)),
+    "uploads": _upload,
+    "transcripts": _transcript,
+    "questions": _question,
+    "parts of replies": lambda text: (part_of(text, 2), split_to_bytes(text, 2_000), markdown_lines(text)),
+    "json": lambda text: read_json(text.encode(errors="replace")),
+    "texts in json": lambda text: read_json(json.dumps({"a": [text]}).encode(errors="replace")),
+    "lists in texts": list_in,
+    "handles": lambda text: (read_handle(text), id_in(text, "fact"), is_well_formed(text)),
+    "toolsets": parse_toolsets,
+    "forms of replies": parse_structured,
+    "shared texts": refuse_secrets,
+    "lines of agents": lambda text: (
+        line_start(text),
+        cut_to_budget(text, 100),
+        notice_text(text),
+        tokens_by_tier(text),
+    ),
+    "marks in learnings": _mark,
+    "saved memories": lambda text: list(facts_in(text, "upload.txt")),
+    "kinds of documents": lambda text: kind_for("a.md", text),
+    **{f"a document of {kind}": lambda text, kind=kind: parse_text(text, "a.md", kind) for kind in DOCUMENTS},
     "learnings": _pending,
-    "entry files": lambda text: parse_entries("entries:\n- content: |\n" + text, "a.yaml"),
+    "entry files": lambda text: parse_entries(f"entries:\n- content: |\n{_indented(text)}", "a.yaml"),
     "an import, recognised": _import("auto"),
     "an import of basic-memory": _basic_memory,
     **{f"an import as {name}": _import(name) for name in importers.FORMATS if name != "older-bigmind"},
 }
-"""Every function of the server that meets a text from outside, before or without a database, by a name for it.
+"""Every function that meets a text from outside, before or without a database, by a name for it.
 
-Documents that the commands read (`bigmind kb_seed`) stop nobody but who gave the command.
+`tests/core/test_text_functions.py` finds the functions of the code that these do not reach.
 """
+
+
+PATIENT = {"typescript", "comments in typescript", *(f"a document of {kind}" for kind in DOCUMENTS)}
+"""What only commands read, or a process that can be killed: it may take longer, as long as that grows with the text."""
 
 
 def meet(entrance: str, text: str) -> None:
     """Give a text to an entrance. A refusal is an answer, too."""
     try:
         ENTRANCES[entrance](text)
-    except (Invalid, ValueError):
+    except (BigMindError, APIException, ValueError):
         return

@@ -1,7 +1,7 @@
 """How much processor time something takes, whatever else the machine does, and whether that grows with a text."""
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import process_time
 
@@ -10,7 +10,7 @@ LONGEST = 64 * KIB
 SIZES = (16 * KIB, 32 * KIB, 64 * KIB)
 SECONDS = 0.2
 """For the longest text of one piece."""
-GROWTH = 2.5
+GROWTH = 2.3
 """What time may be multiplied by where a text is twice as long."""
 GIVEN_UP = 1.0
 
@@ -35,13 +35,13 @@ def given_up_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def seconds_of(act: Callable[[], object], *, tries: int = 1) -> float:
+def seconds_of(act: Callable[[], object], *, tries: int = 1, given_up: float = GIVEN_UP) -> float:
     """Return the processor time of the quickest try: a busy machine makes some slower, none quicker."""
-    best = GIVEN_UP
+    best = given_up
     for _ in range(tries):
         begun = process_time()
         try:
-            with given_up_after(GIVEN_UP):
+            with given_up_after(given_up):
                 act()
         except TooLong:
             continue
@@ -49,10 +49,18 @@ def seconds_of(act: Callable[[], object], *, tries: int = 1) -> float:
     return best
 
 
-def holds_too_long(act: Callable[[str], object], text_of: Callable[[int], str]) -> list[float]:
-    """Return the times of a text at growing SIZES where they are too long, else nothing."""
-    if seconds_of(lambda: act(text_of(SIZES[0]))) < SECONDS * SIZES[0] / LONGEST / 4:
+def holds_too_long(
+    act: Callable[[str], object],
+    text_of: Callable[[int], str],
+    *,
+    sizes: Sequence[int] = SIZES,
+    seconds: float = SECONDS,
+    tries: int = 3,
+    given_up: float = GIVEN_UP,
+) -> list[float]:
+    """Return the times of a text at growing sizes, each twice the one before, where they are too long; else nothing."""
+    if seconds_of(lambda: act(text_of(sizes[0]))) < seconds * sizes[0] / sizes[-1] / 4:
         return []
-    times = [seconds_of(lambda size=size: act(text_of(size)), tries=3) for size in SIZES]
-    grows = times[-1] > GROWTH ** (len(SIZES) - 1) * max(times[0], 0.001)
-    return times if (times[-1] > SECONDS * SIZES[-1] / LONGEST and grows) or times[-1] >= SECONDS else []
+    times = [seconds_of(lambda size=size: act(text_of(size)), tries=tries, given_up=given_up) for size in sizes]
+    grows = times[-1] > GROWTH ** (len(sizes) - 1) * max(times[0], 0.001)
+    return times if (times[-1] > seconds / 2 and grows) or times[-1] >= seconds else []

@@ -44,7 +44,7 @@ class Applied:
 
 def every_pattern() -> list[Applied]:
     """Return each pattern of the packages once: those kept in modules, and those written where they are used."""
-    modules = list(_modules())
+    modules = list(modules_of_the_packages())
     trees = {module: ast.parse(_source(module)) for module in modules}
     anywhere = _uses(trees.values())
     found: dict[tuple[str, int], Applied] = {}
@@ -58,7 +58,7 @@ def every_pattern() -> list[Applied]:
     return sorted(found.values(), key=lambda one: one.where)
 
 
-def _modules() -> Iterator[ModuleType]:
+def modules_of_the_packages() -> Iterator[ModuleType]:
     for package in PACKAGES:
         root = importlib.import_module(package)
         for each in pkgutil.walk_packages(root.__path__, f"{package}."):

@@ -4,14 +4,18 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from time import thread_time
 
 import tree_sitter_typescript
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Node, Parser, Tree
 
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.console.values import UNKNOWN, Code, LineWords, Value, WholeLine, Word
 
 LARGEST_SOURCE = 4_000_000
+# Code takes a tenth of it.
+PARSE_SECONDS, PARSE_SECONDS_A_MEGABYTE = 0.5, 5
+READ_AHEAD = 64 * 1024
 
 FUNCTIONS = frozenset({
     "arrow_function", "function_expression", "function_declaration", "generator_function_declaration",
@@ -37,6 +41,26 @@ class Declared:
     ends: int
 
 
+def _parse(source: bytes, name: str) -> Tree:
+    """Return the syntax tree of a file.
+
+    Raises:
+        Invalid: it takes longer than code of its size does. Of what is no code, the parser tries every reading.
+    """
+    seconds = PARSE_SECONDS + len(source) * PARSE_SECONDS_A_MEGABYTE / 1_000_000
+    ends = thread_time() + seconds
+    parser = Parser(_TS if name.endswith(".ts") else _TSX)
+    try:
+        tree = parser.parse(
+            lambda offset, _: source[offset : offset + READ_AHEAD],
+            encoding="utf8",
+            progress_callback=lambda *_: thread_time() > ends,
+        )
+    except ValueError:
+        raise Invalid(f"`{name}` takes more than {seconds:.1f} s to parse.", hint="Check that it is code.") from None
+    return tree
+
+
 class ParsedFile:
     """A parsed file."""
 
@@ -44,7 +68,7 @@ class ParsedFile:
         if len(text) > LARGEST_SOURCE:
             raise Invalid(f"`{name}` has {len(text):,} characters; at most {LARGEST_SOURCE:,} are read.")
         self.name = name
-        self.root = Parser(_TS if name.endswith(".ts") else _TSX).parse(text.encode(errors="replace")).root_node
+        self.root = _parse(text.encode(errors="replace"), name).root_node
         self.functions: list[Declared] = []
         self._declared: dict[str, list[Declared]] = {}
         self._members: dict[str, list[Declared]] = {}

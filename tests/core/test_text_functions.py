@@ -1,0 +1,69 @@
+"""Every function that is given a text is tried with texts that are slow to read, or it is said here why not."""
+
+from tests.core.text_functions import code_reached, every_text_function
+from tests.pathological import bank
+
+# Enough to reach each function; the whole bank is for the long tests.
+TEXTS = {
+    *("letters in an item", "html, then a letter", "links, then a letter", "backticks, then a letter", "headings"),
+    *("lines of errors", "labels in an item", "labels of lists"),
+}
+EXCUSED = {
+    "is given what these functions have cut, read or made": (
+        *("bigmind.core.addresses.post", "bigmind.transports.mcp.replies.error_of", "bigmind.web.pages.tell"),
+        *("bigmind.transports.hooks.dialects.with_settings", "bigmind.transports.rest.conditions.etag_of"),
+        *("accounts.services.alerts.tell", "curation.notifications.deliveries.signature"),
+        *("knowledge.services.opposites.groups_in", "knowledge.templatetags.agent.inline"),
+        "knowledge.templatetags.agent.fence",
+    ),
+    "hashes or compares it": (
+        *("bigmind.core.key_text.checksum", "accounts.keys.digest_of", "accounts.keys.create_key"),
+        *("accounts.authentication.authenticate_token", "accounts.oauth.app_tokens.find_token"),
+        *("accounts.oauth.consent.unseal", "accounts.services.erasures.digest_with_key"),
+        *("accounts.sign_in.attempts.count_guess", "accounts.sign_in.attempts.count_wrong"),
+        "curation.views.differences.same_text",
+    ),
+    "hands it to the database and to functions that are tried": (
+        *("knowledge.capture.recall.recall_for", "knowledge.lessons.seen_errors.fingerprints_in"),
+        *("knowledge.references.lookup.find_by_name", "knowledge.references.lookup.commands_in"),
+        *("knowledge.references.lookup.is_command_line", "knowledge.references.lookup.nearest_references"),
+        *("knowledge.services.as_told.keep_texts", "knowledge.services.facts.replace_facts"),
+        *("knowledge.services.near_duplicates.compare_with_stored", "knowledge.services.sessions.keep_as_told"),
+        *("knowledge.services.sessions.add_chunk", "knowledge.services.entry_sources.entries_from"),
+        *("knowledge.services.entry_sources.import_source", "knowledge.transfer.foreign_imports.move_in"),
+        *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.folders.read_uploaded_maps"),
+        "knowledge.transfer.readers.uploads.read_upload",
+    ),
+    "runs on the machine of whoever gives the command, with what is theirs": (
+        *("accounts.connecting.hook_program.post", "accounts.connecting.hook_program.write_private"),
+        *("accounts.connecting.hooks.parse_kinds", "accounts.connecting.json_text.read_setting"),
+        *("accounts.connecting.json_text.with_setting", "accounts.connecting.json_text.without_setting"),
+        *("accounts.connecting.json_text.read_items", "accounts.connecting.json_text.with_item"),
+        *("accounts.connecting.json_text.without_items", "accounts.connecting.json_tree.read_tree"),
+        *("accounts.connecting.malformed.line_of", "accounts.connecting.parts.mask_keys"),
+        *("accounts.connecting.rules.with_rules", "accounts.connecting.rules.without_rules"),
+        *("accounts.connecting.toml_text.read_setting", "accounts.connecting.toml_text.with_setting"),
+        *("accounts.connecting.toml_text.without_setting", "knowledge.parsers.reading.replace_text"),
+        *(
+            "knowledge.references.readers.help.trees.generate",
+            "knowledge.references.readers.python.commands.generate_click",
+        ),
+        "knowledge.references.readers.python.commands.generate_argparse",
+        "knowledge.references.readers.python.commands.generate_from_click",
+        "knowledge.references.readers.python.commands.generate_from_argparse",
+        "knowledge.references.readers.python.commands.generate_from_django",
+        "knowledge.references.readers.python.django_projects.generate",
+    ),
+}
+
+
+def test_every_function_that_is_given_a_text_is_tried_or_excused():
+    functions = every_text_function()
+    reached = code_reached(text for name, text in bank(400) if name in TEXTS)
+    excused = {name for names in EXCUSED.values() for name in names}
+
+    missed = {name for name, code in functions.items() if code not in reached} - excused
+
+    assert len(functions) > 150
+    assert not missed, "Add it to ENTRANCES in tests/pathological.py."
+    assert excused <= functions.keys(), "It is no longer there."
