@@ -95,6 +95,35 @@ def test_kill_9_of_a_part_heals(running: Instance, part: str) -> None:
     eventually(lambda: running.is_served() and _store(running, f"Survived without {part}.").is_success)
 
 
+def test_nobody_notices_kill_9_of_one_web_process(running: Instance) -> None:
+    eventually(lambda: set(running.processes()) == set(PARTS) and running.is_served())
+    first, second = (running.processes()[name] for name in ("web-1", "web-2"))
+
+    first.kill()
+    between = [_facts(running) for _ in range(20)]
+    eventually(lambda: running.processes().get("web-1", first) != first)
+    second.kill()
+    afterwards = [_facts(running) for _ in range(20)]
+
+    assert all("next_cursor" in answer or "facts" in answer for answer in between + afterwards)
+
+
+def test_either_web_process_tells_what_both_have_counted(running: Instance) -> None:
+    eventually(lambda: set(running.processes()) == set(PARTS) and running.is_served())
+    read = 'bigmind_calls_total{door="rest",operation="memory_list_facts",outcome="ok"}'
+    before = _metric(running, read)
+
+    for _ in range(20):
+        _facts(running)
+
+    assert {_metric(running, read) for _ in range(10)} == {before + 20}
+
+
+def _metric(running: Instance, name: str) -> float:
+    lines = httpx.get(f"{running.url}/metrics", timeout=10).text.splitlines()
+    return next((float(line.removeprefix(name)) for line in lines if line.startswith(name)), 0.0)
+
+
 def test_what_was_acknowledged_survives_kill_9_of_postgresql(running: Instance) -> None:
     eventually(lambda: _store(running, "Acknowledged before the power went.").is_success)
 
