@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.rls import rls_bypass
 from curation.decisions.entries import readable_entry
 from curation.models import Claim, Comment, Review
 from curation.shapes.briefings import ProposerRecordShape, SuspicionShape
@@ -60,6 +61,8 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
     entry = readable_entry(actor, entry_id)
     near = neighbours_of(actor, entry)
     claim = Claim.objects.current().filter(entry=entry).select_related("by").first()
+    with rls_bypass():
+        complaints = list(open_complaints(Kind.COMPANY).filter(source_id=str(entry.pk)).select_related("user")[:20])
     return Briefing(
         entry=entry,
         nearest=near.approved,
@@ -68,7 +71,7 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
         record=record_of(entry),
         effect=effect_of(entry),
         suspicions=suspicions_about(entry),
-        complaints=list(open_complaints(Kind.COMPANY).filter(source_id=str(entry.pk)).select_related("user")[:20]),
+        complaints=complaints,
         history=list(entry.reviews.order_by("number")),
         comments=list(entry.comments.select_related("by").order_by("created_at", "pk")),
         claimed_by=claim.by if claim else None,

@@ -21,6 +21,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import Conflict
 from bigmind.core.pages import Page, page_of
+from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
 from curation.decisions.history import entry_to_change
 from curation.decisions.rules import waits_for_others
@@ -156,8 +157,10 @@ def waiting(why: str) -> CompanyEntryQuerySet:
         return entries.filter(status=Status.PENDING)
     if why == "reported":
         # Start from the complaints, which are few: the other way round would scan all entries.
-        numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).values("number")
-        return entries.own().approved().filter(pk__in=numbers)
+        numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField()))
+        with rls_bypass():
+            complained = list(numbers.values_list("number", flat=True).distinct())
+        return entries.own().approved().filter(pk__in=complained)
     found = {"overlapping": list_overlapping, "unused": list_unused}
     return entries.filter(pk__in=found[why]().values("pk")) if why in found else entries.due()
 
@@ -256,7 +259,8 @@ def _with_company(entries: Sequence[CompanyEntry], why: str) -> list[QueueItem]:
     }
     complaints_about = open_complaints(Kind.COMPANY).filter(source_id__in=[str(number) for number in numbers])
     rows = complaints_about.order_by().values_list("source_id")
-    counted = {id: (number, first) for id, number, first in rows.annotate(Count("pk"), Min("created_at"))}
+    with rls_bypass():
+        counted = {id: (number, first) for id, number, first in rows.annotate(Count("pk"), Min("created_at"))}
     no_complaints = (0, None)
     return [
         QueueItem(entry, why, complaints, claims.get(entry.pk), complained_at)

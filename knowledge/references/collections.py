@@ -11,6 +11,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
+from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Offset
 from knowledge.models import (
     Feedback,
@@ -168,6 +169,7 @@ def browse_references(
     )
 
 
+@rls_bypass()
 def cover(actor: Actor, *, collection: CollectionName) -> Coverage:
     """Report how well a collection is covered: what there is, what is missing, what drifted, what is asked for."""
     shelf = see_collection(actor, collection=collection)

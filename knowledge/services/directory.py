@@ -85,7 +85,8 @@ def _people(users: Collection[User]) -> list[Person]:
     def sharing(section: ProfileSection) -> list[UUID]:
         return [user.pk for user in users if section in sections[user.pk]]
 
-    titles = dict(Profile.objects.filter(user__in=sharing(ProfileSection.ROLE)).values_list("user", "role"))
+    with rls_bypass():
+        titles = dict(Profile.objects.filter(user__in=sharing(ProfileSection.ROLE)).values_list("user", "role"))
     agents = _agents_of_each(sharing(ProfileSection.AGENTS))
     instances = instances_of_each(sharing(ProfileSection.AGENTS))
     topics = topics_of_each(sharing(ProfileSection.TOPICS), limit=TOPICS_EACH)

@@ -13,6 +13,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import people_shown
 from bigmind.core.pages import Page
+from bigmind.core.rls import rls_bypass
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
@@ -83,6 +84,7 @@ def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[P
     return {question: list(people.values())[:PEOPLE_NAMED] for question, people in named.items()}
 
 
+@rls_bypass()
 def _vectors(question_ids: Iterable[int], space: EmbeddingSpace) -> list[tuple[int, str]]:
     """The vectors of these questions that can be compared now."""
     asked = UnansweredQuestion.objects.filter(pk__in=list(question_ids), space=space)

@@ -27,6 +27,7 @@ from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page
 from bigmind.core.read_only import is_read_only
+from bigmind.core.rls import rls_bypass
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
 from bigmind.core.vocabulary import Offset, RowId
@@ -201,11 +202,13 @@ def _digest_of(query: str) -> str:
     return digest(" ".join(_words(one_line(query).strip()[:QUESTION_CHARS])))
 
 
+@rls_bypass()
 def _same_words(key: str) -> Gap | None:
     same = UnansweredQuestion.objects.filter(digest=key).select_related("gap").order_by("pk").first()
     return same.gap if same else None
 
 
+@rls_bypass()
 def _same_meaning(text: str, found: Findings) -> Gap | None:
     """The gap of the question that is nearest, if it is near enough: by meaning, or without vectors by words."""
     others = UnansweredQuestion.objects.select_related("gap")
@@ -218,6 +221,7 @@ def _same_meaning(text: str, found: Findings) -> Gap | None:
     return alike.gap if alike and _likeness(text, alike.text) >= SAME_WORDS else None
 
 
+@rls_bypass()
 def _gaps_shown_to(actor: Actor) -> list[ShownGap]:
     """What is disclosed to the actor, and their own questions apart from it: each alone, whatever others asked."""
     others = Count("questions__user", filter=~Q(questions__user=actor.user), distinct=True)
@@ -268,6 +272,7 @@ def _private(question: UnansweredQuestion) -> ShownGap:
     )
 
 
+@rls_bypass()
 def _name_anew(gaps: "QuerySet[Gap]") -> None:
     """Give gaps the name that anybody may read, whoever asked, and drop those that nobody asks about any more."""
     gaps.filter(questions=None).delete()
