@@ -334,6 +334,7 @@ CELERY_BEAT_SCHEDULE = {
     "forget-captures": {"task": "knowledge.tasks.forget_captures", "schedule": 3600.0},
     "forget-silent-instances": {"task": "knowledge.tasks.forget_silent_instances", "schedule": 86_400.0},
     "deliver-pending": {"task": "curation.tasks.deliver_pending", "schedule": 60.0},
+    "tell-audit-head": {"task": "curation.tasks.tell_audit_head", "schedule": 300.0, "options": {"expires": 300}},
     # How often it is really asked, the row of the server says.
     "sync-with-company": {
         "task": "curation.tasks.sync_with_company",

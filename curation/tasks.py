@@ -15,6 +15,12 @@ def deliver_pending() -> None:
 
 
 @shared_task
+def tell_audit_head() -> None:
+    """Send the last line of the audit log to the webhook, if there is another than before."""
+    deliveries.queue_audit_head()
+
+
+@shared_task
 def sync_with_company() -> None:
     """Synchronize with the company server, if there is one and it is due."""
     company_server.sync_if_due()

@@ -2,12 +2,13 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -19,6 +20,7 @@ from accounts.actor import acting
 from accounts.models import AuditEvent, AuditHead, User
 from accounts.models.records import KEYED
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.errors import Invalid
 
 log = structlog.get_logger()
 
@@ -40,12 +42,34 @@ def move_head(event: AuditEvent, *, is_first: bool) -> None:
     transaction.on_commit(partial(_keep_outside, head), robust=True)
 
 
-def missing_ends() -> Iterator[tuple[int, str]]:
-    """Yield the number of each row that was the last one and is gone, or another, and what says so."""
+def head_text(head: AuditHead | None) -> str:
+    """Return a head as it is noted where text is kept: in the log, in the manifest of a backup, in a message."""
+    return f"{head.number}.{head.last}.{head.seal}" if head else ""
+
+
+def head_in(text: str) -> AuditHead:
+    """Return the head that `head_text` made this text of.
+
+    Raises:
+        Invalid: it is none.
+    """
+    number, last, seal = (*text.strip().split("."), "", "")[:3]
+    if not (number.isascii() and number.isdigit() and last and seal):
+        raise Invalid.of("head", "must be a number and two seals with points between, as the log has it")
+    return AuditHead(number=int(number[:18]), last=last, seal=seal)
+
+
+def missing_ends(elsewhere: Mapping[str, AuditHead] = MappingProxyType({})) -> Iterator[tuple[int, str]]:
+    """Yield the number of each row that was the last one and is gone, or another, and what says so.
+
+    Args:
+        elsewhere: Heads that were kept in other places, by what to call the place.
+    """
     head, last = head_of_audit(), AuditEvent.objects.order_by("-number").first()
     if head is None and last:
         yield last.number, "which row is the last one is noted nowhere any more"
-    for noted, where in ((head, "the database"), (_outside(), "the file audit_head.json")):
+    noted_in = {"the database": head, "the file audit_head.json": _outside(), **elsewhere}
+    for where, noted in noted_in.items():
         if noted is None:
             continue
         if not noted.is_sealed([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]):
@@ -54,7 +78,15 @@ def missing_ends() -> Iterator[tuple[int, str]]:
                 f"{where} notes it as the last row, not as it was written, or the secret key was another",
             )
         elif not AuditEvent.objects.filter(number=noted.number, seal=noted.last).exists():
-            yield noted.number, f"{where} notes it as the last row, and it is gone or another"
+            yield noted.number, f"{where} notes it as the last row, and {_what_is_gone(noted, last)}"
+
+
+def _what_is_gone(noted: AuditHead, last: AuditEvent | None) -> str:
+    ends = last.number if last else 0
+    if ends >= noted.number:
+        return "it is gone or another"
+    missing = f"rows {ends + 1} to {noted.number} are" if ends + 1 < noted.number else "it is"
+    return f"{missing} missing: the log ends with row {ends}" if ends else f"the log is empty: {missing} missing"
 
 
 def forget_outside() -> None:
@@ -64,6 +96,8 @@ def forget_outside() -> None:
 
 
 def _keep_outside(head: AuditHead) -> None:
+    # Logs go where the owner of the database does not reach, as soon as they are collected.
+    log.info("The audit log has a new last row.", head=head_text(head))
     before = _outside()
     if not settings.AUDIT_HEAD_FILE or (before and before.number >= head.number):
         return
@@ -129,16 +163,21 @@ def take_names_from_audit(user: User) -> int:
     return done + AuditEvent.objects.filter(about_id_kept=user.pk).update(about=None, about_name="")
 
 
-def find_broken_events() -> Iterator[BrokenEvent]:
-    """Yield every row of the log that was changed, every place where one is missing, and the last one if it is gone."""
+def find_broken_events(elsewhere: Mapping[str, AuditHead] = MappingProxyType({})) -> Iterator[BrokenEvent]:
+    """Yield every row of the log that was changed, every place where one is missing, and the last one if it is gone.
+
+    Args:
+        elsewhere: Heads that were kept in other places, by what to call the place.
+    """
     number, seal, keyed = 0, "", False
     for event in AuditEvent.objects.order_by("number").iterator(chunk_size=500):
         if event.number != number + 1:
-            yield BrokenEvent(event.number, "a row before it is missing")
+            missing = f"rows {number + 1} to {event.number - 1} are" if event.number > number + 2 else "a row is"
+            yield BrokenEvent(event.number, f"{missing} missing before it")
         elif not _is_sealed(event, seal, must_be_keyed=keyed):
             yield BrokenEvent(event.number, "it is not what was written, or the secret key was another")
         number, seal, keyed = event.number, event.seal, keyed or event.is_keyed
-    yield from starmap(BrokenEvent, missing_ends())
+    yield from starmap(BrokenEvent, missing_ends(elsewhere))
 
 
 def events_without_key() -> int:

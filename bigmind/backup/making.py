@@ -14,6 +14,8 @@ from django.conf import settings
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
+from accounts.models import AuditHead
+from accounts.services.audit import head_text
 from bigmind import __version__
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.rls import KEY_TABLE
@@ -117,6 +119,7 @@ def _fill(folder: Path, database: "psycopg.Connection[Any]") -> Manifest:
             pgvector=vector_version() or "",
             migrations=_migrations(),
             rows=_rows(database),
+            audit_head=_audit_head(database),
             files=_files(folder, snapshot),
         )
     write_private(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
@@ -166,6 +169,14 @@ def _rows(database: "psycopg.Connection[Any]") -> dict[str, int]:
     tables = [str(name) for (name,) in database.execute(TABLES).fetchall() if name != KEY_TABLE]
     count = sql.SQL("SELECT count(*) FROM public.{}")
     return {table: int(_value(database, count.format(sql.Identifier(table)))) for table in tables}
+
+
+def _audit_head(database: "psycopg.Connection[Any]") -> str:
+    """The last line of the audit log in the very snapshot; none where it was not kept yet."""
+    if _value(database, sql.SQL("SELECT to_regclass('public.accounts_audithead')")) is None:
+        return ""
+    row = database.execute("SELECT number, last, seal FROM public.accounts_audithead").fetchone()
+    return head_text(AuditHead(number=row[0], last=row[1], seal=row[2])) if row else ""
 
 
 def _value(database: "psycopg.Connection[Any]", query: sql.SQL | sql.Composed) -> Any:

@@ -36,6 +36,8 @@ class Manifest(BaseModel):
     pgvector: str
     migrations: dict[str, list[str]]
     rows: dict[str, int]
+    audit_head: str = ""
+    """The last line of the audit log, under its seal: `bigmind audit_verify` looks for it."""
     files: dict[str, FileInBackup]
 
 

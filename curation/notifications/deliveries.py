@@ -19,6 +19,7 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
+from accounts.services.audit import head_of_audit, head_text
 from bigmind.core.addresses import AddressRefused, Private, post
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
@@ -31,6 +32,7 @@ LEASE = timedelta(minutes=2)
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480, 960))
 """How long to wait after each failed attempt. After the last one it is given up, and kept with its error."""
 KEPT = timedelta(days=30)
+AUDIT_HEAD = "audit.head"
 
 log = structlog.get_logger()
 
@@ -71,6 +73,22 @@ def queue_webhook(review: Review) -> None:
     }
     Delivery.objects.create(channel=Channel.WEBHOOK, event=event, body=body)
     after_commit("curation.tasks.deliver_pending")
+
+
+def queue_audit_head() -> bool:
+    """Queue the last line of the audit log for the webhook, if it is another than the one that was told before.
+
+    Whoever receives it can show later what the log had: the owner of the database cannot take it back from there.
+    """
+    head = head_of_audit()
+    if head is None or not settings.WEBHOOK_URL:
+        return False
+    body = {"type": AUDIT_HEAD, "timestamp": timezone.now().isoformat(), "data": {"head": head_text(head)}}
+    told = Delivery.objects.filter(channel=Channel.WEBHOOK, event=AUDIT_HEAD).order_by("-created_at").first()
+    if told and told.body["data"] == body["data"]:
+        return False
+    Delivery.objects.create(channel=Channel.WEBHOOK, event=AUDIT_HEAD, body=body)
+    return True
 
 
 def deliver_pending() -> int:

@@ -6,6 +6,7 @@ import json
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,10 @@ from accounts.models import AuditEvent, AuditHead
 from accounts.people.invitations import invite
 from accounts.people.people import deactivate, give_role
 from accounts.people.user_deletion import delete_user
-from accounts.services.audit import audit, find_broken_events
+from accounts.services.audit import audit, find_broken_events, head_of_audit, head_text
+from bigmind.backup.manifest import Manifest
+from curation.models import Delivery
+from curation.notifications.deliveries import queue_audit_head
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_user
 
@@ -130,6 +134,78 @@ def test_newest_rows_that_were_cut_off_are_missed() -> None:
     assert [broken.number for broken in find_broken_events()] == [3]
     with pytest.raises(CommandError, match="not what was written"):
         call_command("audit_verify")
+
+
+def test_what_is_missing_is_said_from_where_to_where() -> None:
+    for _ in range(6):
+        audit("invited", role="admin")
+
+    with _past_the_trigger():
+        AuditEvent.objects.filter(number__in=(2, 3, 5, 6)).delete()
+
+    said = {broken.number: broken.why for broken in find_broken_events()}
+    assert "rows 2 to 3 are missing" in said[4]
+    assert "rows 5 to 6 are missing: the log ends with row 4" in said[6]
+
+
+def test_rows_in_another_order_are_found() -> None:
+    _note_three()
+
+    with _past_the_trigger():
+        for number, becomes in ((2, 9), (3, 2), (9, 3)):
+            AuditEvent.objects.filter(number=number).update(number=becomes)
+
+    assert {broken.number for broken in find_broken_events()} == {2, 3}
+
+
+def test_a_head_that_was_kept_elsewhere_finds_an_older_state_of_everything(
+    caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any, settings: Any, tmp_path: Path
+) -> None:
+    settings.WEBHOOK_URL = "https://example.com/hook"
+    audit("invited", role="admin")
+    before = AuditHead.objects.values("number", "last", "seal").get()
+    with caplog.at_level("INFO"), django_capture_on_commit_callbacks(execute=True):
+        audit("invited", role="member")
+    told = head_text(head_of_audit())
+    queued = [queue_audit_head(), queue_audit_head()]
+    backup = tmp_path / "bigmind-20260101T000000Z"
+    backup.mkdir()
+    _write_manifest(backup, audit_head=told)
+
+    with _past_the_trigger():
+        AuditEvent.objects.filter(number=2).delete()
+    AuditHead.objects.update(**before)
+
+    assert told in caplog.text
+    assert (queued, Delivery.objects.get().body["data"]) == ([True, False], {"head": told})
+    call_command("audit_verify")
+    with pytest.raises(CommandError, match="not what was written"):
+        call_command("audit_verify", "--head", told)
+    settings.BACKUP_DIR = str(tmp_path)
+    output = io.StringIO()
+    with pytest.raises(CommandError, match="not what was written"):
+        call_command("audit_verify", stdout=output)
+    assert f"Line 2: the backup {backup.name} notes it as the last row, and it is missing" in output.getvalue()
+
+
+def _write_manifest(folder: Path, *, audit_head: str) -> None:
+    manifest = Manifest(
+        bigmind="1",
+        made_at=datetime.now(UTC),
+        postgresql=18,
+        pgvector="1",
+        migrations={},
+        rows={},
+        files={},
+        audit_head=audit_head,
+    )
+    (folder / "manifest.json").write_text(manifest.model_dump_json())
+
+
+@pytest.mark.parametrize("text", ["", "17", "seventeen.a.b", "17.a", "².a.b"])
+def test_what_is_no_head_is_refused_with_how_one_looks(text: str) -> None:
+    with pytest.raises(CommandError, match="a number and two seals"):
+        call_command("audit_verify", "--head", text)
 
 
 def test_an_emptied_log_is_missed() -> None:

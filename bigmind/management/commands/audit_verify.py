@@ -1,20 +1,45 @@
 """`audit_verify`: is the audit log what was written, and are the reports of erasures what was signed?"""
 
+from pathlib import Path
 from typing import Any
 
-from accounts.models import AuditEvent, ErasureReport
-from accounts.services.audit import events_without_key, find_broken_events
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from accounts.models import AuditEvent, AuditHead, ErasureReport
+from accounts.services.audit import events_without_key, find_broken_events, head_in
 from accounts.services.erasures import ReportVerdict, as_file, check_report
+from bigmind.backup.making import backups_in
 from bigmind.management.base import OperatorCommand, Refused
 
 
 class Command(OperatorCommand):
-    """Check that no line of the audit log and no report of an erasure was changed. Exit code 1: one was."""
+    """Check that no line of the audit log and no report of an erasure was changed. Exit code 1: one was.
 
-    examples = ("bigmind audit_verify", "bigmind audit_verify --json")
+    It looks for the last line that the database notes, the file audit_head.json, each backup in BIGMIND_BACKUP_DIR, and
+    what `--head` gives.
+    """
+
+    examples = (
+        "bigmind audit_verify",
+        "bigmind audit_verify --json",
+        "bigmind audit_verify --head 17.k1:Zk3….k1:9aQ…",
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take what was kept elsewhere."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--head",
+            action="append",
+            default=[],
+            metavar="TEXT",
+            help="A last line as BigMind's logs, its webhook or the manifest of a backup have it; may be given again.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        broken = [{"line": event.number, "why": event.why} for event in find_broken_events()]
+        heads = {f"the head {text[:40]}": head_in(text) for text in options["head"]} | _heads_of_backups()
+        broken = [{"line": event.number, "why": event.why} for event in find_broken_events(heads)]
         reports = [
             report.pk
             for report in ErasureReport.objects.order_by("pk").iterator(chunk_size=100)
@@ -36,3 +61,15 @@ class Command(OperatorCommand):
                 )
         if broken or reports:
             raise Refused("The audit log is not what was written.")
+
+
+def _heads_of_backups() -> dict[str, AuditHead]:
+    """What the backups of this instance noted as the last line when they were made."""
+    if not settings.BACKUP_DIR:
+        return {}
+    made = backups_in(Path(settings.BACKUP_DIR).expanduser())
+    return {
+        f"the backup {backup.folder.name}": head_in(backup.manifest.audit_head)
+        for backup in made
+        if backup.manifest.audit_head
+    }
