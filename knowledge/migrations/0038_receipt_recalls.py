@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Add a column that is empty at first."""
 
-    dependencies = [("knowledge", "0036_sees_by_token")]
+    dependencies = [("knowledge", "0037_more_behind_the_wall")]
 
     operations = [
         migrations.AddField(
