@@ -100,7 +100,9 @@ class ContextLine:
     @property
     def markdown(self) -> str:
         """The line as the agent reads it."""
-        # The label first: words that stood before it could pass for a part of it.
+        if self.before.startswith("|"):
+            return f"{self.before}{self.shown}{self.after}"
+        # The label first: words that stood before it could pass for a part of it. A cell of a table cannot be left.
         return f"{self.before}{self.after.lstrip()}{' ' * bool(self.after)}{self.shown}"
 
     @property

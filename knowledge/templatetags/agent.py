@@ -98,7 +98,7 @@ def hit_label(hit: Any) -> Told:
     It stands behind the opening fence, so no text of anybody's can pass for it; what was stored comes last.
     """
     handle = handle_of(hit.kind, hit.id)
-    by = f"approved by {texts.quote(hit.approver)}" if hit.approver else _by(hit.owner)
+    by = f"approved by {texts.quote(str(hit.approver))}" if hit.approver else _by(hit.owner)
     shown = hit.role or (by if hit.tier in SHARED_TIERS else "")
     session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
     named = hit.title.removeprefix(f"[{handle}] ")
@@ -127,7 +127,7 @@ def entry_label(hit: Any) -> Told:
 def company_label(hit: Any) -> Told:
     """Say so of an approved entry that was found, with how lately someone verified it."""
     entry = hit.entry
-    by = f"approved by {texts.quote(entry.decided_by)}" if entry.decided_by else "approved"
+    by = f"approved by {texts.quote(str(entry.decided_by))}" if entry.decided_by else "approved"
     is_copy = entry.comes_from and entry.as_of
     source = f"from {texts.quote(entry.comes_from)} as of {entry.as_of:%Y-%m-%d}" if is_copy else ""
     flag = _flag(entry.title, entry.content)
@@ -145,8 +145,8 @@ def _flag(*stored: str) -> str:
     return CAUTION if has_warnings("\n".join(stored)) else ""
 
 
-def _by(name: str) -> str:
-    return f"by {texts.quote(name)}" if name else "by someone who has left"
+def _by(name: object) -> str:
+    return f"by {texts.quote(str(name))}" if name else "by someone who has left"
 
 
 def _label(*parts: str | datetime) -> Told:

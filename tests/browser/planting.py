@@ -35,6 +35,7 @@ NAMES = "letters, digits and @.+-_ alone, by a validator that every way in asks"
 NOT_PLANTED: dict[str, str] = {
     **dict.fromkeys(("digest", "name_digest", "fingerprint", "seal", "signature", "public_key"), MADE_BY_THE_PROGRAM),
     "source_id": IDS,
+    "Passage.language": WORDS,
     "quoted_id": IDS,
     "User.password": "a hash: it signs nobody in otherwise, and no template knows it",
     "User.username": NAMES,

@@ -135,7 +135,7 @@ def test_an_approved_entry_is_in_everybodys_context_with_handle_and_freshness() 
 
     told = get_context(make_actor()).markdown
 
-    assert f"- **[standard]** [{entry.handle}] Health: Answer /healthz. (verified)" in told
+    assert f"- **[standard]** [{entry.handle}] (verified) Health: Answer /healthz." in told
 
 
 def test_what_belongs_to_the_project_is_told_before_what_is_more_important_elsewhere() -> None:
