@@ -170,6 +170,26 @@ def test_of_many_who_show_the_same_code_at_once_one_comes_in() -> None:
     assert accepted.count(True) == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_of_many_who_show_the_same_recovery_code_at_once_one_comes_in() -> None:
+    ada = make_user("ada", password=PASSWORD)
+    _, codes = with_second_factor(ada)
+
+    def show(_: int) -> bool:
+        try:
+            check_code(ada, codes[0])
+        except Invalid:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(6) as threads:
+        accepted = list(threads.map(show, range(6)))
+
+    assert accepted.count(True) == 1
+
+
 def test_a_recovery_code_works_once_whatever_stands_between_its_digits_and_is_told(ada: User) -> None:
     _, codes = with_second_factor(ada)
     first, second = sign_in(), sign_in()

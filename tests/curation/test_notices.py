@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -216,6 +217,28 @@ def test_a_public_address_is_called_by_its_number() -> None:
 
 def test_an_address_behind_a_gateway_is_judged_by_what_the_gateway_calls() -> None:
     assert public_address("http://[64:ff9b::5db8:d822]/")[0] == "http://[64:ff9b::5db8:d822]:80/"
+
+
+def test_a_name_that_leads_elsewhere_after_it_was_checked_is_not_asked_again(
+    hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, look_up = [], socket.getaddrinfo
+
+    def rebind(host: Any, *rest: Any, **more: Any) -> Any:
+        if host != "rebind.example":
+            return look_up(host, *rest, **more)
+        asked.append(host)
+        return look_up("127.0.0.1" if len(asked) == 1 else "127.0.0.9", *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebind)
+    settings.WEBHOOK_URL = f"http://rebind.example:{hook.server_port}/hook"
+    propose()
+
+    deliver_pending()
+
+    ((headers, _),) = hook.received
+    assert asked == ["rebind.example"]
+    assert headers["host"] == f"rebind.example:{hook.server_port}"
 
 
 def test_without_a_webhook_nothing_is_queued(settings: Any) -> None:
