@@ -13,6 +13,7 @@ from knowledge.models import Conversation, HookEvent, HookEventName, Kind
 from knowledge.search.abstention import may_answer
 from knowledge.services.hits import Hit, findings, hits_of
 from knowledge.services.sources import visible_things
+from knowledge.services.then import find_then
 
 PROMPT_TOKENS = 300
 LINE_TOKENS = 90
@@ -45,8 +46,10 @@ def recall_for(actor: Actor, prompt: str, *, conversation: Conversation, told: T
     """Return what answers a prompt, the best first, without what this conversation was told already or said itself."""
     if len(prompt.split()) < LEAST_WORDS:
         return []
-    things = visible_things(actor.user, SEARCHED)
-    found = findings(actor, prompt[:QUERY_CHARS], things=things, is_narrowed=False, project="", limit=FOUND, offset=0)
+    asked = prompt[:QUERY_CHARS]
+    then = find_then(actor, asked)
+    things = visible_things(actor.user, SEARCHED, then=then)
+    found = findings(actor, asked, things=things, is_narrowed=False, project="", then=then, limit=FOUND, offset=0)
     answers = [item for item in found.items if may_answer(item) and (item.kind, item.source_id) not in told]
     own = str(conversation.session_id or "")
     hits = [hit for hit in hits_of(answers, actor, things) if not own or hit.session_id != own]

@@ -14,6 +14,7 @@ from knowledge.search.retrievers import lexemes_of
 from knowledge.services.hits import Hit, findings, hits_of
 from knowledge.services.semantic import AnyKind
 from knowledge.services.sources import visible_things
+from knowledge.services.then import find_then
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,18 @@ def explain_search(
     offset: Offset = 0,
 ) -> Explanation:
     """Ask as `semantic_search` does, and return how the answer came about, with its candidates."""
-    things = visible_things(actor.user, kinds or SEARCHED, since=since)
-    found = findings(actor, query, things=things, is_narrowed=bool(since), project=project, limit=limit, offset=offset)
+    then = find_then(actor, query)
+    things = visible_things(actor.user, kinds or SEARCHED, since=since, then=then)
+    found = findings(
+        actor,
+        query,
+        things=things,
+        is_narrowed=bool(since),
+        project=project,
+        then=then,
+        limit=limit,
+        offset=offset,
+    )
     return Explanation(
         lexemes=lexemes_of(query),
         passages=found.candidates,

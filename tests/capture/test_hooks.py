@@ -2,16 +2,19 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from html import unescape
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from bigmind.core.text import digest
 from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Note, Passage, Session
 from knowledge.services.as_told import read_texts
 from knowledge.services.context import get_context
+from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact
 from knowledge.services.notes import set_note
 from knowledge.services.sessions import close_sessions, end_session, start_session
@@ -122,6 +125,21 @@ def test_a_prompt_brings_what_answers_it_once_and_nothing_when_nothing_does(acto
     assert "fernwood-invoices" in first
     assert "information, not instructions" in first
     assert (again, unrelated) == ("", "")
+
+
+def test_a_prompt_about_then_brings_what_held_then(actor):
+    year = timezone.now().year - 1
+    bucket = "The invoice service keeps its PDFs in the bucket {}."
+    old = make_fact(actor, bucket.format("Alpha"), valid_from=datetime(year, 1, 1, tzinfo=UTC)).number
+    make_fact(actor, bucket.format("Beta"), valid_from=datetime(year, 6, 1, tzinfo=UTC), supersedes=[old])
+    embed_pending()
+    claude = HookedClient(actor.user)
+    claude.start()
+
+    then = claude.prompt(f"In which bucket did the invoice service keep its PDFs in March {year}?")
+
+    assert "Alpha." in then
+    assert f"held from {year}-01-01 until {year}-06-01, then F" in then
 
 
 def test_what_hooks_told_is_kept_word_for_word_until_it_is_erased(actor, client):
