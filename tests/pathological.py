@@ -56,13 +56,14 @@ from knowledge.references.readers.help.usage import choices_in, is_option_row, o
 from knowledge.references.readers.registry import GENERATORS, Source, generator_for
 from knowledge.references.readers.validation import findings_in
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
+from knowledge.search.languages import dictionary_of
 from knowledge.search.names import path_form, request_in, spell, words_typed
 from knowledge.search.splits import split_text
 from knowledge.services.context_facts import line_start
 from knowledge.services.contradictions import contradictions
 from knowledge.services.ranking import tells_to
 from knowledge.services.ranking import words_of as words_to_rank
-from knowledge.templatetags.agent import around
+from knowledge.templatetags.agent import around, caution, code, quoted, told
 from knowledge.templatetags.agent import tokens as cut_to_budget
 from knowledge.templatetags.pages import highlighted
 from knowledge.transfer import readers as importers
@@ -347,6 +348,8 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "screening": find_secrets,
     "what a hook sends": lambda text: clean(text, TEXT_CHARS),
     "signs of injection": find_injections,
+    "labels for agents": lambda text: (caution(text), code(text), quoted(text), told(text)),
+    "languages": dictionary_of,
     "passages": lambda text: list(split_text(text)),
     "excerpts": _excerpt,
     "error in a log": error_in,

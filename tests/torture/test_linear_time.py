@@ -7,10 +7,10 @@ import pytest
 from tests.pathological import ENTRANCES, PATIENT, bank, meet
 from tests.processor_time import KIB, SIZES, holds_too_long, seconds_of
 
-SHORTER = (8 * KIB, 16 * KIB, 32 * KIB)
+SHORTER = (4 * KIB, 8 * KIB, 16 * KIB)
 LONG = (1024 * KIB, 2048 * KIB, 4096 * KIB)
 PATIENT_SECONDS = 0.95
-"""For 32 KiB."""
+"""For 16 KiB."""
 LONG_SECONDS = 20.0
 
 pytestmark = pytest.mark.torture
