@@ -141,7 +141,7 @@ def test_the_hostile_texts_are_told_at_all(told: Told) -> None:
     with_them = {name.partition(" ")[0] for name, text in told.items() if BEGINS in text}
 
     assert len(with_them) > 45
-    assert {"hook", "prompt", "resource", "kb_get", "memory_recall", "search_knowledge", "app_list"} <= with_them
+    assert {"hook", "prompt", "resource", "kb_get", "memory_recall", "reference_get", "app_list"} <= with_them
 
 
 def test_no_answer_has_a_hidden_or_a_control_character(told: Told) -> None:
