@@ -10,6 +10,7 @@ from typing import get_args
 from rest_framework.exceptions import APIException
 
 from accounts.connecting.hook_program import TEXT_CHARS, clean
+from accounts.services.audit import head_in
 from bigmind.core.errors import BigMindError
 from bigmind.core.forgiving import list_in
 from bigmind.core.handles import id_in, read_handle
@@ -350,6 +351,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "signs of injection": find_injections,
     "labels for agents": lambda text: (caution(text), code(text), quoted(text), told(text)),
     "languages": dictionary_of,
+    "heads of the audit log": head_in,
     "passages": lambda text: list(split_text(text)),
     "excerpts": _excerpt,
     "error in a log": error_in,
