@@ -387,9 +387,12 @@ def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
 def own_fact(actor: Actor, fact_id: int) -> Fact:
     """Return the actor's fact with this id, locked until the transaction ends.
 
+    Transactions that change facts of one user wait for each other: each may mark facts that another one holds.
+
     Raises:
         NotFound: there is none, or it is someone else's.
     """
+    wait_for_turn(_TURNS, actor.user.pk)
     # A fact that points to this one may be stored meanwhile: that needs the key only, which nobody changes.
     mine: QuerySet[Fact] = Fact.objects.of(actor.user).select_for_update(no_key=True)
     try:
