@@ -28,6 +28,7 @@ METADATA = frozenset(
         "handle",
         "idempotency_key",
         "kind",
+        "language",
         "last_event",
     }
     | {"operation", "source_id", "sub_agent", "tool_use_id", "trouble", "version"}

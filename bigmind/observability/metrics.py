@@ -15,7 +15,7 @@ import psycopg
 import structlog
 from django import get_version
 from django.conf import settings
-from django.core.exceptions import DisallowedHost
+from django.core.exceptions import DisallowedHost, EmptyResultSet
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Info, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -105,13 +105,17 @@ SELECT task, 'ok', runs - failures FROM accounts_tasktally UNION ALL
 SELECT task, 'failed', failures FROM accounts_tasktally
 """
 _OF_TODAY = "SELECT coalesce(sum(tokens), 0) FROM knowledge_embeddingday WHERE day = (now() AT TIME ZONE 'UTC')::date"
+NO_ENTRIES = "SELECT now() AS created_at WHERE false"
 
 
 def _curation(select: str, whys: Sequence[str]) -> Callable[[], Question]:
     def ask() -> Question:
         parts, values = [], []
         for why in whys:
-            sql, params = waiting(why).order_by().values("created_at").query.sql_with_params()
+            try:
+                sql, params = waiting(why).order_by().values("created_at").query.sql_with_params()
+            except EmptyResultSet:  # Nothing waits, and Django knows it without a question.
+                sql, params = NO_ENTRIES, ()
             parts.append(f"SELECT {select} FROM ({sql}) AS entry")  # noqa: S608 - our own query
             values += [why] * select.count("%s") + list(params)
         return " UNION ALL ".join(parts), values

@@ -253,7 +253,7 @@ def test_what_the_company_knows_is_told_and_found_with_its_source(company: Compa
 
     host = company.url.removeprefix("http://")
     (hit,) = search_global(ada, query="blue-green deploys").items
-    assert f"Deploys: Deploys go blue-green. (verified, from {host})" in told(ada)
+    assert f"(verified, from {host}) Deploys: Deploys go blue-green." in told(ada)
     assert (hit.entry.comes_from, hit.entry.decider, hit.entry.freshness) == (host, "cora", "verified")
 
 

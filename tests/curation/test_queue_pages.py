@@ -165,7 +165,8 @@ def test_one_screen_says_everything_that_a_decision_needs(client: Client, curato
         f"C{known.pk} Retries",
         "<del>3 </del>",
         "They may disagree.",
-        f"- **[standard]** [C{entry.pk}] Retry policy: Every service retries",
+        f"- **[standard]** [C{entry.pk}] (",
+        ") “Retry policy”: Every service retries",
         "It was agreed in May.",
         "Merge into this one",
     ):

@@ -70,7 +70,8 @@ def test_of_two_that_disagree_the_newer_is_told_with_the_older_beside_it():
     hits = recall(actor, query="When does the shop deploy?").items
 
     assert len(lines) == 1
-    assert f"{THURSDAY} (F{new.number}" in lines[0]
+    assert lines[0].startswith(f"- **[decision]** (F{new.number},")
+    assert lines[0].endswith(THURSDAY)
     assert f"unsettled, F{old.number}" in lines[0]
     assert [hit.id for hit in hits] == [str(new.pk), str(old.pk)]
     assert hits[1].contradicted_by == f"F{new.number}: {THURSDAY}"
@@ -107,7 +108,8 @@ def test_what_was_contradicted_holds_again_when_the_newer_one_goes():
 
     deprecate_fact(actor, fact_id=new.pk, reason="A misunderstanding.")
 
-    assert f"{TUESDAY} (F{old.number}" in told(actor)
+    assert any(line.startswith(f"- **[decision]** (F{old.number},") for line in told(actor).splitlines())
+    assert TUESDAY in told(actor)
     assert recall(actor, query=TUESDAY).items[0].contradicted_by == ""
 
 
