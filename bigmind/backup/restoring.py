@@ -10,7 +10,7 @@ from typing import IO
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, connections
 from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
 
@@ -56,7 +56,7 @@ COUNTS = sql.SQL("""
     END IF;""")
 USED = """
 SELECT count(*), string_agg(DISTINCT coalesce(host(client_addr), 'this machine'), ', ') FROM pg_stat_activity
-WHERE datname = current_database() AND application_name = 'bigmind' AND pid <> pg_backend_pid()
+WHERE datname = current_database() AND application_name = 'bigmind' AND pid <> ALL(%s)
 """
 RESTRICTED = b"\\restrict "
 """What pg_restore begins with, so that psql takes nothing in a dump for a command of its own: those reach a shell."""
@@ -133,7 +133,8 @@ def _refuse_newer(manifest: Manifest) -> None:
 def _refuse_while_used() -> None:
     """Refuse while parts of BigMind, on any machine, hold connections: what they write meanwhile would be lost."""
     with connection.cursor() as cursor:
-        cursor.execute(USED)
+        open_here = [one.connection for one in connections.all(initialized_only=True) if one.connection]
+        cursor.execute(USED, [[one.info.backend_pid for one in open_here]])
         sessions, machines = cursor.fetchone() or (0, "")
     if sessions:
         raise Conflict(

@@ -50,6 +50,7 @@ NOT_PLANTED: dict[str, str] = {
     "SignIn.address": "where a connection comes from; the kernel says it",
     "SignInTry.address": "where a connection comes from; the kernel says it",
     "ConnectedApp.introduced_from": "where a connection comes from; the kernel says it",
+    "Receipt.recalls": "ids of texts and numbers of tokens, which the program alone writes",
     "HookEvent.recalled": "kinds, ids and numbers of tokens, which the program alone writes",
     "HookHealth.last_event": WORDS,
     "TidyingAnswer.key": MADE_BY_THE_PROGRAM,

@@ -71,5 +71,5 @@ def test_what_one_agent_proposes_and_a_curator_approves_every_agent_knows(team: 
 
     assert "pending" in proposed
     assert "/healthz" not in before + still
-    assert "Services report their health: Every service answers /healthz and /readyz. (verified)" in after
+    assert "(verified) “Services report their health”: Every service answers /healthz and /readyz." in after
     assert "approved by cora" in heard

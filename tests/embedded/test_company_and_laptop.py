@@ -123,7 +123,7 @@ def test_they_register_propose_decide_and_survive_each_other(two: Two) -> None:
     assert two.sync()[0] == 0
     heard, again = two.session(), two.session()
     host = two.company.url.removeprefix("http://")
-    assert f"approved by cora at {host}" in heard
+    assert f"approved by “cora at {host}" in heard
     assert "Never on Fridays." in heard
     assert "Decided about your proposals" not in again
 

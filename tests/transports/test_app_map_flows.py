@@ -169,7 +169,7 @@ def test_an_unknown_row_of_a_known_table_costs_one_call(served: Served, budibase
         unknown = await call("app_resolve", name="Acme Corp", app="crm")
         assert unknown["status"] == "unknown"
         assert (
-            f"query_records in Clients ({CLIENTS}) of CRM ({CRM}) where Name = Acme Corp (1 call)"
+            f"query_records in Clients ({CLIENTS}) of CRM ({CRM}) where Name = “Acme Corp” (1 call)"
             in unknown["next_step"]
         )
         row = tools.query_records(CRM, CLIENTS, "Name", "Acme Corp")[0]
