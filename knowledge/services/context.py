@@ -344,11 +344,14 @@ def _by_sentences(line: str) -> str:
 
 
 def _opening(line: str) -> tuple[str, str]:
-    """Split a line into its opening, which quotes it and is never shortened, and its text."""
+    """Split a line into its opening, which quotes it and is never shortened, and its text.
+
+    The bar is markdown's quotation in another sign: Gemini CLI shows its model `>` as `&gt;`.
+    """
     text = line.lstrip()
     gap = "\n" if line.startswith("\n") else ""
     indent = line[: len(line) - len(text)].removeprefix("\n")
-    return f"{gap}> {indent}", line_start(text, PREFERENCES_CHARS, shown=str)
+    return f"{gap}│ {indent}", line_start(text, PREFERENCES_CHARS, shown=str)
 
 
 def _fill(context: Context, limit: int) -> None:

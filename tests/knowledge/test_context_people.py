@@ -372,10 +372,10 @@ def test_instructions_are_told_before_tastes_however_old_and_whatever_they_are_c
 def test_instructions_among_long_preferences_are_told_in_their_place():
     _, context = _context(preferences_in_markdown)
 
-    lines = [line for line in context.markdown.splitlines() if line.startswith(("> - Likes", f"> - {INSTRUCTIONS[0]}"))]
+    lines = [line for line in context.markdown.splitlines() if line.startswith(("│ - Likes", f"│ - {INSTRUCTIONS[0]}"))]
 
-    assert all(f"> - {text}" in context.markdown for text in INSTRUCTIONS)
-    assert lines[-1] == f"> - {INSTRUCTIONS[0]}"
+    assert all(f"│ - {text}" in context.markdown for text in INSTRUCTIONS)
+    assert lines[-1] == f"│ - {INSTRUCTIONS[0]}"
     assert len(lines) > 2
 
 
@@ -502,8 +502,8 @@ def test_preferences_keep_their_markdown():
 
     markdown = get_context(actor).markdown
 
-    listed = "> - **Tabs**, never spaces\n>   - also in YAML?\n\n> 1. Short answers\n> 2. `code` first\n"
-    assert f"**Preferences:**\n> **Style**\n\n{listed}" in markdown
+    listed = "│ - **Tabs**, never spaces\n│   - also in YAML?\n\n│ 1. Short answers\n│ 2. `code` first\n"
+    assert f"**Preferences:**\n│ **Style**\n\n{listed}" in markdown
 
 
 def test_a_session_that_ended_by_itself_says_so():

@@ -152,7 +152,7 @@ def test_no_answer_has_a_hidden_or_a_control_character(told: Told) -> None:
 
 def _breaches(text: str) -> Iterator[str]:
     for line in _lines_outside_fences(text):
-        if line.startswith("> ") or (FORGED.search(line) is None and BEGINS not in line):
+        if line.startswith("│ ") or (FORGED.search(line) is None and BEGINS not in line):
             continue
         before, begun, after = line.partition(BEGINS)
         if not begun or FORGED.search(before) or not _is_in_its_place(before, after):
