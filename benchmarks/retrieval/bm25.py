@@ -11,7 +11,8 @@ from accounts.models import User
 K1, B = 1.2, 0.75
 
 _LEXEMES = """
-SELECT passage.id, word.lexeme, cardinality(word.positions)
+-- Pairs of characters have no places in the text.
+SELECT passage.id, word.lexeme, coalesce(cardinality(word.positions), 1)
 FROM knowledge_passage AS passage, unnest(passage.lexemes) AS word
 WHERE passage.owner_id = %s OR passage.owner_id IS NULL
 """
